@@ -22,8 +22,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report without results yet. `problem` is the title for machines, as `key=value`; `verified` is the same on every
-    /// rank.
+    /// A report without results yet. `problem` is the title for machines, as `key=value`;
+    /// `verified` is the same on every rank.
     #[must_use]
     pub fn new(title: String, problem: String, verified: bool, seconds: f64) -> Report {
         Report {

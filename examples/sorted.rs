@@ -2,7 +2,8 @@
 
 use ranks::prelude::*;
 
-/// Returns `true` on every rank if each rank's `keys` are in order, and none is larger than one of a later rank.
+/// Returns `true` on every rank if each rank's `keys` are in order, and none is larger than one of
+/// a later rank.
 ///
 /// # Errors
 /// Errors of the communication.

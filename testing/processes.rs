@@ -1,4 +1,5 @@
-//! Tests that have processes to themselves: the program starts itself anew, once for each rank. Included by the tests of several crates.
+//! Tests that have processes to themselves: the program starts itself anew, once for each rank.
+//! Included by the tests of several crates.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -123,7 +124,8 @@ fn finish(mut children: Vec<Child>) {
     assert!(complaints.is_empty(), "{complaints}");
 }
 
-/// Processes that tell each other something by files in a folder: to be seen whole, each is renamed when it is written.
+/// Processes that tell each other something by files in a folder: to be seen whole, each is renamed
+/// when it is written.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,

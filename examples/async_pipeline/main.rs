@@ -1,8 +1,8 @@
-//! A pipeline of tasks: each rank receives blocks from the rank before it, works on them and sends them on, while tokio
-//! runs the next ones.
+//! A pipeline of tasks: each rank receives blocks from the rank before it, works on them and sends
+//! them on, while tokio runs the next ones.
 //!
-//! `async_pipeline [BLOCKS]` sends so many blocks (8 if not said) through all ranks; each adds its part to every element.
-//! The last rank checks them.
+//! `async_pipeline [BLOCKS]` sends so many blocks (8 if not said) through all ranks; each adds its
+//! part to every element. The last rank checks them.
 
 #![deny(unsafe_code)]
 

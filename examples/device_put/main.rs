@@ -1,4 +1,5 @@
-//! A kernel of the program's own puts the numbers of each PE to the next one: the host only launches it.
+//! A kernel of the program's own puts the numbers of each PE to the next one: the host only
+//! launches it.
 //!
 //! ```text
 //! RANKS_NP=1 device_put ring_shift.cubin      # one PE, which puts to itself
@@ -65,7 +66,8 @@ fn shift(pe: &Nvshmem<'_>, image: &[u8]) -> Outcome<()> {
     {
         let (to, from) = (to.device_mut()?.address(), from.device()?.address());
         let arguments = [Argument::from(&to), (&from).into(), (&count).into()];
-        // SAFETY: the arguments are those of the kernel; both vectors have so many numbers on all PEs, and live until all have passed the barrier below.
+        // SAFETY: the arguments are those of the kernel; both vectors have so many numbers on all
+        // PEs, and live until all have passed the barrier below.
         unsafe { kernel.launch(Grid::line(16, 256), &arguments, &stream) }?;
     }
     // In the order of the stream: what kernels before it have put is there after it.

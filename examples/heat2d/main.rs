@@ -1,8 +1,9 @@
 //! Heat in a square plate whose edges are kept at zero, split over ranks by rows.
 //!
-//! Each rank owns a slab of rows and trades its edge rows with the ranks above and below before each time step.
-//! The plate starts in its first eigenmode, which the scheme shrinks by a known factor per step: so the
-//! result is checked against arithmetic, on every grid point. The same executable runs on threads and under MPI:
+//! Each rank owns a slab of rows and trades its edge rows with the ranks above and below before
+//! each time step. The plate starts in its first eigenmode, which the scheme shrinks by a known
+//! factor per step: so the result is checked against arithmetic, on every grid point. The same
+//! executable runs on threads and under MPI:
 //!
 //! ```text
 //! RANKS_NP=4 heat2d --png heat.png

@@ -11,7 +11,8 @@ const SCALE: usize = 12;
 /// Pixels along an edge.
 const EDGE: usize = (WIDTH - 1) * SCALE + 1;
 
-/// Colours from cold to hot, evenly spaced: from near black through violet and orange to pale yellow.
+/// Colours from cold to hot, evenly spaced: from near black through violet and orange to pale
+/// yellow.
 const COLOURS: [[f64; 3]; 7] = [
     [8.0, 8.0, 32.0],
     [62.0, 15.0, 105.0],

@@ -1,4 +1,5 @@
-//! One rank's share of the plate: a slab of rows, with one more row on either side for the neighbours' edges.
+//! One rank's share of the plate: a slab of rows, with one more row on either side for the
+//! neighbours' edges.
 
 use std::f64::consts::PI;
 use std::ops::Range;
@@ -19,7 +20,8 @@ const RATIO: f64 = 0.2;
 pub(crate) struct Slab {
     /// The rows of the whole grid that these are; row 0 and row `WIDTH - 1` are the boundary.
     rows: Range<usize>,
-    /// Halo row, own rows, halo row. At the edge of the plate the halo is its boundary, which stays zero.
+    /// Halo row, own rows, halo row. At the edge of the plate the halo is its boundary, which stays
+    /// zero.
     cells: Vec<f64>,
     next: Vec<f64>,
     halo: HaloExchange<f64>,

@@ -1,7 +1,7 @@
 //! The common parts of the NAS Parallel Benchmarks.
 //!
-//! Written from their published description (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007) and the sizes and
-//! results published for version 3.
+//! Written from their published description (Bailey et al., The NAS Parallel Benchmarks,
+//! RNR-94-007) and the sizes and results published for version 3.
 
 mod class;
 mod random;
@@ -16,7 +16,8 @@ pub use random::{Random, SEED};
 /// Runs the benchmark `name` in the class that the command line asks for, S if it does not.
 ///
 /// # Errors
-/// If there is no such class; what the benchmark reports, and if its results are not the published ones.
+/// If there is no such class; what the benchmark reports, and if its results are not the published
+/// ones.
 pub fn run(
     name: &str,
     benchmark: impl Fn(&Communicator, Class) -> Result<Report> + Send + Sync,

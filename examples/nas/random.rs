@@ -15,7 +15,8 @@ pub struct Random {
 }
 
 impl Random {
-    /// The sequence that starts at `seed`, after its first `steps` numbers, found in log₂ `steps` multiplications.
+    /// The sequence that starts at `seed`, after its first `steps` numbers, found in log₂ `steps`
+    /// multiplications.
     ///
     /// This is what lets ranks work apart: each jumps to its own part of one and the same sequence.
     #[must_use]

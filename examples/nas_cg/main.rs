@@ -1,4 +1,5 @@
-//! NAS Parallel Benchmarks, kernel CG: the smallest eigenvalue of a sparse matrix of 1400 rows (class S).
+//! NAS Parallel Benchmarks, kernel CG: the smallest eigenvalue of a sparse matrix of 1400 rows
+//! (class S).
 //!
 //! ```text
 //! RANKS_NP=4 nas_cg            # four ranks in this process

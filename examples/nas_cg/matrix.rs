@@ -19,7 +19,8 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// The rows `mine`. All ranks draw all vectors, which are few numbers, and keep what is in their rows.
+    /// The rows `mine`. All ranks draw all vectors, which are few numbers, and keep what is in
+    /// their rows.
     pub(super) fn new(problem: &Problem, mine: Range<usize>) -> Matrix {
         let order = problem.rows;
         let mut random = Random::after(SEED, 1); // the benchmark throws one away

@@ -1,7 +1,9 @@
-//! NAS CG, "conjugate gradient": the inverse power method, each step of which solves a system of equations.
+//! NAS CG, "conjugate gradient": the inverse power method, each step of which solves a system of
+//! equations.
 //!
-//! Matrix and vectors are divided among the ranks by rows. A product with the matrix needs the whole vector
-//! (`allgatherv`), a scalar product one number of each rank (`allreduce`); all else a rank does with its own rows.
+//! Matrix and vectors are divided among the ranks by rows. A product with the matrix needs the
+//! whole vector (`allgatherv`), a scalar product one number of each rank (`allreduce`); all else a
+//! rank does with its own rows.
 
 mod matrix;
 

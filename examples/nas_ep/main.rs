@@ -1,4 +1,5 @@
-//! NAS Parallel Benchmarks, kernel EP: 2²⁴ (class S) pairs of random numbers, the Gaussian ones counted.
+//! NAS Parallel Benchmarks, kernel EP: 2²⁴ (class S) pairs of random numbers, the Gaussian ones
+//! counted.
 //!
 //! Run it on threads, or on whatever MPI is there, with the same executable:
 //!

@@ -1,5 +1,5 @@
-//! NAS EP, "embarrassingly parallel": the ranks share out blocks of one random sequence and meet once, in two `allreduce`
-//! calls at the end.
+//! NAS EP, "embarrassingly parallel": the ranks share out blocks of one random sequence and meet
+//! once, in two `allreduce` calls at the end.
 
 mod tally;
 
@@ -71,8 +71,8 @@ pub fn benchmark(world: &Communicator, class: Class) -> Result<Report> {
 
 /// Tallies `blocks` blocks of the sequence, dealt out to the ranks in turn.
 ///
-/// The sums of each block travel rather than those of each rank, added up in the order of the blocks
-/// afterwards. So every digit of the result is the same on any number of ranks.
+/// The sums of each block travel rather than those of each rank, added up in the order of the
+/// blocks afterwards. So every digit of the result is the same on any number of ranks.
 fn tally_all(world: &Communicator, blocks: usize) -> Result<Tally> {
     let mut my_sums = vec![0.0; 2 * blocks];
     let mut my_counts = [0; 10];

@@ -11,8 +11,8 @@ pub(super) enum Direction {
     Back,
 }
 
-/// Transforms lines of `len` points, a power of two. The points of a line are `stride` apart, and lines begin at each of
-/// the first `stride` points, and again behind the last of these lines.
+/// Transforms lines of `len` points, a power of two. The points of a line are `stride` apart, and
+/// lines begin at each of the first `stride` points, and again behind the last of these lines.
 pub(super) fn transform(data: &mut [Complex64], len: usize, stride: usize, direction: Direction) {
     let sign = match direction {
         Direction::Forward => -1.0,
@@ -25,8 +25,8 @@ pub(super) fn transform(data: &mut [Complex64], len: usize, stride: usize, direc
     }
 }
 
-/// Cooley and Tukey's algorithm in place, on lines that lie side by side: the points in the order of their reversed
-/// numbers, then longer and longer parts of the lines.
+/// Cooley and Tukey's algorithm in place, on lines that lie side by side: the points in the order
+/// of their reversed numbers, then longer and longer parts of the lines.
 fn transform_together(lines: &mut [Complex64], stride: usize, roots: &[Complex64]) {
     let len = lines.len() / stride;
     for index in 0..len {

@@ -1,5 +1,5 @@
-//! NAS Parallel Benchmarks, kernel FT: a heat equation in three dimensions (64³ points in class S), solved by Fourier
-//! transforms.
+//! NAS Parallel Benchmarks, kernel FT: a heat equation in three dimensions (64³ points in class S),
+//! solved by Fourier transforms.
 //!
 //! ```text
 //! RANKS_NP=4 nas_ft            # four ranks in this process

@@ -1,8 +1,9 @@
-//! NAS FT, "Fourier transform": heat spreads in a periodic box. Waves fade each at a rate of its own, so the points are
-//! transformed to waves once, and back to points each time that somebody wants to see them.
+//! NAS FT, "Fourier transform": heat spreads in a periodic box. Waves fade each at a rate of its
+//! own, so the points are transformed to waves once, and back to points each time that somebody
+//! wants to see them.
 //!
-//! Each rank has some of the planes, in which lines along x and y are whole. For lines along z the ranks exchange all points
-//! (`alltoallv`), after which each has some of the columns.
+//! Each rank has some of the planes, in which lines along x and y are whole. For lines along z the
+//! ranks exchange all points (`alltoallv`), after which each has some of the columns.
 
 mod fft;
 mod problem;
@@ -18,7 +19,8 @@ use crate::report::{Report, timed};
 use fft::{Direction, transform};
 use problem::{ITERATIONS, Problem};
 
-/// Transforms, lets waves fade, transforms back, six times, and compares sums of some points with the published ones.
+/// Transforms, lets waves fade, transforms back, six times, and compares sums of some points with
+/// the published ones.
 ///
 /// # Errors
 /// Errors of the communication.
@@ -140,7 +142,8 @@ impl<'a> Grid<'a> {
         Ok(planes)
     }
 
-    /// The factor by which each wave in this rank's columns fades in an iteration: the shorter the wave, the smaller.
+    /// The factor by which each wave in this rank's columns fades in an iteration: the shorter the
+    /// wave, the smaller.
     fn fading(&self) -> Vec<f64> {
         /// The conductivity of the box.
         const ALPHA: f64 = 1e-6;

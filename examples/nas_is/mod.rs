@@ -1,6 +1,8 @@
-//! NAS IS, "integer sort": each key is told its rank, that is, how many keys of all ranks are smaller.
+//! NAS IS, "integer sort": each key is told its rank, that is, how many keys of all ranks are
+//! smaller.
 //!
-//! The keys are put into buckets, each rank gets buckets of about as many keys as the others, and counts what is in them.
+//! The keys are put into buckets, each rank gets buckets of about as many keys as the others, and
+//! counts what is in them.
 
 mod problem;
 mod ranking;
@@ -16,8 +18,8 @@ use ranking::Ranking;
 
 const ITERATIONS: u32 = 10;
 
-/// Ranks the keys ten times, two of them changed each time, and compares some ranks with the published ones; sorts them in
-/// the end.
+/// Ranks the keys ten times, two of them changed each time, and compares some ranks with the
+/// published ones; sorts them in the end.
 ///
 /// # Errors
 /// Errors of the communication.
@@ -99,7 +101,8 @@ impl Share {
         self.keys.get_mut(place.checked_sub(self.start)?)
     }
 
-    /// Puts a small and a large key in the place of two others, as the benchmark asks for before each ranking.
+    /// Puts a small and a large key in the place of two others, as the benchmark asks for before
+    /// each ranking.
     fn change(&mut self, iteration: u32, limit: u32) {
         let (small, large) = (iteration, iteration + ITERATIONS);
         for (place, key) in [(small, iteration), (large, limit - iteration)] {

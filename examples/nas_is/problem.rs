@@ -20,7 +20,8 @@ pub(super) struct Probe {
     drift: Drift,
 }
 
-/// The change of the rank: each iteration puts a very small and a very large key in the place of two others.
+/// The change of the rank: each iteration puts a very small and a very large key in the place of
+/// two others.
 #[derive(Debug, Clone, Copy)]
 enum Drift {
     Up,

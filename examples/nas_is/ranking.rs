@@ -12,7 +12,8 @@ pub(super) struct Ranking {
     keys: Vec<u32>,
     /// The smallest key that its buckets are for.
     first: usize,
-    /// `below[k - first]`: how many keys of all ranks are smaller than k. One more than its buckets are for.
+    /// `below[k - first]`: how many keys of all ranks are smaller than k. One more than its buckets
+    /// are for.
     below: Vec<usize>,
 }
 
@@ -25,7 +26,8 @@ impl Ranking {
         let mut all = mine.clone();
         world.allreduce_in_place(&mut all, Sum)?;
 
-        // Buckets go to ranks in order, to the next rank as soon as one has had its share of the keys.
+        // Buckets go to ranks in order, to the next rank as soon as one has had its share of the
+        // keys.
         let before = running_sum(0, &all);
         let total = before[all.len()];
         let share = |rank| total * rank / world.size();

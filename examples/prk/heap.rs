@@ -8,7 +8,8 @@ use ranks::prelude::*;
 /// The time limit of a PE's wait for others, which takes milliseconds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Makes the heap of `world`: in process where the ranks are threads, else over NVSHMEM, on their GPUs.
+/// Makes the heap of `world`: in process where the ranks are threads, else over NVSHMEM, on their
+/// GPUs.
 pub fn options_for(world: &Communicator) -> NvshmemOptions {
     let backend = if world.library() == "in process" {
         HeapBackend::InProcess

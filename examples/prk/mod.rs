@@ -1,7 +1,7 @@
 //! The common parts of the Parallel Research Kernels.
 //!
-//! Written from their published description (Van der Wijngaart and Mattson, The Parallel Research Kernels, HPEC 2014) and
-//! the formulas that it gives for their results.
+//! Written from their published description (Van der Wijngaart and Mattson, The Parallel Research
+//! Kernels, HPEC 2014) and the formulas that it gives for their results.
 
 mod form;
 pub(crate) mod heap;
@@ -44,11 +44,12 @@ impl Problem {
     }
 }
 
-/// Runs the kernel `name` in the form, with as many iterations and of the order that the command line asks for; if it does
-/// not, through windows, ten times, of the order given here.
+/// Runs the kernel `name` in the form, with as many iterations and of the order that the command
+/// line asks for; if it does not, through windows, ten times, of the order given here.
 ///
 /// # Errors
-/// If the command line asks for something else; what the kernel reports, and if its results are not what they must be.
+/// If the command line asks for something else; what the kernel reports, and if its results are not
+/// what they must be.
 pub fn run(
     name: &str,
     order: usize,
@@ -75,7 +76,8 @@ pub fn run(
     ranks::run(|world| kernel(&world, problem)?.conclude(name, &world))
 }
 
-/// The place of `line`, of lines divided into blocks: the rank that has it, and the index among that rank's.
+/// The place of `line`, of lines divided into blocks: the rank that has it, and the index among
+/// that rank's.
 #[must_use]
 pub fn place_of(line: usize, blocks: &Blocks) -> (usize, usize) {
     let starts = blocks.displacements();

@@ -1,4 +1,5 @@
-//! Each PE puts the rows at its edges to the parts of the symmetric heap that the PEs above and below read.
+//! Each PE puts the rows at its edges to the parts of the symmetric heap that the PEs above and
+//! below read.
 
 use ranks::nvshmem::Nvshmem;
 use ranks::prelude::*;
@@ -23,7 +24,8 @@ pub(super) fn run(pe: &Nvshmem<'_>, problem: Problem, blocks: &Blocks) -> Result
     let above = pe.my_pe().checked_sub(1);
     let below = Some(pe.my_pe() + 1).filter(|&below| below < pe.n_pes());
 
-    // Two pairs of halos: one is put to while the other is read, and so one barrier does for an iteration.
+    // Two pairs of halos: one is put to while the other is read, and so one barrier does for an
+    // iteration.
     let halos = pe.alloc(4 * halo)?;
     let mut edges = pe.alloc(2 * halo)?; // the upper ones, the lower ones
     let mut both = vec![0.0; 2 * halo];

@@ -1,7 +1,8 @@
-//! PRK Stencil: to each point of the output is added what a star of weights makes of the input round it.
+//! PRK Stencil: to each point of the output is added what a star of weights makes of the input
+//! round it.
 //!
-//! The weights are those of a divergence, ±1 ∕ 2kR at the distance k, and the input is a plane that is lifted each time: so
-//! each iteration adds the sum of the plane's slopes, at every point.
+//! The weights are those of a divergence, ±1 ∕ 2kR at the distance k, and the input is a plane that
+//! is lifted each time: so each iteration adds the sum of the plane's slopes, at every point.
 
 mod heap;
 mod rma;
@@ -19,17 +20,20 @@ use crate::report::Report;
 
 /// The radius of the star.
 const RADIUS: usize = 2;
-/// The weights at the distances 1 and 2, to the right and below; to the left and above they are negative.
+/// The weights at the distances 1 and 2, to the right and below; to the left and above they are
+/// negative.
 const WEIGHTS: [f64; RADIUS] = [1.0 / (2 * RADIUS) as f64, 1.0 / (4 * RADIUS) as f64];
 /// The slopes of the input, along columns and along rows.
 const SLOPES: [f64; 2] = [1.0, 1.0];
 /// The largest error that the mean of the output may have.
 const TOLERANCE: f64 = 1e-8;
 
-/// Applies the star to a square of points, of which each rank has some rows, and compares the mean with the exact one.
+/// Applies the star to a square of points, of which each rank has some rows, and compares the mean
+/// with the exact one.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`] if the rows are too few for the star or for the ranks; what the communication reports.
+/// [`ErrorKind::Argument`] if the rows are too few for the star or for the ranks; what the
+/// communication reports.
 pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
     check(problem, world.size())?;
     let blocks = Blocks::even(problem.order, world.size());
@@ -97,7 +101,8 @@ fn plane(rows: Range<usize>, order: usize) -> impl Iterator<Item = f64> {
     })
 }
 
-/// Applies the star to `rows` of the square, where it does not reach beyond; `input` has them, and those about them.
+/// Applies the star to `rows` of the square, where it does not reach beyond; `input` has them, and
+/// those about them.
 fn apply<'a>(
     rows: Range<usize>,
     order: usize,

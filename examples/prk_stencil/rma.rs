@@ -28,7 +28,8 @@ pub(super) fn run(
     let above = world.rank().checked_sub(1);
     let below = Some(world.rank() + 1).filter(|&below| below < world.size());
 
-    // Two pairs of halos: one is put to while the other is read, and so one fence does for an iteration.
+    // Two pairs of halos: one is put to while the other is read, and so one fence does for an
+    // iteration.
     let mut epoch = Window::allocate(world, 4 * halo)?.fence()?;
     let ((), seconds) = timed(world, || {
         for iteration in 0..=problem.iterations {

@@ -1,4 +1,5 @@
-//! Each rank reads the rows about its own where they are: in the memory that the ranks of a node share.
+//! Each rank reads the rows about its own where they are: in the memory that the ranks of a node
+//! share.
 
 use ranks::prelude::*;
 

@@ -1,4 +1,5 @@
-//! Parallel Research Kernels, Synch_p2p: a wave through a square of points that each rank hands to the next, ten times.
+//! Parallel Research Kernels, Synch_p2p: a wave through a square of points that each rank hands to
+//! the next, ten times.
 //!
 //! ```text
 //! RANKS_NP=4 prk_synch_p2p                  # four ranks in this process, values go into windows

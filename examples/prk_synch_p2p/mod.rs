@@ -1,4 +1,5 @@
-//! PRK Synch_p2p: A(i,j) = A(i−1,j) + A(i,j−1) − A(i−1,j−1), a pipeline of ranks that each wait for one value at a time.
+//! PRK Synch_p2p: A(i,j) = A(i−1,j) + A(i,j−1) − A(i−1,j−1), a pipeline of ranks that each wait for
+//! one value at a time.
 //!
 //! The last corner of a wave, negated, is the first corner of the next one.
 
@@ -23,12 +24,12 @@ const TOLERANCE: f64 = 1e-8;
 /// The time limit of the wait for a value. One wave takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Sends as many waves through a square as asked for, of which each rank has some columns, and compares the last corner with
-/// the exact one.
+/// Sends as many waves through a square as asked for, of which each rank has some columns, and
+/// compares the last corner with the exact one.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`] if there are no points; [`ErrorKind::TimedOut`] if a value does not come for half a
-/// minute; what the communication reports.
+/// [`ErrorKind::Argument`] if there are no points; [`ErrorKind::TimedOut`] if a value does not come
+/// for half a minute; what the communication reports.
 pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
     check(problem)?;
     let (corner, seconds) = match problem.form {
@@ -90,7 +91,8 @@ trait Slots {
 
 /// Sends the waves through, as rank `me` of `size`; the corner of the last one, on rank 0.
 ///
-/// Each slot is empty when a value is put there: a wave begins when the one before it has been through all ranks.
+/// Each slot is empty when a value is put there: a wave begins when the one before it has been
+/// through all ranks.
 fn waves(me: usize, size: usize, problem: Problem, slots: &impl Slots) -> Result<f64> {
     let lines = problem.order;
     let columns = Blocks::even(lines - 1, size).range(me); // the first one is given

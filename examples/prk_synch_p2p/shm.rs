@@ -26,7 +26,8 @@ pub(super) fn run(world: &Communicator, problem: Problem) -> Result<(f64, f64)> 
     Ok(ended)
 }
 
-/// Slots that are loaded and stored. With a value comes the news that all slots before it have been emptied.
+/// Slots that are loaded and stored. With a value comes the news that all slots before it have been
+/// emptied.
 struct InSegments<'a> {
     window: &'a SharedWindow<u64, Concurrent>,
     me: usize,

@@ -12,7 +12,8 @@ pub(super) struct Strip {
 }
 
 impl Strip {
-    /// `columns` of a square of as many `lines`, with their numbers in the first line. They follow another one.
+    /// `columns` of a square of as many `lines`, with their numbers in the first line. They follow
+    /// another one.
     pub(super) fn new(columns: Range<usize>, lines: usize) -> Strip {
         let width = columns.len() + 1;
         let mut points = vec![0.0; width * lines];
@@ -22,8 +23,8 @@ impl Strip {
         Strip { width, points }
     }
 
-    /// Computes a line, of which `before` is the point that precedes it; the last point of it. The lines above it have been
-    /// computed.
+    /// Computes a line, of which `before` is the point that precedes it; the last point of it. The
+    /// lines above it have been computed.
     pub(super) fn advance(&mut self, line: usize, before: f64) -> f64 {
         let (above, here) = self.points.split_at_mut(line * self.width);
         let here = &mut here[..self.width];

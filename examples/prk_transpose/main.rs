@@ -1,4 +1,5 @@
-//! Parallel Research Kernels, Transpose: a matrix is added to another one across its diagonal, ten times.
+//! Parallel Research Kernels, Transpose: a matrix is added to another one across its diagonal, ten
+//! times.
 //!
 //! ```text
 //! RANKS_NP=4 prk_transpose                  # four ranks in this process, blocks are put into windows

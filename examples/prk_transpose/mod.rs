@@ -18,7 +18,8 @@ const TILE: usize = 32;
 /// The largest sum that the errors of all elements may have.
 const TOLERANCE: f64 = 1e-8;
 
-/// Adds the transpose of A to B as often as asked for, and compares each element of B with the exact one.
+/// Adds the transpose of A to B as often as asked for, and compares each element of B with the
+/// exact one.
 ///
 /// # Errors
 /// Errors of the communication.

@@ -23,7 +23,8 @@ pub(super) fn run(
     let mut outbox = b.clone(); // the block of rank 0, that of rank 1, …: each its columns of my rows of Aᵀ
     let mut inbox = b.clone(); // the block from rank 0, …
 
-    // Room for two inboxes: one is put to while the other is read, and so one fence does for an iteration.
+    // Room for two inboxes: one is put to while the other is read, and so one fence does for an
+    // iteration.
     let mut epoch = Window::allocate(world, 2 * inbox.len())?.fence()?;
     let ((), seconds) = timed(world, || {
         for iteration in 0..=problem.iterations {

@@ -5,10 +5,12 @@ use ranks::prelude::*;
 use crate::report::{Report, timed};
 use crate::sorted::is_sorted;
 
-/// The number of its keys that each rank shows to the others: the more, the more even are the shares in the end.
+/// The number of its keys that each rank shows to the others: the more, the more even are the
+/// shares in the end.
 const SAMPLES: usize = 256;
 
-/// Sorts the keys of all ranks: afterwards each rank's are in order, and none is larger than one of a later rank.
+/// Sorts the keys of all ranks: afterwards each rank's are in order, and none is larger than one of
+/// a later rank.
 ///
 /// # Errors
 /// Errors of the communication.
@@ -27,7 +29,8 @@ pub fn sample_sort<T: Pod + Ord>(world: &Communicator, mut keys: Vec<T>) -> Resu
     Ok(sorted)
 }
 
-/// Makes `total` keys, the same on any number of ranks, sorts them, and looks whether they are in order and all there.
+/// Makes `total` keys, the same on any number of ranks, sorts them, and looks whether they are in
+/// order and all there.
 ///
 /// # Errors
 /// Errors of the communication.

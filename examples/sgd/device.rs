@@ -13,8 +13,8 @@ use crate::report::Outcome;
 /// One number, on the host and on the device.
 type Bucket = (PinnedVec<f64>, DeviceVec<f64>);
 
-/// One number a bucket. The stream of the program brings it to the device, as kernels that compute gradients would; the communicator's
-/// stream waits for an event there, and sums it.
+/// One number a bucket. The stream of the program brings it to the device, as kernels that compute
+/// gradients would; the communicator's stream waits for an event there, and sums it.
 pub(super) struct DeviceBuckets<'a> {
     comm: &'a dyn RawCollectives,
     stream: CudaStream,
@@ -57,7 +57,8 @@ impl Buckets for DeviceBuckets<'_> {
         self.under_way[bucket] = Some(self.stream.upload(host, device)?);
         self.order(streams)?;
         let place = with_exposed_provenance_mut(address);
-        // SAFETY: one element of the device, in place; it is not freed before `sync` has returned, which `summed` and `drop` see to.
+        // SAFETY: one element of the device, in place; it is not freed before `sync` has returned,
+        // which `summed` and `drop` see to.
         unsafe {
             self.comm
                 .allreduce(place, place, 1, Dtype::F64, RawOp::Sum)?
@@ -85,7 +86,8 @@ impl Buckets for DeviceBuckets<'_> {
 
 impl Drop for DeviceBuckets<'_> {
     fn drop(&mut self) {
-        // The ranks have failed half way: nobody waits for the others any more, and the memory is left to them.
+        // The ranks have failed half way: nobody waits for the others any more, and the memory is
+        // left to them.
         mem::forget(mem::take(&mut self.under_way));
     }
 }

@@ -32,7 +32,8 @@ impl Buckets for HostBuckets<'_> {
         // SAFETY: the place is an element of `sums`, which nothing is under way for yet.
         unsafe { place.write(gradient) };
         let (send, recv) = (place.cast_const().cast(), place.cast());
-        // SAFETY: one element, in place; it is neither used nor freed before `sync` has returned, which `summed` and `drop` see to.
+        // SAFETY: one element, in place; it is neither used nor freed before `sync` has returned,
+        // which `summed` and `drop` see to.
         unsafe { self.comm.allreduce(send, recv, 1, Dtype::F64, RawOp::Sum)? };
         // Those before it go on meanwhile.
         self.comm.progress()?;
@@ -50,7 +51,8 @@ impl Buckets for HostBuckets<'_> {
 impl Drop for HostBuckets<'_> {
     fn drop(&mut self) {
         if self.under_way {
-            // The ranks have failed half way: nobody waits for the others any more, and the memory is left to them.
+            // The ranks have failed half way: nobody waits for the others any more, and the memory
+            // is left to them.
             mem::forget(mem::take(&mut self.sums));
         }
     }

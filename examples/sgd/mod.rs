@@ -1,7 +1,8 @@
-//! Data-parallel SGD: each rank has some of the samples, and gradients are summed over ranks while the next ones are computed.
+//! Data-parallel SGD: each rank has some of the samples, and gradients are summed over ranks while
+//! the next ones are computed.
 //!
-//! All numbers that are added are small multiples of powers of two, so that no sum is rounded: the weights are the same to the last
-//! bit for any number of ranks, in whichever order they add.
+//! All numbers that are added are small multiples of powers of two, so that no sum is rounded: the
+//! weights are the same to the last bit for any number of ranks, in whichever order they add.
 
 use std::ops::Range;
 
@@ -31,7 +32,8 @@ pub const EXACT: [f64; WEIGHTS] = [
 
 /// Memory for the gradients of the weights, a bucket each, in which they are summed over ranks.
 trait Buckets {
-    /// Puts what this rank has into a bucket, and begins to sum it. All ranks do so in the same order.
+    /// Puts what this rank has into a bucket, and begins to sum it. All ranks do so in the same
+    /// order.
     fn ready(&mut self, bucket: usize, gradient: f64) -> Outcome<()>;
 
     /// Waits for all that was begun: the sums.
@@ -79,7 +81,8 @@ fn train(comm: &dyn RawCollectives, buckets: &mut dyn Buckets) -> Outcome<[f64; 
     let mine = Blocks::even(SAMPLES, comm.size()).range(comm.rank());
     let mut weights = [0.0; WEIGHTS];
     for _ in 0..STEPS {
-        // Backwards, as layers are gone through: each bucket is on its way while the next is computed.
+        // Backwards, as layers are gone through: each bucket is on its way while the next is
+        // computed.
         for bucket in (0..WEIGHTS).rev() {
             buckets.ready(bucket, gradient(&weights, bucket, mine.clone()))?;
         }

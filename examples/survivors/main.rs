@@ -1,9 +1,9 @@
 //! Heat in a rod that is computed to its end although a rank is killed on the way.
 //!
-//! Each rank owns a piece of the rod. Every few steps it keeps a copy of it, and one of the piece of the rank before it. When
-//! a rank is lost the others go back to the last copies, share the rod among themselves, and go on. The rod starts
-//! in its first eigenmode, which the scheme shrinks by a known factor per step: so the result is checked against
-//! arithmetic, on every point.
+//! Each rank owns a piece of the rod. Every few steps it keeps a copy of it, and one of the piece
+//! of the rank before it. When a rank is lost the others go back to the last copies, share the rod
+//! among themselves, and go on. The rod starts in its first eigenmode, which the scheme shrinks by
+//! a known factor per step: so the result is checked against arithmetic, on every point.
 //!
 //! ```text
 //! mpiexec --with-ft ulfm -n 4 survivors    # Open MPI 5: rank 2 kills itself
@@ -33,7 +33,8 @@ const COPY: i32 = 3;
 
 type Outcome<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// A state to go back to: the rank's own piece, and that of the rank before it, after so many steps.
+/// A state to go back to: the rank's own piece, and that of the rank before it, after so many
+/// steps.
 struct Kept {
     step: usize,
     own: Piece,
@@ -87,7 +88,8 @@ fn die() {
     panic!("it lives: {killed:?}");
 }
 
-/// The new copies, if every rank has made them: nobody may go on with new ones where others have only the old ones.
+/// The new copies, if every rank has made them: nobody may go on with new ones where others have
+/// only the old ones.
 fn committed(comm: &Communicator, next: Result<Kept>) -> Result<Option<Kept>> {
     let next = match next {
         Err(error) if error.kind().is_loss() => {
@@ -125,7 +127,8 @@ fn without_the_lost(comm: &Communicator, kept: &Kept) -> Outcome<(Communicator, 
     let all: Vec<usize> = (0..comm.size()).collect();
     let new_ranks = before.translate(&all, &after)?;
     let is_lost = |rank: usize| new_ranks[rank].is_none();
-    // Each puts what it has where it belongs: its own piece, and that of the rank before it if that one is gone.
+    // Each puts what it has where it belongs: its own piece, and that of the rank before it if that
+    // one is gone.
     let mut mine = vec![0.0; POINTS];
     let mut times = vec![0_u8; POINTS];
     let previous = (comm.rank() + comm.size() - 1) % comm.size();

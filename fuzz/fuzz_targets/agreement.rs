@@ -1,4 +1,5 @@
-//! What ranks tell each other over a bootstrap: whether they can take part, what they are about to call, ids.
+//! What ranks tell each other over a bootstrap: whether they can take part, what they are about to
+//! call, ids.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! What launchers and batch systems say in variables of the environment, and in the files that these name.
+//! What launchers and batch systems say in variables of the environment, and in the files that
+//! these name.
 #![no_main]
 
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! What the kernel tells in text: lists of CPUs, control groups and where they are mounted, tables, processes.
+//! What the kernel tells in text: lists of CPUs, control groups and where they are mounted, tables,
+//! processes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

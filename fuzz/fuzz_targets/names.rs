@@ -1,4 +1,5 @@
-//! What users and packages name MPIs by: `RANKS_MPI` and other variables, version texts, linker scripts.
+//! What users and packages name MPIs by: `RANKS_MPI` and other variables, version texts, linker
+//! scripts.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Values that are made of the bytes of a message: of types as programs have them, and the topology of a job.
+//! Values that are made of the bytes of a message: of types as programs have them, and the topology
+//! of a job.
 #![no_main]
 
 use std::collections::{BTreeMap, HashMap};

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-/// The messages that bytes are: each has its length before it in a byte, and the last is what is left.
+/// The messages that bytes are: each has its length before it in a byte, and the last is what is
+/// left.
 pub fn messages(mut bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut messages = Vec::new();
     while let Some((&length, rest)) = bytes.split_first() {
@@ -13,7 +14,8 @@ pub fn messages(mut bytes: &[u8]) -> Vec<Vec<u8>> {
     messages
 }
 
-/// Variables as recorded environments have them, `NAME=value` in a line, and the text behind a line `--`.
+/// Variables as recorded environments have them, `NAME=value` in a line, and the text behind a line
+/// `--`.
 pub fn variables(text: &str) -> (HashMap<&str, &str>, &str) {
     let (variables, rest) = text.split_once("\n--\n").unwrap_or((text, ""));
     let lines = variables.lines().filter(|line| !line.starts_with('#'));

@@ -1,7 +1,9 @@
-//! Counts calls of MPI as profiling tools do: it defines the functions, and forwards each to its `PMPI_` twin.
+//! Counts calls of MPI as profiling tools do: it defines the functions, and forwards each to its
+//! `PMPI_` twin.
 //!
-//! It is preloaded, links no MPI, and finds the twins in the global scope when they are first needed. At
-//! `MPI_Finalize` each process writes a file with its counts into the folder that `PMPI_COUNTER_FOLDER` names.
+//! It is preloaded, links no MPI, and finds the twins in the global scope when they are first
+//! needed. At `MPI_Finalize` each process writes a file with its counts into the folder that
+//! `PMPI_COUNTER_FOLDER` names.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt::Write as _;
@@ -42,7 +44,8 @@ macro_rules! counted {
                 if twin.is_null() {
                     return NO_SUCH_FUNCTION;
                 }
-                // SAFETY: the function of that name has this type in every library with such handles.
+                // SAFETY: the function of that name has this type in every library with such
+                // handles.
                 let twin: unsafe extern "C" fn($($type),*) -> c_int = unsafe { std::mem::transmute(twin) };
                 // SAFETY: the arguments are the caller's own, who keeps the contract.
                 unsafe { twin($($argument),*) }

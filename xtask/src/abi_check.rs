@@ -1,4 +1,5 @@
-//! `cargo xtask abi-check`: compares the committed constants and layouts with every MPI header there is.
+//! `cargo xtask abi-check`: compares the committed constants and layouts with every MPI header
+//! there is.
 
 use std::path::{Path, PathBuf};
 

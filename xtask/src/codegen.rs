@@ -1,4 +1,5 @@
-//! `cargo xtask codegen`: writes the generated parts of `ranks-mpi-sys`, `ranks-nccl-sys` and `ranks-nvshmem-sys` from the headers of pinned wheels.
+//! `cargo xtask codegen`: writes the generated parts of `ranks-mpi-sys`, `ranks-nccl-sys` and
+//! `ranks-nvshmem-sys` from the headers of pinned wheels.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,7 +49,8 @@ pub(crate) fn generated() -> PathBuf {
     workspace::root().join("crates/ranks-mpi-sys/src/generated")
 }
 
-/// Builds and runs the generator. It is a program of its own, so that the other chores need no libclang.
+/// Builds and runs the generator. It is a program of its own, so that the other chores need no
+/// libclang.
 pub(crate) fn generator(arguments: &[&Path]) -> Outcome {
     let status = workspace::cargo()
         .args(["run", "--quiet", "--package", "codegen", "--"])

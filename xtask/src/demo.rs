@@ -27,8 +27,8 @@ pub(crate) struct Arguments {
     offline: bool,
 }
 
-/// What is shown, and on how many ranks of each MPI. CG is a thousand short waits for all ranks: where those are more than
-/// the cores, some MPIs take ten seconds for it.
+/// What is shown, and on how many ranks of each MPI. CG is a thousand short waits for all ranks:
+/// where those are more than the cores, some MPIs take ten seconds for it.
 const EXAMPLES: [(&str, &[usize]); 5] = [
     ("nas_ep", &[2, 4]),
     ("nas_is", &[2, 4]),

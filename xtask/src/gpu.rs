@@ -10,7 +10,8 @@ use ranks_harness::workspace;
 
 use crate::Outcome;
 
-/// What lets several ranks share a GPU, from NCCL 2.30 on: leave to do so, few blocks for each, and nothing of a network.
+/// What lets several ranks share a GPU, from NCCL 2.30 on: leave to do so, few blocks for each, and
+/// nothing of a network.
 const SHARED: [(&str, &str); 4] = [
     ("NCCL_MULTI_RANK_GPU_ENABLE", "1"),
     ("NCCL_MAX_CTAS", "2"),
@@ -21,12 +22,15 @@ const SHARED: [(&str, &str); 4] = [
 /// The machine to run on.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The GPU of each rank; the same number twice for two ranks on one. [default: one rank on the first GPU]
+    /// The GPU of each rank; the same number twice for two ranks on one. [default: one rank on the
+    /// first GPU]
     devices: Vec<usize>,
-    /// Downloads nothing: takes the libraries that `RANKS_NCCL` and `RANKS_NVSHMEM` name, that were fetched before, or that the machine has.
+    /// Downloads nothing: takes the libraries that `RANKS_NCCL` and `RANKS_NVSHMEM` name, that were
+    /// fetched before, or that the machine has.
     #[arg(long)]
     offline: bool,
-    /// Runs nothing: makes a folder that runs by one script on a machine with a GPU, which needs neither Rust nor a network.
+    /// Runs nothing: makes a folder that runs by one script on a machine with a GPU, which needs
+    /// neither Rust nor a network.
     #[arg(long, value_name = "DIR", conflicts_with = "devices")]
     kit: Option<PathBuf>,
 }

@@ -35,7 +35,8 @@ enum Command {
     AbiCheck,
     /// Measures what ranks costs above C on the same library.
     Bench(bench::Arguments),
-    /// Hosts that are made of namespaces of this machine, and jobs over them: `cargo run -p ranks-cluster --`.
+    /// Hosts that are made of namespaces of this machine, and jobs over them:
+    /// `cargo run -p ranks-cluster --`.
     #[command(disable_help_flag = true)]
     Cluster {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -83,7 +84,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// The program of the hosts, with arguments to come, in the folder that it is called from: paths among them are from there.
+/// The program of the hosts, with arguments to come, in the folder that it is called from: paths
+/// among them are from there.
 fn cluster() -> std::process::Command {
     let mut cargo = std::process::Command::new(workspace::cargo().get_program());
     cargo

@@ -1,4 +1,5 @@
-//! `cargo xtask mpi`: the MPI builds that the tests run on, provisioned below `target/mpi` without root.
+//! `cargo xtask mpi`: the MPI builds that the tests run on, provisioned below `target/mpi` without
+//! root.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,7 +50,8 @@ fn named(name: &str) -> Result<&'static Wheel, String> {
     })
 }
 
-/// The MPIs to run on, as [`ranks_harness::mpi::matrix`] has them. With `provision` they are brought first.
+/// The MPIs to run on, as [`ranks_harness::mpi::matrix`] has them. With `provision` they are
+/// brought first.
 ///
 /// # Errors
 /// A sentence when one that was named is not here in the end.
@@ -60,8 +62,8 @@ pub(crate) fn matrix(select: &[String], provision: bool) -> Result<Vec<Installat
     ranks_harness::mpi::matrix(select)
 }
 
-/// Brings what is known and not here: what `select` names, or the default set. One that cannot be brought is reported on
-/// standard error.
+/// Brings what is known and not here: what `select` names, or the default set. One that cannot be
+/// brought is reported on standard error.
 pub(crate) fn bring(select: &[String]) {
     let chosen: Vec<&Wheel> = if select.is_empty() {
         by_default()

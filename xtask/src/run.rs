@@ -10,7 +10,8 @@ use crate::{Outcome, mpi};
 /// The choice of what to run, and on what.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The MPI, as `cargo xtask mpi` lists it; it is provisioned if it is not here. `none`: ranks are threads.
+    /// The MPI, as `cargo xtask mpi` lists it; it is provisioned if it is not here. `none`: ranks
+    /// are threads.
     #[arg(long, default_value = "none")]
     mpi: String,
     /// The number of ranks.

@@ -1,4 +1,5 @@
-//! `cargo xtask test`: everything in process, then every test on ranks on every MPI, and a table of what ran on what.
+//! `cargo xtask test`: everything in process, then every test on ranks on every MPI, and a table of
+//! what ran on what.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -19,8 +20,9 @@ mod libraries;
 /// The choice of tests and of MPIs.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// MPIs to run on, as `cargo xtask mpi` names them; `none` for none. Those that are named must be there.
-    /// [default: all that are there; all must be there with --require-all, or where CI is set]
+    /// MPIs to run on, as `cargo xtask mpi` names them; `none` for none. Those that are named must
+    /// be there. [default: all that are there; all must be there with --require-all, or where CI is
+    /// set]
     #[arg(long, num_args = 1.., value_delimiter = ',')]
     mpi: Vec<String>,
     /// Numbers of ranks.
@@ -35,7 +37,8 @@ pub(crate) struct Arguments {
     /// Counts an MPI that is not there as a failure.
     #[arg(long)]
     require_all: bool,
-    /// Leaves out what takes long: examples of the documentation, whole jobs, what takes gigabytes, and the libraries for GPUs.
+    /// Leaves out what takes long: examples of the documentation, whole jobs, what takes gigabytes,
+    /// and the libraries for GPUs.
     #[arg(long)]
     quick: bool,
     /// Tests whose names contain one of these; all if there is none.
@@ -281,7 +284,8 @@ impl Arguments {
             .collect()
     }
 
-    /// Returns `true` if the function of `case` runs on fewer ranks as well, and those are more than two.
+    /// Returns `true` if the function of `case` runs on fewer ranks as well, and those are more
+    /// than two.
     fn is_on_fewer(&self, cases: &[Case], case: &Case) -> bool {
         cases.iter().any(|other| {
             other.function() == case.function()

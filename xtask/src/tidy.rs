@@ -34,7 +34,8 @@ use tree::Tree;
 /// The checks to leave out.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Does not compare the generated files with what the generator writes, which needs python3 and pip.
+    /// Does not compare the generated files with what the generator writes, which needs python3 and
+    /// pip.
     #[arg(long)]
     no_codegen: bool,
 }

@@ -1,7 +1,8 @@
 //! Requests to callgrind: where counting starts and stops, and the name of what was counted.
 //!
-//! Valgrind recognises a sequence of instructions that has no effect on a processor (its manual, "The client request
-//! mechanism"; `valgrind.h` has the sequence and `callgrind.h` the numbers). Outside valgrind nothing happens.
+//! Valgrind recognises a sequence of instructions that has no effect on a processor (its manual,
+//! "The client request mechanism"; `valgrind.h` has the sequence and `callgrind.h` the numbers).
+//! Outside valgrind nothing happens.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -35,8 +36,9 @@ pub(crate) fn dump(name: &str) {
 #[inline(always)]
 fn request(number: usize, argument: usize) {
     let request = [number, argument, 0, 0, 0, 0];
-    // SAFETY: rdi is rotated by 3 + 13 + 61 + 51 = 128 bits, which leaves it as it was, and rbx is exchanged with
-    // itself. Valgrind reads the six words at rax and writes rdx, which is declared; the array outlives the block.
+    // SAFETY: rdi is rotated by 3 + 13 + 61 + 51 = 128 bits, which leaves it as it was, and rbx is
+    // exchanged with itself. Valgrind reads the six words at rax and writes rdx, which is declared;
+    // the array outlives the block.
     unsafe {
         std::arch::asm!(
             "rol rdi, 3",
@@ -50,6 +52,7 @@ fn request(number: usize, argument: usize) {
     }
 }
 
-/// The sequence of other processors is not known here: there nothing is counted, and the reader of the profiles says so.
+/// The sequence of other processors is not known here: there nothing is counted, and the reader of
+/// the profiles says so.
 #[cfg(not(target_arch = "x86_64"))]
 fn request(_number: usize, _argument: usize) {}

@@ -52,7 +52,8 @@ impl Put {
             ..
         } = *self;
         let (dest, source) = (address(dest), address(source));
-        // SAFETY: both are symmetric memory of so many bytes, which stays until the stream was waited for.
+        // SAFETY: both are symmetric memory of so many bytes, which stays until the stream was
+        // waited for.
         unsafe { put(dest, source, bytes, pe, stream.0.cast()) };
     }
 }

@@ -1,10 +1,11 @@
 //! Calls to be counted under callgrind: the same as in `c/calls.c`, through ranks.
 //!
-//! `bench_calls single|multiple CALLS` makes each call so many times on a world of one rank, and dumps one profile a
-//! call, named after it. What a loop costs of itself is the profile `empty`. Printed is the library it ran on.
+//! `bench_calls single|multiple CALLS` makes each call so many times on a world of one rank, and
+//! dumps one profile a call, named after it. What a loop costs of itself is the profile `empty`.
+//! Printed is the library it ran on.
 //!
-//! Each turn reads its operands from memory that the compiler knows nothing about, as `c/calls.c` does: no check may
-//! be done once for all turns.
+//! Each turn reads its operands from memory that the compiler knows nothing about, as `c/calls.c`
+//! does: no check may be done once for all turns.
 
 #![deny(unsafe_code)]
 

@@ -1,7 +1,9 @@
-//! Operations of the symmetric heap to be counted under callgrind, on doubles of NVSHMEM and of the CUDA driver.
+//! Operations of the symmetric heap to be counted under callgrind, on doubles of NVSHMEM and of the
+//! CUDA driver.
 //!
-//! `nvshmem single|multiple CALLS` makes each so many times on a heap of one PE and dumps one profile a call: `NAME` is ours, `NAME_c` the same call of C
-//! through the table of functions. The stream is held up meanwhile: what it does is nobody's cost here.
+//! `nvshmem single|multiple CALLS` makes each so many times on a heap of one PE and dumps one
+//! profile a call: `NAME` is ours, `NAME_c` the same call of C through the table of functions. The
+//! stream is held up meanwhile: what it does is nobody's cost here.
 
 #![deny(unsafe_code)]
 

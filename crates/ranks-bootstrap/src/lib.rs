@@ -1,7 +1,9 @@
-//! A small exchange of bytes among ranks, over which libraries are started that have ranks of their own.
+//! A small exchange of bytes among ranks, over which libraries are started that have ranks of their
+//! own.
 //!
-//! NCCL and NVSHMEM need an id that one rank makes and all have. What carries it is a [`Bootstrap`]: a
-//! [`Communicator`](ranks_comm::Communicator), threads of one process, or a store at an address. One of your own is three methods.
+//! NCCL and NVSHMEM need an id that one rank makes and all have. What carries it is a
+//! [`Bootstrap`]: a [`Communicator`](ranks_comm::Communicator), threads of one process, or a store
+//! at an address. One of your own is three methods.
 //!
 //! ```
 //! use std::time::Duration;
@@ -39,7 +41,8 @@ mod threads;
 pub use tcp_store::{TcpStore, TcpStoreOptions};
 pub use threads::ThreadBootstrap;
 
-/// A few ranks that can tell each other something, however slowly: what NCCL and NVSHMEM are started over.
+/// A few ranks that can tell each other something, however slowly: what NCCL and NVSHMEM are
+/// started over.
 ///
 /// | ranks | |
 /// |---|---|
@@ -47,7 +50,8 @@ pub use threads::ThreadBootstrap;
 /// | that are threads of one process | [`ThreadBootstrap`] |
 /// | that are processes and know an address, as torchrun tells it | [`TcpStore`] |
 ///
-/// The bytes may be a secret, as the id of an NCCL communicator is: they are in no error and no log.
+/// The bytes may be a secret, as the id of an NCCL communicator is: they are in no error and no
+/// log.
 pub trait Bootstrap {
     /// Which of the ranks this one is, from 0.
     fn rank(&self) -> usize;
@@ -55,11 +59,13 @@ pub trait Bootstrap {
     /// The number of ranks.
     fn size(&self) -> usize;
 
-    /// Gives every rank what all of them pass, in the order of ranks. Collective; contributions may be of different lengths.
+    /// Gives every rank what all of them pass, in the order of ranks. Collective; contributions may
+    /// be of different lengths.
     ///
     /// # Errors
-    /// Errors of the transport, of the same kind on all ranks that still can be told; [`TimedOut`](ranks_comm::ErrorKind::TimedOut)
-    /// if a rank does not come and the transport has a time limit.
+    /// Errors of the transport, of the same kind on all ranks that still can be told;
+    /// [`TimedOut`](ranks_comm::ErrorKind::TimedOut) if a rank does not come and the transport has
+    /// a time limit.
     fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>>;
 }
 

@@ -1,4 +1,5 @@
-//! The agreement of all ranks that each of them can take part, before any of them calls a library, which would wait for a rank that does not come.
+//! The agreement of all ranks that each of them can take part, before any of them calls a library,
+//! which would wait for a rank that does not come.
 
 use ranks_comm::{Error, ErrorKind, Result};
 
@@ -29,10 +30,12 @@ const KINDS: [ErrorKind; 15] = [
     ErrorKind::Library,
 ];
 
-/// Tells all ranks whether this one succeeded, with what it has to say; gives what all of them say, in the order of ranks. Collective.
+/// Tells all ranks whether this one succeeded, with what it has to say; gives what all of them say,
+/// in the order of ranks. Collective.
 ///
 /// # Errors
-/// The same on all ranks if any of them failed, with the kind of the first one; what the transport reports.
+/// The same on all ranks if any of them failed, with the kind of the first one; what the transport
+/// reports.
 pub fn all_succeed(
     bootstrap: &dyn Bootstrap,
     operation: &'static str,
@@ -81,7 +84,8 @@ pub fn all_succeed(
     }
 }
 
-/// An error unless all ranks say the same: `of` says what they have of `library` (`NCCL`), and `variable` names the file of one.
+/// An error unless all ranks say the same: `of` says what they have of `library` (`NCCL`), and
+/// `variable` names the file of one.
 ///
 /// # Errors
 /// [`ErrorKind::Mismatch`], naming the first two that differ.

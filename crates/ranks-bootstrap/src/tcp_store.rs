@@ -1,11 +1,14 @@
-//! Processes that find each other at an address: over a store that one of them, or torchrun, serves there.
+//! Processes that find each other at an address: over a store that one of them, or torchrun, serves
+//! there.
 //!
 //! # An exchange
 //!
-//! Each rank sets a key of its own, waits until the keys of all ranks are there, gets them, and adds one to a number. Who makes that as large as
-//! the number of ranks sets a last key. Rank 0, which may be the one that serves, waits for it: so it does not go
-//! before all have what they need. Then it removes all keys. Each exchange has keys of its own, and each store of a rank has a number, which the
-//! store at the address gives: the first store of each rank meets the first of the others.
+//! Each rank sets a key of its own, waits until the keys of all ranks are there, gets them, and
+//! adds one to a number. Who makes that as large as the number of ranks sets a last key. Rank 0,
+//! which may be the one that serves, waits for it: so it does not go before all have what they
+//! need. Then it removes all keys. Each exchange has keys of its own, and each store of a rank has
+//! a number, which the store at the address gives: the first store of each rank meets the first of
+//! the others.
 
 use std::env;
 use std::fmt;
@@ -46,7 +49,8 @@ pub struct TcpStoreOptions {
 impl TcpStoreOptions {
     /// Rank `rank` of `size` meets the others at a port of `host`, where rank 0 serves.
     ///
-    /// The port may be 0 for rank 0, who then has to tell the others which [port](TcpStore::port) it is.
+    /// The port may be 0 for rank 0, who then has to tell the others which [port](TcpStore::port)
+    /// it is.
     pub fn new(host: impl Into<String>, port: u16, rank: usize, size: usize) -> Self {
         Self {
             host: host.into(),
@@ -62,8 +66,9 @@ impl TcpStoreOptions {
 
     /// As torchrun and its like say it: by `MASTER_ADDR`, `MASTER_PORT`, `RANK` and `WORLD_SIZE`.
     ///
-    /// If `TORCHELASTIC_USE_AGENT_STORE` is `True`, torchrun serves itself, and rank 0 does not. `TORCHELASTIC_RESTART_COUNT`
-    /// keeps ranks that were started again from what the former ones have left.
+    /// If `TORCHELASTIC_USE_AGENT_STORE` is `True`, torchrun serves itself, and rank 0 does not.
+    /// `TORCHELASTIC_RESTART_COUNT` keeps ranks that were started again from what the former ones
+    /// have left.
     ///
     /// # Errors
     /// [`ErrorKind::Launch`] with the name of the variable that is missing, or is no number.
@@ -103,30 +108,35 @@ impl TcpStoreOptions {
         Ok(options)
     }
 
-    /// Ranks of stores of one name meet each other alone: another for each group of ranks that meets at one port. Of at most 1000 bytes.
+    /// Ranks of stores of one name meet each other alone: another for each group of ranks that
+    /// meets at one port. Of at most 1000 bytes.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets the time to wait for the store, and in each exchange for ranks that have not come; 300 seconds by default. The time that the
-    /// system takes to find the address of a name is not counted.
+    /// Sets the time to wait for the store, and in each exchange for ranks that have not come; 300
+    /// seconds by default. The time that the system takes to find the address of a name is not
+    /// counted.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Sets whether somebody else serves, who speaks as PyTorch's TCPStore does since 2.3: then rank 0 does not.
+    /// Sets whether somebody else serves, who speaks as PyTorch's TCPStore does since 2.3: then
+    /// rank 0 does not.
     pub fn served_elsewhere(mut self, elsewhere: bool) -> Self {
         self.served_elsewhere = elsewhere;
         self
     }
 
-    /// Connects to the store, which rank 0 serves from now on. Waits for the store, and not for the other ranks.
+    /// Connects to the store, which rank 0 serves from now on. Waits for the store, and not for the
+    /// other ranks.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] if there is no such rank, [`ErrorKind::Argument`] for a name that is too long, [`ErrorKind::Launch`] if rank 0
-    /// cannot serve there, [`ErrorKind::TimedOut`] with the last reason if no store answers within the time limit.
+    /// [`ErrorKind::Rank`] if there is no such rank, [`ErrorKind::Argument`] for a name that is too
+    /// long, [`ErrorKind::Launch`] if rank 0 cannot serve there, [`ErrorKind::TimedOut`] with the
+    /// last reason if no store answers within the time limit.
     pub fn connect(self) -> Result<TcpStore> {
         TcpStore::new(self)
     }
@@ -134,8 +144,8 @@ impl TcpStoreOptions {
 
 /// Ranks that are processes, and meet over TCP.
 ///
-/// Rank 0 serves a store at an address that all know, or torchrun does; it speaks as the TCPStore of PyTorch does, and so a program can be
-/// started by torchrun next to programs that are.
+/// Rank 0 serves a store at an address that all know, or torchrun does; it speaks as the TCPStore
+/// of PyTorch does, and so a program can be started by torchrun next to programs that are.
 ///
 /// ```no_run
 /// use ranks::bootstrap::{Bootstrap, TcpStore};
@@ -145,11 +155,13 @@ impl TcpStoreOptions {
 /// # Ok::<(), ranks::Error>(())
 /// ```
 ///
-/// Whoever can reach the port can read and change what is exchanged: as with PyTorch, the network has to be one's own. Other bytes than a
-/// store's do no harm. Keep the store until all ranks have done what they need it for: as rank 0's goes, the service ends, after
-/// which other ranks get [`PeerFailed`](ErrorKind::PeerFailed).
+/// Whoever can reach the port can read and change what is exchanged: as with PyTorch, the network
+/// has to be one's own. Other bytes than a store's do no harm. Keep the store until all ranks have
+/// done what they need it for: as rank 0's goes, the service ends, after which other ranks get
+/// [`PeerFailed`](ErrorKind::PeerFailed).
 ///
-/// After an error of [`exchange`](Bootstrap::exchange) a store cannot be used any more; others at the same port can.
+/// After an error of [`exchange`](Bootstrap::exchange) a store cannot be used any more; others at
+/// the same port can.
 pub struct TcpStore {
     options: TcpStoreOptions,
     /// The prefix of the keys of this store.

@@ -27,7 +27,8 @@ const OPERATION: &str = "ThreadBootstrap::exchange";
 /// });
 /// ```
 ///
-/// A thread that drops its own before it has done its part, or panics, makes the exchange of the others fail.
+/// A thread that drops its own before it has done its part, or panics, makes the exchange of the
+/// others fail.
 #[derive(Debug)]
 pub struct ThreadBootstrap {
     rank: usize,
@@ -47,8 +48,8 @@ struct State {
     over: u64,
     /// The contributions of the ranks to the one in progress.
     given: Vec<Option<Vec<u8>>>,
-    /// Their contributions to the last that is complete. They are replaced only after all have passed something to the next one, and so
-    /// have taken them.
+    /// Their contributions to the last that is complete. They are replaced only after all have
+    /// passed something to the next one, and so have taken them.
     last: Arc<Vec<Vec<u8>>>,
     /// Ranks whose handle is gone, and what is to be said of them.
     gone: Vec<Option<&'static str>>,
@@ -99,7 +100,8 @@ impl State {
 }
 
 impl ThreadBootstrap {
-    /// One for each of `ranks` threads. An exchange in which a rank has not come after `limit` fails on all that have.
+    /// One for each of `ranks` threads. An exchange in which a rank has not come after `limit`
+    /// fails on all that have.
     pub fn of(ranks: usize, limit: Duration) -> Vec<ThreadBootstrap> {
         let shared = Arc::new(Shared {
             state: Mutex::new(State::of(ranks)),

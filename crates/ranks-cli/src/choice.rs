@@ -56,13 +56,15 @@ impl Choice {
     }
 }
 
-/// The MPI that `name` or else `RANKS_MPI` names, or else the first of [`ranks_launch::candidates`] that opens, which a program that is
-/// started alone takes as well; and the launcher that belongs to it. Threads where there is none, or where `none` was asked for.
+/// The MPI that `name` or else `RANKS_MPI` names, or else the first of [`ranks_launch::candidates`]
+/// that opens, which a program that is started alone takes as well; and the launcher that belongs
+/// to it. Threads where there is none, or where `none` was asked for.
 ///
 /// `mpiexec` is the launcher to use instead: it names the MPI where nothing else does.
 ///
 /// # Errors
-/// A sentence when an MPI is named that is not there, cannot be opened, or has no launcher, or when `mpiexec` is of another family.
+/// A sentence when an MPI is named that is not there, cannot be opened, or has no launcher, or when
+/// `mpiexec` is of another family.
 pub(crate) fn choose(name: Option<&str>, mpiexec: Option<&Path>) -> Result<Choice, String> {
     let variable = |name: &str| std::env::var(name).ok();
     let in_process = variable("RANKS_BACKEND").is_some_and(|name| name.trim() == "inprocess");

@@ -28,7 +28,8 @@ pub(crate) struct Arguments {
     /// Writes one JSON object.
     #[arg(long)]
     json: bool,
-    /// Starts ranks on the MPI that `ranks run` takes, or as threads without one: messages, reductions, shared memory.
+    /// Starts ranks on the MPI that `ranks run` takes, or as threads without one: messages,
+    /// reductions, shared memory.
     #[arg(long)]
     run: bool,
     /// The number of ranks that `--run` starts.

@@ -1,13 +1,18 @@
 //! The command `ranks`: says what is wrong with the MPI of a machine, and starts jobs.
 //!
-//! * `ranks doctor`: every MPI that was found and every path that was tried, the machine, its GPUs; trouble first, each with its remedy.
+//! * `ranks doctor`: every MPI that was found and every path that was tried, the machine, its GPUs;
+//!   trouble first, each with its remedy.
 //! * `ranks timeline DIR`: what each rank did when, as one trace that Perfetto shows.
-//! * `ranks run -n 4 PROGRAM`: n ranks of a program, under the launcher that belongs to the MPI, or as threads where there is none.
-//! * `ranks postmortem DIR`: where the ranks of a job parted, and who waits for whom, from the dumps that they left.
+//! * `ranks run -n 4 PROGRAM`: n ranks of a program, under the launcher that belongs to the MPI, or
+//!   as threads where there is none.
+//! * `ranks postmortem DIR`: where the ranks of a job parted, and who waits for whom, from the
+//!   dumps that they left.
 //!
-//! Libraries are opened in processes of their own (`probe.rs`): two MPIs do not fit into one, and one that crashes is a finding.
+//! Libraries are opened in processes of their own (`probe.rs`): two MPIs do not fit into one, and
+//! one that crashes is a finding.
 //!
-//! All of it is a library, so that fuzz targets reach what reads files; programs use [`main`] alone.
+//! All of it is a library, so that fuzz targets reach what reads files; programs use [`main`]
+//! alone.
 
 #![deny(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command talks to its user")]
@@ -46,7 +51,8 @@ enum Command {
     Run(run::Arguments),
     /// Makes one trace for Perfetto of what ranks wrote under RANKS_TIMELINE.
     Timeline(timeline::Arguments),
-    /// Says from the dumps of a job where its ranks parted and who waits for whom; ends with 1 if they differ.
+    /// Says from the dumps of a job where its ranks parted and who waits for whom; ends with 1 if
+    /// they differ.
     Postmortem(postmortem::Arguments),
     /// Answers a question of `doctor` in a process of its own.
     #[command(hide = true)]

@@ -1,4 +1,5 @@
-//! Questions to libraries, each asked in a process of its own: a library stays in the process that has opened it, and may end it.
+//! Questions to libraries, each asked in a process of its own: a library stays in the process that
+//! has opened it, and may end it.
 #![allow(unsafe_code)]
 
 use std::ffi::OsStr;
@@ -164,7 +165,8 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
 
 fn load(file: &Path) -> Result<&'static ranks_mpi_sys::Loaded, String> {
     let candidate = Candidate::new(file, "it was asked for");
-    // SAFETY: this process was started to open the file, which its user has named or installed, and does nothing else.
+    // SAFETY: this process was started to open the file, which its user has named or installed, and
+    // does nothing else.
     unsafe { ranks_mpi_sys::load(&[candidate]) }.map_err(|error| {
         let attempt = error.attempts().first();
         attempt.map_or_else(|| error.to_string(), |attempt| attempt.reason.clone())

@@ -1,4 +1,5 @@
-//! The ends of ranks: a process between the launcher and each of them notes it, and `ranks run` tells it.
+//! The ends of ranks: a process between the launcher and each of them notes it, and `ranks run`
+//! tells it.
 
 use std::ffi::OsString;
 use std::fs;
@@ -127,7 +128,8 @@ impl Ends {
         &self.0
     }
 
-    /// The rank that was the first to end badly, and others that no launcher can have ended for it; the first one first.
+    /// The rank that was the first to end badly, and others that no launcher can have ended for it;
+    /// the first one first.
     pub(crate) fn read(&self) -> Vec<(usize, End)> {
         let notes = fs::read_dir(&self.0).into_iter().flatten().flatten();
         let mut ends: Vec<(u128, usize, End)> = notes

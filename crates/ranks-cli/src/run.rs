@@ -22,17 +22,20 @@ pub(crate) struct Arguments {
     /// The number of ranks.
     #[arg(short = 'n', long, default_value_t = 2)]
     ranks: usize,
-    /// The MPI: a name as `ranks doctor` shows it, a family, the prefix or the library of one; `none`: ranks are threads of one process.
-    /// [default: RANKS_MPI, or what a program takes that is started alone, as `ranks doctor` shows it]
+    /// The MPI: a name as `ranks doctor` shows it, a family, the prefix or the library of one;
+    /// `none`: ranks are threads of one process. [default: RANKS_MPI, or what a program takes that
+    /// is started alone, as `ranks doctor` shows it]
     #[arg(long)]
     mpi: Option<String>,
-    /// The launcher to use instead of the one that belongs to the MPI; it names the MPI where neither --mpi nor RANKS_MPI does.
+    /// The launcher to use instead of the one that belongs to the MPI; it names the MPI where
+    /// neither --mpi nor RANKS_MPI does.
     #[arg(long)]
     mpiexec: Option<PathBuf>,
     /// The hosts to run on.
     #[arg(long, value_delimiter = ',')]
     host: Vec<String>,
-    /// Lets the job go on without a rank that dies (docs/reliability.md): of launchers those of Open MPI 5 and later can.
+    /// Lets the job go on without a rank that dies (docs/reliability.md): of launchers those of
+    /// Open MPI 5 and later can.
     #[arg(long)]
     fault_tolerant: bool,
     /// Ends the job when it takes longer: `90`, `60s`, `10m`, `2h`. It ends with 124 then.
@@ -67,7 +70,8 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     if let Some(installation) = installation.as_ref().filter(|_| arguments.fault_tolerant) {
         can_lose_ranks(installation)?;
     }
-    // `srun` ends a job of which a task dies; the launcher of the MPI starts its daemons on the nodes of the allocation.
+    // `srun` ends a job of which a task dies; the launcher of the MPI starts its daemons on the
+    // nodes of the allocation.
     let by_srun = installation.is_some()
         && choice::in_slurm()
         && !arguments.fault_tolerant
@@ -167,7 +171,8 @@ fn status(outcome: &Outcome, signal: i32) -> u8 {
     }
 }
 
-/// Takes the signals that end a program, for a thread that notes them: the job is in a process group of its own, and does not get them.
+/// Takes the signals that end a program, for a thread that notes them: the job is in a process
+/// group of its own, and does not get them.
 fn watch_signals() -> Result<Arc<AtomicI32>, Box<dyn std::error::Error>> {
     let signals = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
     // Threads that are started from here on inherit it; the job does not, as `Job` sees to.

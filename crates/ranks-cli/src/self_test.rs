@@ -1,5 +1,5 @@
-//! Tests that `ranks doctor --run` runs on its ranks: messages, reductions, shared memory, NCCL; each checked, with its time.
-//! Before that, facts that only initialised ranks can tell.
+//! Tests that `ranks doctor --run` runs on its ranks: messages, reductions, shared memory, NCCL;
+//! each checked, with its time. Before that, facts that only initialised ranks can tell.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -72,7 +72,8 @@ pub(crate) fn main() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints facts about the library and the launcher that are known once the ranks are there, and where these are.
+/// Prints facts about the library and the launcher that are known once the ranks are there, and
+/// where these are.
 fn facts(world: &Communicator) -> Result<(), ranks::Error> {
     let topology = world.topology()?;
     let level = world.thread_level();

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::Outcome;
 
-/// Prints a report: as one JSON object, or by `text` for people; the status says whether all is well.
+/// Prints a report: as one JSON object, or by `text` for people; the status says whether all is
+/// well.
 pub(crate) fn tell<R: Serialize>(
     report: &R,
     json: bool,

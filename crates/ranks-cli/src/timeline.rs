@@ -1,4 +1,5 @@
-//! `ranks timeline`: the files that ranks wrote under `RANKS_TIMELINE`, as one trace that Perfetto and Chrome show.
+//! `ranks timeline`: the files that ranks wrote under `RANKS_TIMELINE`, as one trace that Perfetto
+//! and Chrome show.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,5 @@
-//! The agreement of all ranks to call the same, before a collective, where [`Checks::Collective`] is in force.
+//! The agreement of all ranks to call the same, before a collective, where [`Checks::Collective`]
+//! is in force.
 //!
 //! [`Checks::Collective`]: ranks_comm::Checks::Collective
 
@@ -75,7 +76,8 @@ impl Call {
     }
 }
 
-/// Does a collective on whichever backend this is, if this thread may, and if all ranks agree where they compare.
+/// Does a collective on whichever backend this is, if this thread may, and if all ranks agree where
+/// they compare.
 ///
 /// `proven` may be an error, which the other ranks are told of then.
 pub(crate) fn carry_out<P: Proven, R>(
@@ -201,7 +203,8 @@ fn short(name: &str) -> &str {
 }
 
 /// # Errors
-/// [`ErrorKind::Mismatch`], the same on every rank, if one sends to another what that does not expect.
+/// [`ErrorKind::Mismatch`], the same on every rank, if one sends to another what that does not
+/// expect.
 fn compare_pairs(operation: &'static str, all: &[u8], size: usize) -> Result<()> {
     let count = |rank: usize, index: usize| {
         let word = all.chunks(8).nth(rank * 2 * size + index);

@@ -46,7 +46,8 @@ pub(crate) fn alltoallv_from<T: Pod, S: AsRef<[T]>>(
 /// The parts one after the other, in the order of the ranks that they are for.
 ///
 /// # Errors
-/// [`Rank`](ranks_comm::ErrorKind::Rank) if one is for no rank, [`Length`](ranks_comm::ErrorKind::Length) if all of them are too long.
+/// [`Rank`](ranks_comm::ErrorKind::Rank) if one is for no rank,
+/// [`Length`](ranks_comm::ErrorKind::Length) if all of them are too long.
 fn packed<T: Pod, S: AsRef<[T]>>(
     comm: &Communicator,
     parts: &mut [(usize, S)],

@@ -6,7 +6,8 @@ use crate::fractional::Fractional;
 use crate::ops::description::Describe;
 use crate::ops::{Reduction, Sum};
 
-/// The sum over all ranks, divided by how many there are: for numbers that can be, and for reductions over all ranks.
+/// The sum over all ranks, divided by how many there are: for numbers that can be, and for
+/// reductions over all ranks.
 ///
 /// ```
 /// use ranks::collectives::{Collectives, ops::Avg};
@@ -20,12 +21,13 @@ use crate::ops::{Reduction, Sum};
 ///
 /// It is for [`allreduce`](crate::Collectives::allreduce), [`reduce`](crate::Collectives::reduce),
 /// [`reduce_scatter_block`](crate::Collectives::reduce_scatter_block) and
-/// [`reduce_scatter`](crate::VaryingCollectives::reduce_scatter), also in place, at once, prepared, and between two groups,
-/// where it is the average over the other group.
+/// [`reduce_scatter`](crate::VaryingCollectives::reduce_scatter), also in place, at once, prepared,
+/// and between two groups, where it is the average over the other group.
 ///
-/// MPI has no such operation: [`Sum`] is what travels, and each rank divides what it gets, in operations that return at once
-/// when they are found to be over. All forms have the same result if the library adds in the same order. A sum that is too large for its
-/// type is infinite, even if the average would not be.
+/// MPI has no such operation: [`Sum`] is what travels, and each rank divides what it gets, in
+/// operations that return at once when they are found to be over. All forms have the same result if
+/// the library adds in the same order. A sum that is too large for its type is infinite, even if
+/// the average would not be.
 ///
 /// The average of integers is seldom one:
 ///

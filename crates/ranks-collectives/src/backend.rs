@@ -8,8 +8,8 @@ use crate::root::Root;
 pub use crate::lengths::{Holders, block_of, one_of_each, unequal};
 pub use crate::ops::description::Describe;
 
-/// The same error on every rank unless all of them are about to call `operation` (the C name) on elements of type `T`;
-/// asked only where ranks compare their collective calls. Collective.
+/// The same error on every rank unless all of them are about to call `operation` (the C name) on
+/// elements of type `T`; asked only where ranks compare their collective calls. Collective.
 ///
 /// # Errors
 /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch), naming both sides.

@@ -1,6 +1,7 @@
 //! Broadcast of a value that serde can serialise: what it takes in bytes, then the bytes.
 //!
-//! Every rank takes part in every step whatever goes wrong on it, so that an error on one rank leaves none waiting.
+//! Every rank takes part in every step whatever goes wrong on it, so that an error on one rank
+//! leaves none waiting.
 
 use ranks_comm::backend::{from_bytes, to_bytes};
 use ranks_comm::{Buffer, Communicator, Error, ErrorKind, Result};
@@ -11,7 +12,8 @@ use crate::Collectives;
 
 const NAME: &str = "MPI_Bcast";
 
-/// The number of bytes that are broadcast at once: what a rank without memory for all of it needs to take part.
+/// The number of bytes that are broadcast at once: what a rank without memory for all of it needs
+/// to take part.
 const PIECE: usize = 4 << 20;
 
 /// The meaning of the `length` bytes that follow.

@@ -14,8 +14,8 @@ const NAME: &str = "Blocks";
 
 /// A block of a slice for each rank: its length and where it begins, both counted in elements.
 ///
-/// Made once, checked once, and used as often as the same division is needed: the integers of the library's own
-/// width are kept, so that a call converts nothing.
+/// Made once, checked once, and used as often as the same division is needed: the integers of the
+/// library's own width are kept, so that a call converts nothing.
 ///
 /// ```
 /// use ranks::collectives::Blocks;
@@ -82,8 +82,8 @@ impl Blocks {
     /// Blocks that overlap can be sent, but not received into.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if there are not as many displacements as counts, or a block ends beyond what a
-    /// `usize` can say.
+    /// [`ErrorKind::Length`] if there are not as many displacements as counts, or a block ends
+    /// beyond what a `usize` can say.
     pub fn new(counts: &[usize], displacements: &[usize]) -> Result<Self> {
         if counts.len() != displacements.len() {
             return Err(Error::new(
@@ -141,7 +141,8 @@ impl Blocks {
         Self::new(&counts, &cuts[..counts.len()])
     }
 
-    /// `total` elements divided among `ranks` as evenly as can be, in order: the first ones get one more. Local.
+    /// `total` elements divided among `ranks` as evenly as can be, in order: the first ones get one
+    /// more. Local.
     ///
     /// With no ranks there are no blocks, whatever the total.
     #[must_use]
@@ -199,16 +200,16 @@ impl Blocks {
         &self.displacements
     }
 
-    /// The end of the last block: a slice that is divided so has at least this many elements. Blocks of length zero
-    /// do not count, wherever they are.
+    /// The end of the last block: a slice that is divided so has at least this many elements.
+    /// Blocks of length zero do not count, wherever they are.
     #[inline]
     #[must_use]
     pub fn end(&self) -> usize {
         self.end
     }
 
-    /// The place of the block of `rank`, to index the slice with. A block of no elements is taken to be no farther than
-    /// [`end`](Self::end), wherever it is said to begin.
+    /// The place of the block of `rank`, to index the slice with. A block of no elements is taken
+    /// to be no farther than [`end`](Self::end), wherever it is said to begin.
     ///
     /// # Panics
     /// If there is no such rank.
@@ -233,27 +234,30 @@ impl Blocks {
         self.shape == Shape::Packed
     }
 
-    /// Returns `true` if a slice that is divided so has elements that are in no block, and more of them than are in several.
+    /// Returns `true` if a slice that is divided so has elements that are in no block, and more of
+    /// them than are in several.
     pub(crate) fn leave_gaps(&self) -> bool {
         self.total < self.end
     }
 
-    /// Returns `true` if libraries put received blocks where they belong, and none into another one. The only block of one rank goes
-    /// to the beginning on MPICH from 4.0 to 4.1 (<https://github.com/pmodels/mpich/pull/6374>).
+    /// Returns `true` if libraries put received blocks where they belong, and none into another
+    /// one. The only block of one rank goes to the beginning on MPICH from 4.0 to 4.1
+    /// (<https://github.com/pmodels/mpich/pull/6374>).
     #[inline(always)]
     pub(crate) fn are_received_well(&self) -> bool {
         matches!(self.shape, Shape::Packed | Shape::Disjoint)
     }
 
-    /// Returns `true` if an `int` cannot say how many items all blocks are, if an element is `items`. It is so on all ranks or
-    /// on none where ranks have the same counts, wherever their blocks are.
+    /// Returns `true` if an `int` cannot say how many items all blocks are, if an element is
+    /// `items`. It is so on all ranks or on none where ranks have the same counts, wherever their
+    /// blocks are.
     pub(crate) fn are_large(&self, items: usize) -> bool {
         let all = self.total.checked_mul(items);
         all.is_none_or(|all| c_int::try_from(all).is_err())
     }
 
-    /// Counts and then displacements in items, of which an element is `items`; `None` if an `int` cannot say one,
-    /// or how many items all blocks are.
+    /// Counts and then displacements in items, of which an element is `items`; `None` if an `int`
+    /// cannot say one, or how many items all blocks are.
     pub(crate) fn ints(&self, items: usize) -> Option<Cow<'_, [c_int]>> {
         match self.kept_ints(items) {
             Some(kept) => Some(Cow::Borrowed(kept)),
@@ -325,8 +329,8 @@ impl Shape {
     }
 }
 
-/// Counts and displacements of elements that are `items` of a datatype each. The place of a block without
-/// elements says nothing, and may be beyond what an `int` counts.
+/// Counts and displacements of elements that are `items` of a datatype each. The place of a block
+/// without elements says nothing, and may be beyond what an `int` counts.
 fn ints(counts: &[usize], displacements: &[usize], items: usize) -> Option<Box<[c_int]>> {
     c_int::try_from(total(counts).checked_mul(items)?).ok()?;
     let int = |elements: &usize| c_int::try_from(elements.checked_mul(items)?).ok();

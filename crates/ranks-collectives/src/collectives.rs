@@ -16,20 +16,24 @@ use crate::{barrier, moves, reduce_local, reductions};
 
 /// Operations in which every rank of a communicator takes part.
 ///
-/// All ranks call the same operations in the same order, with the same root, operation, element type and block
-/// length. They need not call at the same time: each waits for the data it needs.
+/// All ranks call the same operations in the same order, with the same root, operation, element
+/// type and block length. They need not call at the same time: each waits for the data it needs.
 ///
-/// All that a rank can see for itself is checked before anything is sent, and is an `Err` on that rank alone:
-/// a root that does not exist, or slices whose lengths do not fit together. Such a rank does not take part,
-/// and the others wait for it, but where [calls are compared](crate#calls-that-differ-among-ranks): there all ranks get an
-/// error. Lengths count elements; a slice may have more than 2³¹ of them.
+/// All that a rank can see for itself is checked before anything is sent, and is an `Err` on that
+/// rank alone: a root that does not exist, or slices whose lengths do not fit together. Such a rank
+/// does not take part, and the others wait for it, but where [calls are
+/// compared](crate#calls-that-differ-among-ranks): there all ranks get an error. Lengths count
+/// elements; a slice may have more than 2³¹ of them.
 ///
 /// # When the lengths of ranks differ
 ///
-/// If calls are compared, all ranks get the same error. If they are not: in process, a rank that is sent a block of another length than its own returns
-/// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length). Over MPI what happens is up to the library: an error on some
-/// ranks, blocks that are filled in part, or a rank that waits for ever. Nothing is written past a slice: where Open MPI might do that, all calls
-/// are compared, whatever was asked for. Make sure that lengths agree: if they are found at run time, broadcast or gather them first.
+/// If calls are compared, all ranks get the same error. If they are not: in process, a rank that is
+/// sent a block of another length than its own returns
+/// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length). Over MPI what happens is up to the
+/// library: an error on some ranks, blocks that are filled in part, or a rank that waits for ever.
+/// Nothing is written past a slice: where Open MPI might do that, all calls are compared, whatever
+/// was asked for. Make sure that lengths agree: if they are found at run time, broadcast or gather
+/// them first.
 ///
 /// # More of them
 ///
@@ -54,7 +58,8 @@ pub trait Collectives: Sealed {
     /// Copies `data` of `root` to every rank. All ranks pass a slice of the same length.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library reports.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.4 (`MPI_Bcast`).
     #[doc(alias = "MPI_Bcast")]
@@ -64,16 +69,19 @@ pub trait Collectives: Sealed {
         moves::transferred::<Bcast, T>(self.communicator(), data.len(), &[], data, root)
     }
 
-    /// Copies a value of `root`, of any type that serde can serialise, to every rank (feature `serde`).
+    /// Copies a value of `root`, of any type that serde can serialise, to every rank (feature
+    /// `serde`).
     ///
-    /// The root passes `Some(value)` and gets it back. What other ranks pass is dropped; `None` will do.
+    /// The root passes `Some(value)` and gets it back. What other ranks pass is dropped; `None`
+    /// will do.
     ///
     /// # Errors
-    /// On every rank, so that none waits: [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; if the root
-    /// passes `None`, [`Argument`](ranks_comm::ErrorKind::Argument) there and
-    /// [`Value`](ranks_comm::ErrorKind::Value) elsewhere; `Value` if the value cannot be serialised. On the rank that
-    /// it happens to: `Value` if the bytes are no value of its type, [`Length`](ranks_comm::ErrorKind::Length) if it
-    /// has no memory for them. Otherwise what the library reports.
+    /// On every rank, so that none waits: [`Root`](ranks_comm::ErrorKind::Root) if there is no such
+    /// rank; if the root passes `None`, [`Argument`](ranks_comm::ErrorKind::Argument) there and
+    /// [`Value`](ranks_comm::ErrorKind::Value) elsewhere; `Value` if the value cannot be
+    /// serialised. On the rank that it happens to: `Value` if the bytes are no value of its type,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it has no memory for them. Otherwise what the
+    /// library reports.
     ///
     /// MPI 5.0 §6.4 (`MPI_Bcast`).
     #[cfg(feature = "serde")]
@@ -90,8 +98,8 @@ pub trait Collectives: Sealed {
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ at the root; otherwise what the library
-    /// reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ at the root; otherwise what
+    /// the library reports.
     ///
     /// MPI 5.0 §6.9.1 (`MPI_Reduce`).
     #[doc(alias = "MPI_Reduce")]
@@ -123,8 +131,8 @@ pub trait Collectives: Sealed {
     /// ```
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise what the
-    /// library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
     #[doc(alias = "MPI_Allreduce")]
@@ -157,7 +165,8 @@ pub trait Collectives: Sealed {
         Ok(result)
     }
 
-    /// Reductions of an array that is distributed over the ranks, whose results have the same bits for any number of ranks.
+    /// Reductions of an array that is distributed over the ranks, whose results have the same bits
+    /// for any number of ranks.
     #[must_use]
     fn reproducible(&self) -> Reproducible<'_> {
         Reproducible::over(self.communicator())
@@ -165,12 +174,13 @@ pub trait Collectives: Sealed {
 
     /// Collects the `send` of all ranks in `recv` of `root`, in the order of ranks.
     ///
-    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be `&mut []`.
+    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be
+    /// `&mut []`.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise what the library
-    /// reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §6.5 (`MPI_Gather`).
     #[doc(alias = "MPI_Gather")]
@@ -197,12 +207,13 @@ pub trait Collectives: Sealed {
 
     /// Deals out `send` of `root`: rank r gets the r-th block of it in `recv`.
     ///
-    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be `&[]`.
+    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be
+    /// `&[]`.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise what the library
-    /// reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §6.6 (`MPI_Scatter`).
     #[doc(alias = "MPI_Scatter")]
@@ -212,13 +223,14 @@ pub trait Collectives: Sealed {
         moves::transferred::<Scatter, T>(self.communicator(), recv.len(), send, recv, root)
     }
 
-    /// Sends the r-th block of `send` to rank r, and receives that of rank r as the r-th block of `recv`.
+    /// Sends the r-th block of `send` to rank r, and receives that of rank r as the r-th block of
+    /// `recv`.
     ///
     /// Both slices are as long as each other, and are cut into `size` blocks of the same length.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ or cannot be cut so; otherwise what the
-    /// library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ or cannot be cut so;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §6.8 (`MPI_Alltoall`).
     #[doc(alias = "MPI_Alltoall")]
@@ -228,11 +240,12 @@ pub trait Collectives: Sealed {
         moves::transferred::<Alltoall, T>(self.communicator(), send.len(), send, recv, ())
     }
 
-    /// Reduces the `send` of the ranks from 0 up to this one with `op`, element by element, into `recv`.
+    /// Reduces the `send` of the ranks from 0 up to this one with `op`, element by element, into
+    /// `recv`.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise what the
-    /// library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §6.11.1 (`MPI_Scan`).
     #[doc(alias = "MPI_Scan")]
@@ -258,8 +271,8 @@ pub trait Collectives: Sealed {
     /// ```
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise what the
-    /// library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §6.11.2 (`MPI_Exscan`).
     #[doc(alias = "MPI_Exscan")]
@@ -269,8 +282,8 @@ pub trait Collectives: Sealed {
         reductions::reduce::<Exscan, T, O>(self.communicator(), send, recv, op, ())
     }
 
-    /// Reduces the `send` of all ranks with `op`, element by element, and gives rank r the r-th block of the result
-    /// in `recv`.
+    /// Reduces the `send` of all ranks with `op`, element by element, and gives rank r the r-th
+    /// block of the result in `recv`.
     ///
     /// `send` is `size` times as long as `recv`. For blocks of different lengths there is
     /// [`reduce_scatter`](crate::VaryingCollectives::reduce_scatter).
@@ -291,12 +304,14 @@ pub trait Collectives: Sealed {
         reductions::reduce::<ReduceScatterBlock, T, O>(self.communicator(), send, recv, op, ())
     }
 
-    /// Reduces two slices of this rank, element by element, into the second: `right = left op right`. Local.
+    /// Reduces two slices of this rank, element by element, into the second:
+    /// `right = left op right`. Local.
     ///
     /// It computes what the library would within a reduction, for algorithms of one's own.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.9.7 (`MPI_Reduce_local`).
     #[doc(alias = "MPI_Reduce_local")]

@@ -7,7 +7,8 @@ use crate::Collectives;
 use crate::blocks::Blocks;
 use crate::root::Root;
 
-/// The blocks of all ranks, one after the other, where that of this rank has `own` elements. Collective.
+/// The blocks of all ranks, one after the other, where that of this rank has `own` elements.
+/// Collective.
 ///
 /// # Errors
 /// As those of an allgather, and of [`read`].

@@ -13,8 +13,9 @@ use crate::proven::{Both, Movable, Proven};
 
 /// Which rank an operation between two groups goes out from, as each of the ranks has to see it.
 ///
-/// The root says [`This`](Self::This), the other ranks of its group [`OfThisGroup`](Self::OfThisGroup), and all ranks of the
-/// other group [`OfOtherGroup`](Self::OfOtherGroup) with its number there.
+/// The root says [`This`](Self::This), the other ranks of its group
+/// [`OfThisGroup`](Self::OfThisGroup), and all ranks of the other group
+/// [`OfOtherGroup`](Self::OfOtherGroup) with its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RootGroup {
     /// This rank is the root (`MPI_ROOT`).
@@ -38,8 +39,8 @@ impl<M: Named> Named for BetweenGroups<M> {
     const INIT: &'static str = M::INIT;
 }
 
-/// Slices of an operation in which blocks go to the other group, of so many `ranks`: `recv` has room for those that this rank receives, and `root` is
-/// where they go out from, if not from all.
+/// Slices of an operation in which blocks go to the other group, of so many `ranks`: `recv` has
+/// room for those that this rank receives, and `root` is where they go out from, if not from all.
 pub(crate) struct Crossing<'a, T> {
     pub(crate) operation: &'static str,
     pub(crate) send: &'a [T],
@@ -143,8 +144,8 @@ impl RootGroup {
 }
 
 /// # Errors
-/// [`NotInLibrary`](ErrorKind::NotInLibrary) where the library may write past a slice if the lengths of ranks differ: ranks of two groups do not
-/// compare theirs.
+/// [`NotInLibrary`](ErrorKind::NotInLibrary) where the library may write past a slice if the
+/// lengths of ranks differ: ranks of two groups do not compare theirs.
 pub(crate) fn must_fit(operation: &'static str, comm: &Communicator) -> Result<()> {
     if !comm.may_overrun() {
         return Ok(());

@@ -2,7 +2,8 @@
 
 use crate::number::Number;
 
-/// A [`Number`] that can be divided: `f32`, `f64`, and with the features `half` and `num-complex` the types of those.
+/// A [`Number`] that can be divided: `f32`, `f64`, and with the features `half` and `num-complex`
+/// the types of those.
 ///
 /// The trait is sealed.
 #[diagnostic::on_unimplemented(
@@ -15,7 +16,8 @@ pub trait Fractional: Number + fractions::Fractions {}
 pub(crate) mod fractions {
     use crate::number::arithmetic::Arithmetic;
 
-    /// Numbers of one or two components that are binary floating-point numbers, none wider than an `f64`.
+    /// Numbers of one or two components that are binary floating-point numbers, none wider than an
+    /// `f64`.
     pub trait Fractions: Arithmetic {
         /// The number of components.
         const COMPONENTS: usize;
@@ -30,7 +32,8 @@ pub(crate) mod fractions {
         fn finite_or_zero(self) -> Self;
         /// A component, which an `f64` says exactly.
         fn component(self, index: usize) -> f64;
-        /// The number with these components, each rounded by what is passed to the form that it is told.
+        /// The number with these components, each rounded by what is passed to the form that it is
+        /// told.
         #[must_use]
         fn rounded(component: impl Fn(usize, Form) -> u64) -> Self;
     }

@@ -8,8 +8,8 @@ use ranks_comm::Result;
 use crate::blocks::Blocks;
 use crate::counts;
 
-/// Blocks of elements, one of each rank, in the order of ranks: what an operation gives that finds out by itself how
-/// long they are.
+/// Blocks of elements, one of each rank, in the order of ranks: what an operation gives that finds
+/// out by itself how long they are.
 ///
 /// It is a slice of all elements; [`block`](Self::block) is what one rank has sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,16 +26,19 @@ impl<T> Default for Gathered<T> {
 }
 
 impl<T: Pod> Gathered<T> {
-    /// Makes room for these blocks, in the memory that there is if it is enough, and gives it with the blocks.
+    /// Makes room for these blocks, in the memory that there is if it is enough, and gives it with
+    /// the blocks.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) if there is no memory for them; what there was is kept.
+    /// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) if there is no memory for them; what
+    /// there was is kept.
     pub(crate) fn make_room(
         &mut self,
         operation: &'static str,
         blocks: Blocks,
     ) -> Result<(&mut [T], &Blocks)> {
-        // There is room for any number of elements without a size, which `resize` would count one by one.
+        // There is room for any number of elements without a size, which `resize` would count one
+        // by one.
         if blocks.end() > self.data.capacity() || size_of::<T>() == 0 {
             self.data = counts::room(operation, blocks.end())?;
         } else {
@@ -67,7 +70,8 @@ impl<T> Gathered<T> {
         (0..self.blocks.len()).map(|rank| &self.data[self.blocks.range(rank)])
     }
 
-    /// The lengths and places of the blocks: for operations on the same blocks that need not find it out again.
+    /// The lengths and places of the blocks: for operations on the same blocks that need not find
+    /// it out again.
     #[must_use]
     pub fn blocks(&self) -> &Blocks {
         &self.blocks

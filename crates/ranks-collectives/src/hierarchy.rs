@@ -11,13 +11,14 @@ use crate::ops::Op;
 use crate::transfer::Transfer;
 use crate::{Collectives, InPlaceCollectives};
 
-/// The ranks of a communicator by node, and one rank of each node, its leader: for operations of which only the leaders'
-/// part goes from node to node.
+/// The ranks of a communicator by node, and one rank of each node, its leader: for operations of
+/// which only the leaders' part goes from node to node.
 ///
-/// A good MPI library does this by itself where it knows the machine; this is for those that do not, and for groups that
-/// they do not know of. Nothing chooses it by itself. Make it once, and measure: of all ranks the leaders alone send from one node to
-/// another, however ranks are numbered. It was run on a single machine only, where there is nothing to gain: an `allreduce` of 8
-/// words took 0.9 to 1.3 times as long as the plain one.
+/// A good MPI library does this by itself where it knows the machine; this is for those that do
+/// not, and for groups that they do not know of. Nothing chooses it by itself. Make it once, and
+/// measure: of all ranks the leaders alone send from one node to another, however ranks are
+/// numbered. It was run on a single machine only, where there is nothing to gain: an `allreduce` of
+/// 8 words took 0.9 to 1.3 times as long as the plain one.
 ///
 /// Nodes are numbered in the order of their leaders. A clone is another handle of the same.
 #[derive(Debug, Clone)]
@@ -41,10 +42,12 @@ impl Hierarchy {
         Self::of(comm, comm.split_shared(0)?)
     }
 
-    /// By what the program knows: ranks that pass the same color, such as that of a rack or a socket, are a node. Collective.
+    /// By what the program knows: ranks that pass the same color, such as that of a rack or a
+    /// socket, are a node. Collective.
     ///
     /// # Errors
-    /// [`Argument`](ErrorKind::Argument) if the color is negative; otherwise what the library reports.
+    /// [`Argument`](ErrorKind::Argument) if the color is negative; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split`).
     pub fn by_color(comm: &Communicator, color: i32) -> Result<Self> {
@@ -124,7 +127,8 @@ impl Hierarchy {
         usize::try_from(*node).ok()
     }
 
-    /// Copies `data` of `root` to every rank: within its node, to the other leaders, and within their nodes. Collective.
+    /// Copies `data` of `root` to every rank: within its node, to the other leaders, and within
+    /// their nodes. Collective.
     ///
     /// # Errors
     /// [`Root`](ErrorKind::Root) if there is no such rank; otherwise what the library reports.
@@ -147,15 +151,16 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of every rank: within nodes, among the leaders,
-    /// and back. Collective.
+    /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of every rank:
+    /// within nodes, among the leaders, and back. Collective.
     ///
     /// Results are rounded in another order than by [`allreduce`](crate::Collectives::allreduce).
     ///
     /// # Errors
-    /// [`Length`](ErrorKind::Length) if `send` and `recv` differ in length; [`Argument`](ErrorKind::Argument) if operands may not be
-    /// swapped and the ranks of a node do not follow each other, so that the order of ranks cannot be kept; otherwise what
-    /// the library reports.
+    /// [`Length`](ErrorKind::Length) if `send` and `recv` differ in length;
+    /// [`Argument`](ErrorKind::Argument) if operands may not be swapped and the ranks of a node do
+    /// not follow each other, so that the order of ranks cannot be kept; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
     pub fn allreduce<T: Pod, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {

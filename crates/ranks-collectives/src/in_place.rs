@@ -1,4 +1,5 @@
-//! In place, as a way to do any operation that has it: the one slice holds the input and gets the output.
+//! In place, as a way to do any operation that has it: the one slice holds the input and gets the
+//! output.
 
 use std::marker::PhantomData;
 

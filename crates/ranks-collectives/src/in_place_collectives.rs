@@ -13,24 +13,26 @@ use crate::{moves, reductions};
 
 /// Collective operations whose input lies where their output goes.
 ///
-/// All ranks of an operation call the form of this trait, or at a rooted operation those that it concerns: a rank that is
-/// not the root may as well call the form of [`Collectives`](crate::Collectives), which means the same there.
-/// Operations on blocks of different lengths have their forms in place in
+/// All ranks of an operation call the form of this trait, or at a rooted operation those that it
+/// concerns: a rank that is not the root may as well call the form of
+/// [`Collectives`](crate::Collectives), which means the same there. Operations on blocks of
+/// different lengths have their forms in place in
 /// [`VaryingCollectives`](crate::VaryingCollectives).
 ///
-/// All that is said of [`Collectives`](crate::Collectives) holds here. After an error the contents of the slice are
-/// unspecified, unless the error is of a rank's own arguments.
+/// All that is said of [`Collectives`](crate::Collectives) holds here. After an error the contents
+/// of the slice are unspecified, unless the error is of a rank's own arguments.
 ///
 /// MPI 5.0 §6.2.3 (`MPI_IN_PLACE`). The trait is implemented by [`Communicator`] and is sealed.
 #[doc(alias = "MPI_IN_PLACE")]
 pub trait InPlaceCollectives: Sealed {
     /// Reduces the `data` of all ranks with `op`, element by element, into `data` of `root`.
     ///
-    /// Elsewhere `data` stays as it is. On libraries of the MPICH family a root that is not rank 0 makes a copy of it,
-    /// since some of them fail otherwise.
+    /// Elsewhere `data` stays as it is. On libraries of the MPICH family a root that is not rank 0
+    /// makes a copy of it, since some of them fail otherwise.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library reports.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.9.1 (`MPI_Reduce`).
     #[doc(alias = "MPI_Reduce")]
@@ -62,7 +64,8 @@ pub trait InPlaceCollectives: Sealed {
         reductions::reduce_in_place::<Allreduce, T, O>(self.communicator(), data, op, ())
     }
 
-    /// Reduces the `data` of the ranks from 0 up to this one with `op`, element by element, into `data`.
+    /// Reduces the `data` of the ranks from 0 up to this one with `op`, element by element, into
+    /// `data`.
     ///
     /// # Errors
     /// Errors of the library.
@@ -86,13 +89,15 @@ pub trait InPlaceCollectives: Sealed {
         reductions::reduce_in_place::<Exscan, T, O>(self.communicator(), data, op, ())
     }
 
-    /// Reduces the `data` of all ranks with `op`, element by element, and gives rank r the r-th block of the result
-    /// at the beginning of its `data`.
+    /// Reduces the `data` of all ranks with `op`, element by element, and gives rank r the r-th
+    /// block of the result at the beginning of its `data`.
     ///
-    /// `data` is cut into `size` blocks of the same length. What is behind the first is unspecified afterwards.
+    /// `data` is cut into `size` blocks of the same length. What is behind the first is unspecified
+    /// afterwards.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.10.1 (`MPI_Reduce_scatter_block`).
     #[doc(alias = "MPI_Reduce_scatter_block")]
@@ -106,12 +111,13 @@ pub trait InPlaceCollectives: Sealed {
 
     /// Collects a block of each rank in `data` of `root`, in the order of ranks.
     ///
-    /// At the root `data` is cut into `size` blocks of the same length, and its own is already in its place. Elsewhere
-    /// `data` is the block that is sent, and stays as it is.
+    /// At the root `data` is cut into `size` blocks of the same length, and its own is already in
+    /// its place. Elsewhere `data` is the block that is sent, and stays as it is.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
-    /// `data` of the root cannot be cut so; otherwise what the library reports.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `data` of the root cannot be cut so; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §6.5 (`MPI_Gather`).
     #[doc(alias = "MPI_Gather")]
@@ -121,10 +127,12 @@ pub trait InPlaceCollectives: Sealed {
 
     /// Collects a block of each rank in `data` of every rank, in the order of ranks.
     ///
-    /// `data` is cut into `size` blocks of the same length, and that of this rank is already in its place.
+    /// `data` is cut into `size` blocks of the same length, and that of this rank is already in its
+    /// place.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.7 (`MPI_Allgather`).
     #[doc(alias = "MPI_Allgather")]
@@ -132,13 +140,16 @@ pub trait InPlaceCollectives: Sealed {
         moves::moved::<InPlace<Allgather>, T>(self.communicator(), &[], data, ())
     }
 
-    /// Deals out `data` of `root`: rank r gets the r-th block of it in its `data`, and the root keeps its own in its place.
+    /// Deals out `data` of `root`: rank r gets the r-th block of it in its `data`, and the root
+    /// keeps its own in its place.
     ///
-    /// At the root `data` is cut into `size` blocks of the same length, and stays as it is. Elsewhere it is one block.
+    /// At the root `data` is cut into `size` blocks of the same length, and stays as it is.
+    /// Elsewhere it is one block.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
-    /// `data` of the root cannot be cut so; otherwise what the library reports.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `data` of the root cannot be cut so; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §6.6 (`MPI_Scatter`).
     #[doc(alias = "MPI_Scatter")]
@@ -151,7 +162,8 @@ pub trait InPlaceCollectives: Sealed {
     /// `data` is cut into `size` blocks of the same length.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.8 (`MPI_Alltoall`).
     #[doc(alias = "MPI_Alltoall")]

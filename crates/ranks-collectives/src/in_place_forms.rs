@@ -14,8 +14,9 @@ use crate::sealed::{ScopeSealed, Sealed};
 use crate::stable::Shape;
 use crate::{moves, reductions};
 
-/// A row an operation: what it does and the method that says it in full; its nonblocking and its persistent form, with their sections of the
-/// standard; its row in `moves` or `reductions`, the operation of a reduction, the other arguments, what they are there, and how a persistent one
+/// A row an operation: what it does and the method that says it in full; its nonblocking and its
+/// persistent form, with their sections of the standard; its row in `moves` or `reductions`, the
+/// operation of a reduction, the other arguments, what they are there, and how a persistent one
 /// keeps them.
 macro_rules! in_place {
     ($(
@@ -28,8 +29,9 @@ macro_rules! in_place {
         /// Nonblocking collective operations whose input lies where their output goes.
         ///
         /// Each begins what the method of [`InPlaceCollectives`](crate::InPlaceCollectives) or
-        /// [`VaryingCollectives`](crate::VaryingCollectives) without the `i` does. The request owns the buffer and gives it back when it
-        /// is complete. All that is said of [`NonblockingCollectives`](crate::NonblockingCollectives) holds here.
+        /// [`VaryingCollectives`](crate::VaryingCollectives) without the `i` does. The request owns
+        /// the buffer and gives it back when it is complete. All that is said of
+        /// [`NonblockingCollectives`](crate::NonblockingCollectives) holds here.
         ///
         /// ```
         /// use ranks::collectives::{NonblockingInPlaceCollectives, ops::Sum};
@@ -65,12 +67,12 @@ macro_rules! in_place {
             }
         )* }
 
-        /// Nonblocking collective operations in place on borrowed slices, begun in a [`Scope`] and complete when it ends, or when they
-        /// are waited for.
+        /// Nonblocking collective operations in place on borrowed slices, begun in a [`Scope`] and
+        /// complete when it ends, or when they are waited for.
         ///
         /// Each begins what the method of [`InPlaceCollectives`](crate::InPlaceCollectives) or
-        /// [`VaryingCollectives`](crate::VaryingCollectives) without the `i` does. All that is said of
-        /// [`ScopedCollectives`](crate::ScopedCollectives) holds here.
+        /// [`VaryingCollectives`](crate::VaryingCollectives) without the `i` does. All that is said
+        /// of [`ScopedCollectives`](crate::ScopedCollectives) holds here.
         ///
         /// MPI 5.0 §6.2.3, §6.12. The trait is implemented by [`Scope`] and is sealed.
         #[doc(alias = "MPI_IN_PLACE")]
@@ -97,8 +99,9 @@ macro_rules! in_place {
         /// Persistent collective operations whose input lies where their output goes.
         ///
         /// Each start does what the method of [`InPlaceCollectives`](crate::InPlaceCollectives) or
-        /// [`VaryingCollectives`](crate::VaryingCollectives) without the `_init` does, on what is in the buffer then. All ranks prepare the
-        /// form in place, at rooted operations too. Otherwise all that is said of [`PersistentCollectives`](crate::PersistentCollectives)
+        /// [`VaryingCollectives`](crate::VaryingCollectives) without the `_init` does, on what is
+        /// in the buffer then. All ranks prepare the form in place, at rooted operations too.
+        /// Otherwise all that is said of [`PersistentCollectives`](crate::PersistentCollectives)
         /// holds here.
         ///
         /// ```

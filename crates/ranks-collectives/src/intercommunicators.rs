@@ -16,12 +16,13 @@ use crate::stable::{Shape, Slices, Stable};
 use crate::transfer::Transfer;
 use crate::{barrier, in_process, moves, reductions};
 
-/// Operations in which every rank of both groups takes part, and in which data goes from one group to the other: blocking,
-/// nonblocking and persistent.
+/// Operations in which every rank of both groups takes part, and in which data goes from one group
+/// to the other: blocking, nonblocking and persistent.
 ///
-/// All ranks of both groups call the same operations in the same order. What a rank can see for itself is checked before
-/// anything is sent, and is an `Err` on that rank alone. Ranks do not compare their calls, also where they compare those of
-/// a communicator; what happens when lengths differ that should not is said at
+/// All ranks of both groups call the same operations in the same order. What a rank can see for
+/// itself is checked before anything is sent, and is an `Err` on that rank alone. Ranks do not
+/// compare their calls, also where they compare those of a communicator; what happens when lengths
+/// differ that should not is said at
 /// [`Collectives`](crate::Collectives#when-the-lengths-of-ranks-differ).
 ///
 /// ```
@@ -39,8 +40,10 @@ use crate::{barrier, in_process, moves, reductions};
 /// }
 /// ```
 ///
-/// A start of a persistent operation begins the nonblocking one anew, on an intercommunicator that is duplicated when it is prepared. Otherwise all
-/// that is said of [`NonblockingCollectives`](crate::NonblockingCollectives) and [`PersistentCollectives`](crate::PersistentCollectives) holds here.
+/// A start of a persistent operation begins the nonblocking one anew, on an intercommunicator that
+/// is duplicated when it is prepared. Otherwise all that is said of
+/// [`NonblockingCollectives`](crate::NonblockingCollectives) and
+/// [`PersistentCollectives`](crate::PersistentCollectives) holds here.
 ///
 /// MPI 5.0 §6.2.3, §6.12, §6.13. The trait is implemented by [`Intercommunicator`] and is sealed.
 pub trait IntercommunicatorCollectives: Between {
@@ -66,7 +69,8 @@ pub trait IntercommunicatorCollectives: Between {
         barrier::nonblocking(handle(self.between()))
     }
 
-    /// Prepares a barrier: what is started is complete when every rank of the other group has started it.
+    /// Prepares a barrier: what is started is complete when every rank of the other group has
+    /// started it.
     ///
     /// # Errors
     /// Errors of the library.
@@ -79,10 +83,12 @@ pub trait IntercommunicatorCollectives: Between {
 
     /// Copies `data` of the root to every rank of the other group, where it is as long.
     ///
-    /// In the root's own group `data` is not touched, and may be `&mut []` elsewhere than at the root.
+    /// In the root's own group `data` is not touched, and may be `&mut []` elsewhere than at the
+    /// root.
     ///
     /// # Errors
-    /// [`Root`](ErrorKind::Root) if the other group has no such rank; otherwise what the library reports.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if the other group has no such rank; otherwise what
+    /// the library reports.
     ///
     /// MPI 5.0 §6.4 (`MPI_Bcast`).
     #[doc(alias = "MPI_Bcast")]
@@ -122,12 +128,14 @@ pub trait IntercommunicatorCollectives: Between {
         moves::persistent::<BetweenGroups<Bcast>, _, _, _>(comm, buffer, shape, root, |&root| root)
     }
 
-    /// Reduces the `send` of all ranks of the other group with `op`, element by element, into `recv` of every rank.
+    /// Reduces the `send` of all ranks of the other group with `op`, element by element, into
+    /// `recv` of every rank.
     ///
     /// The slices of all ranks of both groups are as long as each other.
     ///
     /// # Errors
-    /// [`Length`](ErrorKind::Length) if `send` and `recv` differ in length; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
     #[doc(alias = "MPI_Allreduce")]
@@ -137,7 +145,8 @@ pub trait IntercommunicatorCollectives: Between {
         reductions::reduce::<BetweenGroups<Allreduce>, T, O>(comm, send, recv, op, ())
     }
 
-    /// Begins to reduce the `send` of all ranks of the other group with `op`, element by element, into `recv` of every rank.
+    /// Begins to reduce the `send` of all ranks of the other group with `op`, element by element,
+    /// into `recv` of every rank.
     ///
     /// # Errors
     /// As [`allreduce`](Self::allreduce).
@@ -154,7 +163,8 @@ pub trait IntercommunicatorCollectives: Between {
         reductions::owned::<BetweenGroups<Allreduce>, _, _, _>(comm, send, recv, op, ())
     }
 
-    /// Prepares to reduce the `send` of all ranks of the other group with `op`, element by element, into `recv` of every rank.
+    /// Prepares to reduce the `send` of all ranks of the other group with `op`, element by element,
+    /// into `recv` of every rank.
     ///
     /// # Errors
     /// As [`allreduce`](Self::allreduce).
@@ -178,13 +188,15 @@ pub trait IntercommunicatorCollectives: Between {
         )
     }
 
-    /// Collects the `send` of all ranks of the other group in `recv` of every rank, in the order of ranks.
+    /// Collects the `send` of all ranks of the other group in `recv` of every rank, in the order of
+    /// ranks.
     ///
-    /// `recv` is as many times as long as the `send` of the other group as that has ranks; the two groups may send blocks of
-    /// different lengths, but all ranks of one group the same.
+    /// `recv` is as many times as long as the `send` of the other group as that has ranks; the two
+    /// groups may send blocks of different lengths, but all ranks of one group the same.
     ///
     /// # Errors
-    /// [`Length`](ErrorKind::Length) if `recv` cannot be divided so; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `recv` cannot be divided so; otherwise what the
+    /// library reports.
     ///
     /// MPI 5.0 §6.7 (`MPI_Allgather`).
     #[doc(alias = "MPI_Allgather")]
@@ -193,7 +205,8 @@ pub trait IntercommunicatorCollectives: Between {
         moves::moved::<BetweenGroups<Allgather>, T>(handle(self.between()), send, recv, ())
     }
 
-    /// Begins to collect the `send` of all ranks of the other group in `recv` of every rank, in the order of ranks.
+    /// Begins to collect the `send` of all ranks of the other group in `recv` of every rank, in the
+    /// order of ranks.
     ///
     /// # Errors
     /// As [`allgather`](Self::allgather).
@@ -209,7 +222,8 @@ pub trait IntercommunicatorCollectives: Between {
         moves::owned::<BetweenGroups<Allgather>, _, _>(comm, send, recv, ())
     }
 
-    /// Prepares to collect the `send` of all ranks of the other group in `recv` of every rank, in the order of ranks.
+    /// Prepares to collect the `send` of all ranks of the other group in `recv` of every rank, in
+    /// the order of ranks.
     ///
     /// # Errors
     /// As [`allgather`](Self::allgather).
@@ -237,7 +251,8 @@ impl IntercommunicatorCollectives for Intercommunicator {}
 /// The handle that operations of [`BetweenGroups`], and barriers, are done on.
 #[allow(unsafe_code)]
 fn handle(between: &Intercommunicator) -> &Communicator {
-    // SAFETY: this module alone has it, and passes it to those operations, which know how many ranks messages go to.
+    // SAFETY: this module alone has it, and passes it to those operations, which know how many
+    // ranks messages go to.
     unsafe { between.handle() }
 }
 

@@ -1,4 +1,5 @@
-//! Which parts of a slice belong to each rank, where they are no blocks: columns, faces, anything that a layout takes.
+//! Which parts of a slice belong to each rank, where they are no blocks: columns, faces, anything
+//! that a layout takes.
 
 use bytemuck::Pod;
 use ranks_comm::layout::Layout;
@@ -83,8 +84,8 @@ impl Layouts {
     }
 }
 
-/// Slices and the layouts of what travels, after they were proven to fit each other: all layouts lie in their slice, and
-/// those that are received into have no element in common.
+/// Slices and the layouts of what travels, after they were proven to fit each other: all layouts
+/// lie in their slice, and those that are received into have no element in common.
 pub(crate) struct Pattern<'a, T> {
     pub(crate) operation: &'static str,
     pub(crate) send: (&'a [T], &'a Layouts),

@@ -1,8 +1,8 @@
 //! Collective communication over MPI or in process: every rank of a communicator takes part.
 //!
-//! Bring [`Collectives`] into scope and call its methods on a [`Communicator`](ranks_comm::Communicator). Slices go
-//! in and out, lengths are `usize` and count elements, and what a rank can see to be wrong is an `Err` before
-//! anything is sent.
+//! Bring [`Collectives`] into scope and call its methods on a
+//! [`Communicator`](ranks_comm::Communicator). Slices go in and out, lengths are `usize` and count
+//! elements, and what a rank can see to be wrong is an `Err` before anything is sent.
 //!
 //! ```
 //! use ranks::collectives::{Collectives, ops::Sum};
@@ -36,36 +36,43 @@
 //! | to few others, who expect nothing | [`SparseExchange`] | |
 //! | within nodes and then among them | [`Hierarchy`], [`TwoLevelAlltoall`] | |
 //!
-//! Operations of reductions are in [`ops`]: MPI's operations, averages, and functions of your own (§6.9).
+//! Operations of reductions are in [`ops`]: MPI's operations, averages, and functions of your own
+//! (§6.9).
 //!
 //! # Memory
 //!
-//! Results go to memory of the caller's. What returns a [`Gathered`] or a `Vec` makes it anew; methods `…_again` receive into an
-//! earlier one.
+//! Results go to memory of the caller's. What returns a [`Gathered`] or a `Vec` makes it anew;
+//! methods `…_again` receive into an earlier one.
 //!
 //! # Calls that differ among ranks
 //!
-//! All ranks must call the same collectives in the same order, with roots, types and lengths that fit. In builds with debug
-//! assertions, or where [`Checks::Collective`](ranks_comm::Checks::Collective) is asked for, the ranks of a communicator compare
-//! that before each blocking collective and before one is prepared, and if it is not so all of them get the same error
-//! ([`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch)). Nothing is compared before operations that return at once, which
-//! would wait for it, nor between two groups.
+//! All ranks must call the same collectives in the same order, with roots, types and lengths that
+//! fit. In builds with debug assertions, or where
+//! [`Checks::Collective`](ranks_comm::Checks::Collective) is asked for, the ranks of a communicator
+//! compare that before each blocking collective and before one is prepared, and if it is not so all
+//! of them get the same error ([`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch)). Nothing
+//! is compared before operations that return at once, which would wait for it, nor between two
+//! groups.
 //!
 //! # Results to the last bit
 //!
-//! [`Collectives::reproducible`] reduces a distributed array to the same bits for any number of ranks and on any library.
+//! [`Collectives::reproducible`] reduces a distributed array to the same bits for any number of
+//! ranks and on any library.
 //!
 //! # Made of other operations
 //!
-//! [`SparseExchange`] is for ranks that send to few others, [`Hierarchy`] for operations within nodes and then among them, and
-//! [`TwoLevelAlltoall`] for small blocks on many ranks. Each is made once for a communicator, and nothing chooses it by itself.
+//! [`SparseExchange`] is for ranks that send to few others, [`Hierarchy`] for operations within
+//! nodes and then among them, and [`TwoLevelAlltoall`] for small blocks on many ranks. Each is made
+//! once for a communicator, and nothing chooses it by itself.
 //!
 //! # How the crate is laid out
 //!
-//! An operation is a row in `moves.rs` or `reductions.rs`, which says what its slices must be and what does it in process, a row in
-//! `mpi/functions.rs`, which says what its C functions are and take, and a method in each of the traits. The forms (blocking, nonblocking,
-//! persistent, scoped, large) are written once for all of them. `InPlace<Operation>` (`in_place.rs`) and `BetweenGroups<Operation>`
-//! (`intercommunicators.rs`) are operations too, so that they have the same forms.
+//! An operation is a row in `moves.rs` or `reductions.rs`, which says what its slices must be and
+//! what does it in process, a row in `mpi/functions.rs`, which says what its C functions are and
+//! take, and a method in each of the traits. The forms (blocking, nonblocking, persistent, scoped,
+//! large) are written once for all of them. `InPlace<Operation>` (`in_place.rs`) and
+//! `BetweenGroups<Operation>` (`intercommunicators.rs`) are operations too, so that they have the
+//! same forms.
 #![deny(unsafe_code)]
 
 mod agreement;

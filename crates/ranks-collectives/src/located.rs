@@ -1,4 +1,5 @@
-//! Values with a place: what [`MinLoc`](crate::ops::MinLoc) and [`MaxLoc`](crate::ops::MaxLoc) compare.
+//! Values with a place: what [`MinLoc`](crate::ops::MinLoc) and [`MaxLoc`](crate::ops::MaxLoc)
+//! compare.
 
 use std::fmt;
 
@@ -20,8 +21,9 @@ use crate::number::Ordered;
 /// }
 /// ```
 ///
-/// MPI has such pairs of an `i16`, `i32`, `i64`, `f32` or `f64` and an `i32`. It lies in memory as the C struct of the two
-/// does; the bytes between and behind them are always initialised, and have no part in comparisons.
+/// MPI has such pairs of an `i16`, `i32`, `i64`, `f32` or `f64` and an `i32`. It lies in memory as
+/// the C struct of the two does; the bytes between and behind them are always initialised, and have
+/// no part in comparisons.
 ///
 /// MPI 5.0 §6.9.4 (`MPI_MINLOC`).
 #[doc(alias = "MPI_SHORT_INT")]

@@ -1,4 +1,5 @@
-//! Operations that move elements: each is described once, in the table at the end; what is done in each form is written once for all.
+//! Operations that move elements: each is described once, in the table at the end; what is done in
+//! each form is written once for all.
 
 use bytemuck::Pod;
 use ranks_comm::backend::{InProcessComm, MpiComm, StartedOp, TypeOf};
@@ -179,8 +180,8 @@ pub(crate) fn scoped<'scope, M: Mover, T: Pod>(
     })
 }
 
-/// Persistent, on the slices of `buffer`: what else the program has passed is read out of `kept` by `with`, at each start where the library has no
-/// such function.
+/// Persistent, on the slices of `buffer`: what else the program has passed is read out of `kept` by
+/// `with`, at each start where the library has no such function.
 pub(crate) fn persistent<M: Mover, B: Send + 'static, T: Pod, K: Clone + Send + 'static>(
     comm: &Communicator,
     buffer: B,
@@ -201,8 +202,9 @@ pub(crate) fn persistent<M: Mover, B: Send + 'static, T: Pod, K: Clone + Send + 
     stable::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)
 }
 
-/// The rows: what the program passes besides slices, the root among it, what is proven of the slices, or of the one slice in place, and the functions that
-/// do it, by the module over MPI and by name in process.
+/// The rows: what the program passes besides slices, the root among it, what is proven of the
+/// slices, or of the one slice in place, and the functions that do it, by the module over MPI and
+/// by name in process.
 macro_rules! movers {
     ($($mover:ty: ($with:pat in $type:ty) root($root:expr)
        prove($proven:ident, |$operation:ident, $comm:pat_param, $slices:ident| $prove:expr)

@@ -10,16 +10,19 @@ use crate::mpi::functions::{
     NeighborAllgather, NeighborAllgatherv, NeighborAlltoall, NeighborAlltoallv, NeighborAlltoallw,
 };
 
-/// Operations in which every rank of a communicator with a topology takes part and exchanges data with its neighbours.
+/// Operations in which every rank of a communicator with a topology takes part and exchanges data
+/// with its neighbours.
 ///
 /// A block is sent to each neighbour, and one comes from each, in the order of
-/// [`out_neighbors`](Neighborhood::out_neighbors) and [`in_neighbors`](Neighborhood::in_neighbors): in a
-/// [`Cartesian`](ranks_comm::Cartesian) grid for each dimension the rank before this one and the rank after it. Where a neighbour is missing at
-/// the border of a grid, its block is there all the same, but is not read, and is left as it is where it is received.
+/// [`out_neighbors`](Neighborhood::out_neighbors) and [`in_neighbors`](Neighborhood::in_neighbors):
+/// in a [`Cartesian`](ranks_comm::Cartesian) grid for each dimension the rank before this one and
+/// the rank after it. Where a neighbour is missing at the border of a grid, its block is there all
+/// the same, but is not read, and is left as it is where it is received.
 ///
-/// If a rank is a neighbour several times, the first block that is sent to it arrives as the first that comes from there,
-/// and so on. In a grid it is not so: what is sent to the rank before arrives from the rank after, also in a ring of two
-/// ranks or of one, where both are the same rank. This holds with all libraries, though not all keep to it themselves.
+/// If a rank is a neighbour several times, the first block that is sent to it arrives as the first
+/// that comes from there, and so on. In a grid it is not so: what is sent to the rank before
+/// arrives from the rank after, also in a ring of two ranks or of one, where both are the same
+/// rank. This holds with all libraries, though not all keep to it themselves.
 ///
 /// ```
 /// use ranks::collectives::NeighborCollectives;
@@ -40,20 +43,22 @@ use crate::mpi::functions::{
 ///
 /// # Lengths
 ///
-/// Lengths count elements. What a rank can see for itself is checked before anything is sent, and is an `Err` on
-/// that rank alone: [`Length`](ranks_comm::ErrorKind::Length) if slices do not hold a block for each neighbour, or what a
-/// rank sends to itself is not as long as where it arrives; [`Argument`](ranks_comm::ErrorKind::Argument) if blocks that
-/// are received overlap, or a [`Graph`](ranks_comm::Graph) is not symmetric, so that ranks do not agree on being neighbours.
+/// Lengths count elements. What a rank can see for itself is checked before anything is sent, and
+/// is an `Err` on that rank alone: [`Length`](ranks_comm::ErrorKind::Length) if slices do not hold
+/// a block for each neighbour, or what a rank sends to itself is not as long as where it arrives;
+/// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks that are received overlap, or a
+/// [`Graph`](ranks_comm::Graph) is not symmetric, so that ranks do not agree on being neighbours.
 ///
 /// Each block is as long as the neighbour expects it. In builds with debug assertions, or where
-/// [`Checks::Collective`](ranks_comm::Checks::Collective) is asked for, ranks compare before each blocking operation that
-/// they call the same one, with the same element type, and the lengths at both ends of each edge; lengths may differ from
-/// edge to edge. If they are not compared and differ, what happens is said at
+/// [`Checks::Collective`](ranks_comm::Checks::Collective) is asked for, ranks compare before each
+/// blocking operation that they call the same one, with the same element type, and the lengths at
+/// both ends of each edge; lengths may differ from edge to edge. If they are not compared and
+/// differ, what happens is said at
 /// [`Collectives`](crate::Collectives#when-the-lengths-of-ranks-differ).
 ///
-/// Blocks of 2³¹ items and more, or as far apart, need a library that counts so itself (MPI 4.0), and are an error of kind
-/// [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) elsewhere, except in
-/// [`neighbor_allgather`](Self::neighbor_allgather).
+/// Blocks of 2³¹ items and more, or as far apart, need a library that counts so itself (MPI 4.0),
+/// and are an error of kind [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) elsewhere, except
+/// in [`neighbor_allgather`](Self::neighbor_allgather).
 ///
 /// MPI 5.0 §8.6. The trait is implemented for every [`Neighborhood`].
 pub trait NeighborCollectives: Neighborhood + Sized {
@@ -90,7 +95,8 @@ pub trait NeighborCollectives: Neighborhood + Sized {
         moves::moved::<NeighborAllgatherv, T>(self, send, recv, (self, blocks))
     }
 
-    /// Sends each neighbour its block of `send`, and receives one of each in `recv`, all of the same length.
+    /// Sends each neighbour its block of `send`, and receives one of each in `recv`, all of the
+    /// same length.
     ///
     /// # Errors
     /// Those [said above](NeighborCollectives#lengths); otherwise what the library reports.
@@ -102,7 +108,8 @@ pub trait NeighborCollectives: Neighborhood + Sized {
         moves::moved::<NeighborAlltoall, T>(self, send, recv, self)
     }
 
-    /// Sends each neighbour its block of `send`, and receives one of each in `recv`, where the blocks say.
+    /// Sends each neighbour its block of `send`, and receives one of each in `recv`, where the
+    /// blocks say.
     ///
     /// Blocks of `send` may overlap.
     ///
@@ -122,13 +129,15 @@ pub trait NeighborCollectives: Neighborhood + Sized {
         moves::moved::<NeighborAlltoallv, T>(self, send, recv, (self, send_blocks, recv_blocks))
     }
 
-    /// Sends each neighbour what its layout takes of `send`, and puts what comes from each where its layout says in `recv`.
+    /// Sends each neighbour what its layout takes of `send`, and puts what comes from each where
+    /// its layout says in `recv`.
     ///
-    /// All that the halo of an array needs goes in one call, and is copied nowhere else. Layouts of `send` may overlap.
+    /// All that the halo of an array needs goes in one call, and is copied nowhere else. Layouts of
+    /// `send` may overlap.
     ///
     /// # Errors
-    /// Those [said above](NeighborCollectives#lengths), where a layout is what a block is; otherwise what the library
-    /// reports.
+    /// Those [said above](NeighborCollectives#lengths), where a layout is what a block is;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §8.6.2 (`MPI_Neighbor_alltoallw`).
     #[doc(alias = "MPI_Neighbor_alltoallw")]
@@ -146,11 +155,12 @@ pub trait NeighborCollectives: Neighborhood + Sized {
 
 impl<N: Neighborhood> NeighborCollectives for N {}
 
-/// Operations among neighbours that are begun by a call and over when their [`Request`] has been waited for.
+/// Operations among neighbours that are begun by a call and over when their [`Request`] has been
+/// waited for.
 ///
-/// Each does what the operation of [`NeighborCollectives`] without the `i` does, and checks the same before anything is
-/// sent; that each edge fits is not compared. What is said of requests and buffers at
-/// [`NonblockingCollectives`](crate::NonblockingCollectives) holds here.
+/// Each does what the operation of [`NeighborCollectives`] without the `i` does, and checks the
+/// same before anything is sent; that each edge fits is not compared. What is said of requests and
+/// buffers at [`NonblockingCollectives`](crate::NonblockingCollectives) holds here.
 ///
 /// MPI 5.0 §8.7. The trait is implemented for every [`Neighborhood`].
 pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
@@ -170,7 +180,8 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
         moves::owned::<NeighborAllgather, _, _>(self, send, recv, self)
     }
 
-    /// Begins to send `send` to each neighbour, and to receive what each sends in `recv`, where `blocks` say.
+    /// Begins to send `send` to each neighbour, and to receive what each sends in `recv`, where
+    /// `blocks` say.
     ///
     /// # Errors
     /// As [`neighbor_allgatherv`](NeighborCollectives::neighbor_allgatherv).
@@ -191,7 +202,8 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
         moves::owned::<NeighborAllgatherv, _, _>(self, send, recv, (self, blocks))
     }
 
-    /// Begins to send each neighbour its block of `send`, and to receive one of each in `recv`, all of the same length.
+    /// Begins to send each neighbour its block of `send`, and to receive one of each in `recv`, all
+    /// of the same length.
     ///
     /// # Errors
     /// As [`neighbor_alltoall`](NeighborCollectives::neighbor_alltoall).
@@ -207,7 +219,8 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
         moves::owned::<NeighborAlltoall, _, _>(self, send, recv, self)
     }
 
-    /// Begins to send each neighbour its block of `send`, and to receive one of each in `recv`, where the blocks say.
+    /// Begins to send each neighbour its block of `send`, and to receive one of each in `recv`,
+    /// where the blocks say.
     ///
     /// # Errors
     /// As [`neighbor_alltoallv`](NeighborCollectives::neighbor_alltoallv).
@@ -229,7 +242,8 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
         moves::owned::<NeighborAlltoallv, _, _>(self, send, recv, (self, send_blocks, recv_blocks))
     }
 
-    /// Begins to send each neighbour what its layout takes of `send`, and to receive one part of each in `recv`.
+    /// Begins to send each neighbour what its layout takes of `send`, and to receive one part of
+    /// each in `recv`.
     ///
     /// # Errors
     /// As [`neighbor_alltoallw`](NeighborCollectives::neighbor_alltoallw).

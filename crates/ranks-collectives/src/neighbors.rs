@@ -1,4 +1,5 @@
-//! Communication among the neighbours of a topology: what is proven of a call, and in what order blocks arrive.
+//! Communication among the neighbours of a topology: what is proven of a call, and in what order
+//! blocks arrive.
 
 mod pairing;
 mod trade;

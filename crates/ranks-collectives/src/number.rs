@@ -4,12 +4,14 @@ use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
 use ranks_mpi_sys::MPI_Datatype;
 
-/// A type that [`reduce`](crate::Collectives::reduce) and its kin can add and multiply:
-/// the integers from 8 to 64 bits, `isize`, `usize`, `f32` and `f64`; with the feature `num-complex` also
-/// `num_complex::Complex` of the latter two, and with the feature `half` `half::f16` and `half::bf16`.
+/// A type that [`reduce`](crate::Collectives::reduce) and its kin can add and multiply: the
+/// integers from 8 to 64 bits, `isize`, `usize`, `f32` and `f64`; with the feature `num-complex`
+/// also `num_complex::Complex` of the latter two, and with the feature `half` `half::f16` and
+/// `half::bf16`.
 ///
-/// The standard has no 16-bit floating-point numbers (MPICH 5.0 has types of its own for them, which are not used). They are computed here, as
-/// operations of the program's own ([`UserOp`](crate::ops::UserOp)) are: two at a time as `f32`, and rounded each time.
+/// The standard has no 16-bit floating-point numbers (MPICH 5.0 has types of its own for them,
+/// which are not used). They are computed here, as operations of the program's own
+/// ([`UserOp`](crate::ops::UserOp)) are: two at a time as `f32`, and rounded each time.
 ///
 /// Data that is only moved (broadcast, gathered, …) may be of any [`Pod`] type instead.
 ///
@@ -21,7 +23,8 @@ use ranks_mpi_sys::MPI_Datatype;
 )]
 pub trait Number: Pod + arithmetic::Arithmetic {}
 
-/// A [`Number`] of which one is larger than another: what [`Min`](crate::ops::Min) and [`Max`](crate::ops::Max) compare.
+/// A [`Number`] of which one is larger than another: what [`Min`](crate::ops::Min) and
+/// [`Max`](crate::ops::Max) compare.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no order, so reductions find no smallest or largest",
     label = "not an integer or a floating-point number"
@@ -36,7 +39,8 @@ pub trait Ordered: Number + arithmetic::Compare {}
 )]
 pub trait Integer: Ordered + arithmetic::Bits {}
 
-/// The arithmetic of the in-process backend; out of reach from outside, which seals [`Number`] and [`Integer`].
+/// The arithmetic of the in-process backend; out of reach from outside, which seals [`Number`] and
+/// [`Integer`].
 pub(crate) mod arithmetic {
     use ranks_mpi_sys::MPI_Datatype;
 
@@ -50,7 +54,8 @@ pub(crate) mod arithmetic {
         /// `self · other`
         #[must_use]
         fn product(self, other: Self) -> Self;
-        /// The same number, and of all NaNs the same one: which of them arithmetic makes is up to processor and compiler.
+        /// The same number, and of all NaNs the same one: which of them arithmetic makes is up to
+        /// processor and compiler.
         #[must_use]
         fn canonical(self) -> Self {
             self
@@ -67,7 +72,8 @@ pub(crate) mod arithmetic {
         fn larger(self, other: Self) -> Self;
     }
 
-    /// Bits, and truth in the sense of C: zero is false, all else is true, and the result is 0 or 1.
+    /// Bits, and truth in the sense of C: zero is false, all else is true, and the result is 0 or
+    /// 1.
     pub trait Bits: Copy {
         /// `self & other`
         #[must_use]

@@ -18,20 +18,24 @@
 //! # }
 //! ```
 //!
-//! **Averages.** [`Avg`] is no operation on two elements, and only defined over all ranks: there is no scan with it.
+//! **Averages.** [`Avg`] is no operation on two elements, and only defined over all ranks: there is
+//! no scan with it.
 //!
-//! **Order.** All of these are associative and commutative but for the rounding of floating-point sums and
-//! products. In process, contributions are combined in the order of ranks, from 0 up, so a result repeats to
-//! the last digit. MPI libraries are advised to do so too (MPI 5.0 §6.9.1), for the same number of ranks.
-//! Reductions of [`Reproducible`](crate::Reproducible) have the same bits for any number of ranks and on any library.
+//! **Order.** All of these are associative and commutative but for the rounding of floating-point
+//! sums and products. In process, contributions are combined in the order of ranks, from 0 up, so a
+//! result repeats to the last digit. MPI libraries are advised to do so too (MPI 5.0 §6.9.1), for
+//! the same number of ranks. Reductions of [`Reproducible`](crate::Reproducible) have the same bits
+//! for any number of ranks and on any library.
 //!
-//! **Overflow.** Integer [`Sum`] and [`Prod`] wrap, in process as under MPI. One exception is known: on processors
-//! with AVX, Open MPI 4.1 and later stop sums of 8- and 16-bit integers at the largest or smallest value, for most
-//! elements of a block but not for all (<https://github.com/open-mpi/ompi/issues/8045>). Add such numbers as `i32`.
-//! Sums in windows are not concerned.
+//! **Overflow.** Integer [`Sum`] and [`Prod`] wrap, in process as under MPI. One exception is
+//! known: on processors with AVX, Open MPI 4.1 and later stop sums of 8- and 16-bit integers at the
+//! largest or smallest value, for most elements of a block but not for all
+//! (<https://github.com/open-mpi/ompi/issues/8045>). Add such numbers as `i32`. Sums in windows are
+//! not concerned.
 //!
-//! **Unsigned extremes.** MPICH 4.0.2 compares unsigned integers as signed ones in [`Min`] and [`Max`]
-//! (<https://github.com/pmodels/mpich/issues/6083>), so values with the top bit set come out wrong there.
+//! **Unsigned extremes.** MPICH 4.0.2 compares unsigned integers as signed ones in [`Min`] and
+//! [`Max`] (<https://github.com/pmodels/mpich/issues/6083>), so values with the top bit set come
+//! out wrong there.
 //!
 //! **NaN.** What [`Min`] and [`Max`] make of a NaN depends on the library and on where it stands.
 
@@ -47,8 +51,9 @@ use crate::number::{Integer, Number, Ordered};
 pub use crate::average::Avg;
 pub use crate::user_op::UserOp;
 
-/// An operation of [`allreduce`](crate::Collectives::allreduce), [`reduce`](crate::Collectives::reduce) and the reductions to shares of the
-/// result: an [`Op`], or [`Avg`].
+/// An operation of [`allreduce`](crate::Collectives::allreduce),
+/// [`reduce`](crate::Collectives::reduce) and the reductions to shares of the result: an [`Op`], or
+/// [`Avg`].
 ///
 /// The trait is sealed.
 #[diagnostic::on_unimplemented(
@@ -58,9 +63,11 @@ pub use crate::user_op::UserOp;
 )]
 pub trait Reduction<T: Pod>: Copy + Sync + description::Describe<T> {}
 
-/// A reduction that is defined for two elements of type `T`, and so for those of some ranks as well as of all.
+/// A reduction that is defined for two elements of type `T`, and so for those of some ranks as well
+/// as of all.
 ///
-/// The trait is sealed; its implementations are the unit structs of [this module](self) but [`Avg`], and [`UserOp`].
+/// The trait is sealed; its implementations are the unit structs of [this module](self) but
+/// [`Avg`], and [`UserOp`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not combine two elements of type `{T}`",
     label = "not an operation on two of `{T}`",
@@ -74,13 +81,15 @@ pub(crate) mod description {
 
     /// An operation in MPI's terms and in Rust's.
     pub trait Describe<T> {
-        /// MPI's own operation and the datatype that it takes elements as; `None` if MPI has no such operation.
+        /// MPI's own operation and the datatype that it takes elements as; `None` if MPI has no
+        /// such operation.
         ///
         /// An item of the datatype is an element: it has the size of `T`.
         fn predefined() -> Option<(MPI_Op, MPI_Datatype)>;
         /// Returns `true` if the library may swap the operands.
         fn commutes(&self) -> bool;
-        /// Combines two elements where MPI has no such operation; `left` comes from the lower ranks.
+        /// Combines two elements where MPI has no such operation; `left` comes from the lower
+        /// ranks.
         #[must_use]
         fn combine(&self, left: T, right: T) -> T;
         /// A result in the form that it has on every machine.

@@ -11,13 +11,16 @@ use crate::sealed::Sealed;
 use crate::stable::Shape;
 use crate::{barrier, moves, reductions};
 
-/// Collective operations that are prepared once, with their buffers, and then started as often as they are needed.
+/// Collective operations that are prepared once, with their buffers, and then started as often as
+/// they are needed.
 ///
-/// Each does what the operation of [`Collectives`](crate::Collectives) without the `_init` does, and checks the same when it is
-/// prepared; those on blocks of different lengths are [`PersistentVaryingCollectives`](crate::PersistentVaryingCollectives).
-/// The buffers are moved into the request: a `Vec`, a boxed slice, a [`Buffer`](ranks_comm::Buffer), or to send from also an
-/// `Arc`. While nothing is under way [`Persistent::send_mut`] and [`recv`](Persistent::recv) lend them out
-/// ([`buffer_mut`](Persistent::buffer_mut) that of `bcast_init`); [`free`](Persistent::free) gives them back.
+/// Each does what the operation of [`Collectives`](crate::Collectives) without the `_init` does,
+/// and checks the same when it is prepared; those on blocks of different lengths are
+/// [`PersistentVaryingCollectives`](crate::PersistentVaryingCollectives). The buffers are moved
+/// into the request: a `Vec`, a boxed slice, a [`Buffer`](ranks_comm::Buffer), or to send from also
+/// an `Arc`. While nothing is under way [`Persistent::send_mut`] and [`recv`](Persistent::recv)
+/// lend them out ([`buffer_mut`](Persistent::buffer_mut) that of `bcast_init`);
+/// [`free`](Persistent::free) gives them back.
 ///
 /// ```
 /// use ranks::collectives::{PersistentCollectives, ops::Sum};
@@ -38,29 +41,31 @@ use crate::{barrier, moves, reductions};
 ///
 /// # Who calls when
 ///
-/// To prepare is collective: all ranks call the same of these functions in the same order, blocking collectives included, and
-/// a rank may wait in it for the others. They compare their calls, where they compare blocking ones.
-/// To start is local, and each rank may start what it has prepared in an order of its own; but once one has started an
-/// operation, all must. To wait, test and free is local.
-/// An operation that is started meets the same one of the other ranks, and never a blocking one or one that returns at
-/// once.
+/// To prepare is collective: all ranks call the same of these functions in the same order, blocking
+/// collectives included, and a rank may wait in it for the others. They compare their calls, where
+/// they compare blocking ones. To start is local, and each rank may start what it has prepared in
+/// an order of its own; but once one has started an operation, all must. To wait, test and free is
+/// local. An operation that is started meets the same one of the other ranks, and never a blocking
+/// one or one that returns at once.
 ///
 /// Several are started by one call with [`Persistent::start_all`], and waited for with
 /// [`Active::wait_all`](ranks_comm::Active::wait_all), if their buffers are of the same types.
 ///
-/// An operation that is started and dropped is left to the runtime with its buffers, and ends when the other ranks take part. It cannot
-/// be cancelled.
+/// An operation that is started and dropped is left to the runtime with its buffers, and ends when
+/// the other ranks take part. It cannot be cancelled.
 ///
 /// # Where the library has no such operations
 ///
-/// They came with MPI 4.0; Open MPI 4.1 has them under other names, which are found. Libraries that have none (MPICH 3.4) or
-/// wrong ones (MPICH 4.0 to 4.2 and Intel MPI 2021 send what was there before) are asked for none: a process tries them with others when it first
-/// prepares one. There,
-/// in process, and for blocks of 2³¹ elements and more where a library counts with an `int` only, each start begins the
-/// operation of [`NonblockingCollectives`](crate::NonblockingCollectives) anew, on a communicator that is duplicated when it
-/// is prepared, so that all that is said here holds as well. Errors name that operation then. Longer reductions and blocks of
-/// `alltoallv_init`, and blocks of different lengths that lie as far apart, are an error of kind [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) on libraries without
-/// large counts, and longer reductions with a [`UserOp`](crate::ops::UserOp) everywhere.
+/// They came with MPI 4.0; Open MPI 4.1 has them under other names, which are found. Libraries that
+/// have none (MPICH 3.4) or wrong ones (MPICH 4.0 to 4.2 and Intel MPI 2021 send what was there
+/// before) are asked for none: a process tries them with others when it first prepares one. There,
+/// in process, and for blocks of 2³¹ elements and more where a library counts with an `int` only,
+/// each start begins the operation of [`NonblockingCollectives`](crate::NonblockingCollectives)
+/// anew, on a communicator that is duplicated when it is prepared, so that all that is said here
+/// holds as well. Errors name that operation then. Longer reductions and blocks of
+/// `alltoallv_init`, and blocks of different lengths that lie as far apart, are an error of kind
+/// [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) on libraries without large counts, and
+/// longer reductions with a [`UserOp`](crate::ops::UserOp) everywhere.
 ///
 /// MPI 5.0 §6.13. The trait is implemented by [`Communicator`] and is sealed.
 pub trait PersistentCollectives: Sealed {
@@ -75,10 +80,12 @@ pub trait PersistentCollectives: Sealed {
         barrier::persistent(self.communicator())
     }
 
-    /// Prepares to copy `buffer` of `root` to every rank. All ranks pass buffers of the same length.
+    /// Prepares to copy `buffer` of `root` to every rank. All ranks pass buffers of the same
+    /// length.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library reports.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.13.2 (`MPI_Bcast_init`).
     #[doc(alias = "MPI_Bcast_init")]
@@ -98,11 +105,13 @@ pub trait PersistentCollectives: Sealed {
 
     /// Prepares to collect the `send` of all ranks in `recv` of `root`, in the order of ranks.
     ///
-    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be empty.
+    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be
+    /// empty.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §6.13.3 (`MPI_Gather_init`).
     #[doc(alias = "MPI_Gather_init")]
@@ -123,11 +132,13 @@ pub trait PersistentCollectives: Sealed {
 
     /// Prepares to deal out `send` of `root`: rank r gets the r-th block of it in `recv`.
     ///
-    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be empty.
+    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be
+    /// empty.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §6.13.4 (`MPI_Scatter_init`).
     #[doc(alias = "MPI_Scatter_init")]
@@ -170,7 +181,8 @@ pub trait PersistentCollectives: Sealed {
         )
     }
 
-    /// Prepares to send the r-th block of `send` to rank r, and to receive that of rank r as the r-th block of `recv`.
+    /// Prepares to send the r-th block of `send` to rank r, and to receive that of rank r as the
+    /// r-th block of `recv`.
     ///
     /// Both are as long as each other, and are cut into `size` blocks of the same length.
     ///
@@ -195,13 +207,15 @@ pub trait PersistentCollectives: Sealed {
         )
     }
 
-    /// Prepares to reduce the `send` of all ranks with `op`, element by element, into `recv` of `root`.
+    /// Prepares to reduce the `send` of all ranks with `op`, element by element, into `recv` of
+    /// `root`.
     ///
     /// At the root `recv` is as long as `send`. Elsewhere it is not touched and may be empty.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ at the root; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ at the root; otherwise what
+    /// the library reports.
     ///
     /// MPI 5.0 §6.13.7 (`MPI_Reduce_init`).
     #[doc(alias = "MPI_Reduce_init")]
@@ -228,10 +242,12 @@ pub trait PersistentCollectives: Sealed {
         )
     }
 
-    /// Prepares to reduce the `send` of all ranks with `op`, element by element, into `recv` of every rank.
+    /// Prepares to reduce the `send` of all ranks with `op`, element by element, into `recv` of
+    /// every rank.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.13.8 (`MPI_Allreduce_init`).
     #[doc(alias = "MPI_Allreduce_init")]
@@ -252,7 +268,8 @@ pub trait PersistentCollectives: Sealed {
         )
     }
 
-    /// Prepares to reduce the `send` of all ranks with `op`, element by element; rank r gets the r-th block in `recv`.
+    /// Prepares to reduce the `send` of all ranks with `op`, element by element; rank r gets the
+    /// r-th block in `recv`.
     ///
     /// `send` is `size` times as long as `recv`.
     ///
@@ -283,10 +300,12 @@ pub trait PersistentCollectives: Sealed {
         )
     }
 
-    /// Prepares to reduce the `send` of the ranks from 0 up to this one with `op`, element by element, into `recv`.
+    /// Prepares to reduce the `send` of the ranks from 0 up to this one with `op`, element by
+    /// element, into `recv`.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.13.11 (`MPI_Scan_init`).
     #[doc(alias = "MPI_Scan_init")]
@@ -307,12 +326,14 @@ pub trait PersistentCollectives: Sealed {
         )
     }
 
-    /// Prepares to reduce the `send` of the ranks below this one with `op`, element by element, into `recv`.
+    /// Prepares to reduce the `send` of the ranks below this one with `op`, element by element,
+    /// into `recv`.
     ///
     /// On rank 0, which has none below it, `recv` stays as it is.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.13.12 (`MPI_Exscan_init`).
     #[doc(alias = "MPI_Exscan_init")]

@@ -10,11 +10,13 @@ use crate::mpi::functions::{
 };
 use crate::stable::Shape;
 
-/// Operations among neighbours that are prepared once, with their buffers, and then started as often as they are needed.
+/// Operations among neighbours that are prepared once, with their buffers, and then started as
+/// often as they are needed.
 ///
-/// Each does what the operation of [`NeighborCollectives`](crate::NeighborCollectives) without the `_init` does, and checks
-/// and compares the same when it is prepared. Who calls when, and what is done where the library has no such
-/// operations, is said at [`PersistentCollectives`](crate::PersistentCollectives).
+/// Each does what the operation of [`NeighborCollectives`](crate::NeighborCollectives) without the
+/// `_init` does, and checks and compares the same when it is prepared. Who calls when, and what is
+/// done where the library has no such operations, is said at
+/// [`PersistentCollectives`](crate::PersistentCollectives).
 ///
 /// MPI 5.0 §8.8. The trait is implemented for every [`Neighborhood`] that can be cloned.
 pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
@@ -40,7 +42,8 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         )
     }
 
-    /// Prepares to send `send` to each neighbour, and to receive what each sends in `recv`, where `blocks` say.
+    /// Prepares to send `send` to each neighbour, and to receive what each sends in `recv`, where
+    /// `blocks` say.
     ///
     /// # Errors
     /// As [`neighbor_allgatherv`](crate::NeighborCollectives::neighbor_allgatherv).
@@ -67,7 +70,8 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         )
     }
 
-    /// Prepares to send each neighbour its block of `send`, and to receive one of each in `recv`, all of the same length.
+    /// Prepares to send each neighbour its block of `send`, and to receive one of each in `recv`,
+    /// all of the same length.
     ///
     /// # Errors
     /// As [`neighbor_alltoall`](crate::NeighborCollectives::neighbor_alltoall).
@@ -89,7 +93,8 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         )
     }
 
-    /// Prepares to send each neighbour its block of `send`, and to receive one of each in `recv`, where the blocks say.
+    /// Prepares to send each neighbour its block of `send`, and to receive one of each in `recv`,
+    /// where the blocks say.
     ///
     /// # Errors
     /// As [`neighbor_alltoallv`](crate::NeighborCollectives::neighbor_alltoallv).
@@ -117,7 +122,8 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         )
     }
 
-    /// Prepares to send each neighbour what its layout takes of `send`, and to receive one part of each in `recv`.
+    /// Prepares to send each neighbour what its layout takes of `send`, and to receive one part of
+    /// each in `recv`.
     ///
     /// # Errors
     /// As [`neighbor_alltoallw`](crate::NeighborCollectives::neighbor_alltoallw).

@@ -1,4 +1,5 @@
-//! The trait with the collective operations on blocks of different lengths that are prepared once and done many times.
+//! The trait with the collective operations on blocks of different lengths that are prepared once
+//! and done many times.
 
 use ranks_comm::{Communicator, Persistent, RecvBuffer, Result, SendBuffer};
 
@@ -10,24 +11,26 @@ use crate::sealed::Sealed;
 use crate::stable::Shape;
 use crate::{moves, reductions};
 
-/// Collective operations whose blocks are not all of the same length, prepared once, with their buffers, and then started as
-/// often as they are needed.
+/// Collective operations whose blocks are not all of the same length, prepared once, with their
+/// buffers, and then started as often as they are needed.
 ///
-/// Each does what the operation of [`VaryingCollectives`](crate::VaryingCollectives) without the `_init` does that is told the
-/// blocks, and checks the same when it is prepared. Who calls when, and what is done where the library has no such operations, is
-/// said at [`PersistentCollectives`](crate::PersistentCollectives).
+/// Each does what the operation of [`VaryingCollectives`](crate::VaryingCollectives) without the
+/// `_init` does that is told the blocks, and checks the same when it is prepared. Who calls when,
+/// and what is done where the library has no such operations, is said at
+/// [`PersistentCollectives`](crate::PersistentCollectives).
 ///
 /// MPI 5.0 §6.13. The trait is implemented by [`Communicator`] and is sealed.
 pub trait PersistentVaryingCollectives: Sealed {
     /// Prepares to collect the `send` of all ranks in `recv` of `root`, where `blocks` say.
     ///
-    /// `send` is as long as the block of this rank. All ranks pass the same counts; elsewhere than at the root `recv` is not
-    /// touched and may be empty.
+    /// `send` is as long as the block of this rank. All ranks pass the same counts; elsewhere than
+    /// at the root `recv` is not touched and may be empty.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written; otherwise what the library reports.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §6.13.3 (`MPI_Gatherv_init`).
     #[doc(alias = "MPI_Gatherv_init")]
@@ -52,15 +55,17 @@ pub trait PersistentVaryingCollectives: Sealed {
         )
     }
 
-    /// Prepares to deal out `send` of `root`: each rank gets the block in `recv` that `blocks` say is its own.
+    /// Prepares to deal out `send` of `root`: each rank gets the block in `recv` that `blocks` say
+    /// is its own.
     ///
-    /// `recv` is as long as the block of this rank. All ranks pass the same counts; elsewhere than at the root `send` is not
-    /// read and may be empty.
+    /// `recv` is as long as the block of this rank. All ranks pass the same counts; elsewhere than
+    /// at the root `send` is not read and may be empty.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written; otherwise what the library reports.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §6.13.4 (`MPI_Scatterv_init`).
     #[doc(alias = "MPI_Scatterv_init")]
@@ -91,7 +96,8 @@ pub trait PersistentVaryingCollectives: Sealed {
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written; otherwise what the library reports.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §6.13.5 (`MPI_Allgatherv_init`).
     #[doc(alias = "MPI_Allgatherv_init")]
@@ -112,11 +118,13 @@ pub trait PersistentVaryingCollectives: Sealed {
 
     /// Prepares to send each rank its block of `send`, and to receive one of each in `recv`.
     ///
-    /// The block for rank r in `send_blocks` is as long as that of this rank in `recv_blocks` there.
+    /// The block for rank r in `send_blocks` is as long as that of this rank in `recv_blocks`
+    /// there.
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written; otherwise what the library reports.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §6.13.6 (`MPI_Alltoallv_init`).
     #[doc(alias = "MPI_Alltoallv_init")]
@@ -141,11 +149,13 @@ pub trait PersistentVaryingCollectives: Sealed {
         )
     }
 
-    /// Prepares to send each rank what its layout takes of `send`, and to receive one part of each in `recv`.
+    /// Prepares to send each rank what its layout takes of `send`, and to receive one part of each
+    /// in `recv`.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if there is not a layout for each rank, or one does not fit its slice;
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if an element is received into twice; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if there is not a layout for each rank, or one
+    /// does not fit its slice; [`Argument`](ranks_comm::ErrorKind::Argument) if an element is
+    /// received into twice; otherwise what the library reports.
     ///
     /// MPI 5.0 §6.13.6 (`MPI_Alltoallw_init`).
     #[doc(alias = "MPI_Alltoallw_init")]
@@ -170,14 +180,15 @@ pub trait PersistentVaryingCollectives: Sealed {
         )
     }
 
-    /// Prepares to reduce the `send` of all ranks with `op`, element by element; each rank gets in `recv` the block that
-    /// `blocks` say is its own.
+    /// Prepares to reduce the `send` of all ranks with `op`, element by element; each rank gets in
+    /// `recv` the block that `blocks` say is its own.
     ///
     /// Blocks lie one after the other. All ranks pass the same.
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the blocks do not lie so; otherwise what the library reports.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the blocks do not lie so; otherwise what
+    /// the library reports.
     ///
     /// MPI 5.0 §6.13.10 (`MPI_Reduce_scatter_init`).
     #[doc(alias = "MPI_Reduce_scatter_init")]

@@ -10,7 +10,8 @@ use ranks_comm::backend::{Deferred, InFlight, InProcessComm, Keep, StartedOp};
 use crate::ops::Reduction;
 use crate::stable::{Left, Slices, Stable};
 
-/// Calls [`finish`](crate::ops::description::Describe::finish) when the operation is over, each time that it is.
+/// Calls [`finish`](crate::ops::description::Describe::finish) when the operation is over, each
+/// time that it is.
 pub(crate) struct Finishing<T, O> {
     op: O,
     ranks: usize,
@@ -18,8 +19,8 @@ pub(crate) struct Finishing<T, O> {
 }
 
 impl<T: Pod, O: Reduction<T> + Send + 'static> Finishing<T, O> {
-    /// For an operation that will combine the contributions of so many `ranks` into the `recv` of `slices`, all of it;
-    /// `None` if there is nothing to do then. Called before it is begun.
+    /// For an operation that will combine the contributions of so many `ranks` into the `recv` of
+    /// `slices`, all of it; `None` if there is nothing to do then. Called before it is begun.
     pub(crate) fn of(slices: &mut Stable<Slices<'_, T>>, op: O, ranks: usize) -> Option<Self> {
         O::FINISHES.then(|| Self {
             op,

@@ -1,4 +1,5 @@
-//! Arguments of a collective that were proven to fit it: what ranks compare of them, and how their slices are put elsewhere.
+//! Arguments of a collective that were proven to fit it: what ranks compare of them, and how their
+//! slices are put elsewhere.
 
 use std::borrow::Cow;
 
@@ -20,12 +21,14 @@ pub(crate) trait Proven {
         0
     }
 
-    /// The numbers of elements that this rank sends to and expects from each, where that is for each pair to agree on.
+    /// The numbers of elements that this rank sends to and expects from each, where that is for
+    /// each pair to agree on.
     fn pairs(&self) -> Option<[&[usize]; 2]> {
         None
     }
 
-    /// The edges on which this rank sends to and expects from its neighbours, where that is for each two to agree on.
+    /// The edges on which this rank sends to and expects from its neighbours, where that is for
+    /// each two to agree on.
     fn edges(&self) -> Option<[Vec<Edge>; 2]> {
         None
     }
@@ -102,8 +105,8 @@ pub(crate) type Both<'s, 'a, T> = (Option<&'s mut &'a [T]>, Option<&'s mut &'a m
 /// The blocks that both slices are divided into, if they are.
 pub(crate) type Divisions<'s, 'a> = [Option<&'s mut &'a Blocks>; 2];
 
-/// Slices of a call, proven to fit it, in whose place others of the same lengths can be put; or others with the same blocks at other places,
-/// and what says so.
+/// Slices of a call, proven to fit it, in whose place others of the same lengths can be put; or
+/// others with the same blocks at other places, and what says so.
 pub(crate) trait Movable<'a>: Proven {
     type Element: Pod;
 

@@ -1,4 +1,5 @@
-//! Operations that combine elements: each is described once, in the table at the end; what is done in each form is written once for all.
+//! Operations that combine elements: each is described once, in the table at the end; what is done
+//! in each form is written once for all.
 
 use bytemuck::Pod;
 use ranks_comm::backend::{InProcessComm, MpiComm, StartedOp};
@@ -26,7 +27,8 @@ pub(crate) trait Reducer: Named + 'static {
     const IN_PLACE: bool = false;
 
     type Functions: Reduces;
-    /// The rank that gets the result, or the blocks in which it is dealt out, if the program says one of them.
+    /// The rank that gets the result, or the blocks in which it is dealt out, if the program says
+    /// one of them.
     type With<'a>: Copy;
 
     /// Proves that the slices fit; `operation` is the C name of the form.
@@ -255,8 +257,8 @@ pub(crate) fn scoped<'scope, R: Reducer, T: Pod, O: Reduction<T> + Send + 'stati
     })
 }
 
-/// Persistent, on the slices of `buffer`: what else the program has passed is read out of `kept` by `with`, at each start where the library has no
-/// such function.
+/// Persistent, on the slices of `buffer`: what else the program has passed is read out of `kept` by
+/// `with`, at each start where the library has no such function.
 pub(crate) fn persistent<M, B, T, O, K>(
     comm: &Communicator,
     buffer: B,
@@ -290,8 +292,8 @@ where
     stable::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)
 }
 
-/// The rows: what the program passes besides slices and operation, who gets the result, what part of it, what the slices must be, and the functions
-/// that do it in process.
+/// The rows: what the program passes besides slices and operation, who gets the result, what part
+/// of it, what the slices must be, and the functions that do it in process.
 macro_rules! reducers {
     ($($reducer:ident($with:pat in $type:ty) root($root:expr) share(|$c:pat_param| $share:expr)
        prove(|$operation:ident, $comm:pat_param, $slices:ident| $prove:expr)

@@ -18,11 +18,11 @@ pub use compensated::Compensated;
 pub use exact::Exact;
 use tree::{Nodes, levels};
 
-/// Reductions of a distributed array to one value, bit for bit the same for any number of ranks; from
-/// [`Collectives::reproducible`](crate::Collectives::reproducible).
+/// Reductions of a distributed array to one value, bit for bit the same for any number of ranks;
+/// from [`Collectives::reproducible`](crate::Collectives::reproducible).
 ///
-/// Each rank passes its piece of the array; the pieces, in the order of ranks, are the whole. They may be of any length, and
-/// none. Every rank gets the result.
+/// Each rank passes its piece of the array; the pieces, in the order of ranks, are the whole. They
+/// may be of any length, and none. Every rank gets the result.
 ///
 /// ```
 /// use ranks::collectives::{Collectives, ops::Max};
@@ -37,8 +37,9 @@ use tree::{Nodes, levels};
 ///
 /// # What results depend on
 ///
-/// Floating-point addition is not associative, so the bits of a sum depend on which elements are added first. A plain
-/// [`allreduce`](crate::Collectives::allreduce) of each rank's own sum depends on where the array is cut, and on the library:
+/// Floating-point addition is not associative, so the bits of a sum depend on which elements are
+/// added first. A plain [`allreduce`](crate::Collectives::allreduce) of each rank's own sum depends
+/// on where the array is cut, and on the library:
 ///
 /// | | same bits for other numbers of ranks | other cuts | other order of elements | other libraries |
 /// |---|---|---|---|---|
@@ -46,18 +47,21 @@ use tree::{Nodes, levels};
 /// | [`sum`](Self::sum), [`dot`](Self::dot), [`reduce`](Self::reduce), and [`compensated`](Self::compensated) sums | yes | yes | no | yes |
 /// | [`exact`](Self::exact) sums | yes | yes | yes | yes |
 ///
-/// Element by element, an `allreduce` of vectors of the same length has a term for each rank, so its result can only be the
-/// same for the same number of ranks; [`Exact::allreduce`] gives the nearest to the true sums whichever ranks the terms are on.
+/// Element by element, an `allreduce` of vectors of the same length has a term for each rank, so
+/// its result can only be the same for the same number of ranks; [`Exact::allreduce`] gives the
+/// nearest to the true sums whichever ranks the terms are on.
 ///
-/// The elements are combined along a tree that depends on their places in the whole array alone: the first of n elements apart
-/// from the others, as many as the largest power of two below n, and so on within both parts. NaNs that come of the
-/// [operations of this crate](crate::ops) all have the same bits.
+/// The elements are combined along a tree that depends on their places in the whole array alone:
+/// the first of n elements apart from the others, as many as the largest power of two below n, and
+/// so on within both parts. NaNs that come of the [operations of this crate](crate::ops) all have
+/// the same bits.
 ///
 /// # Costs
 ///
-/// Two exchanges: the lengths, then at most 2 · log₂ n values of each rank, which go to all ranks and are combined on each;
-/// for [exact](Self::exact) sums one, of 568 bytes. What a rank computes for its piece of 10⁶ `f64`, measured on one x86-64 core
-/// of a busy machine, against loops that are not reproducible:
+/// Two exchanges: the lengths, then at most 2 · log₂ n values of each rank, which go to all ranks
+/// and are combined on each; for [exact](Self::exact) sums one, of 568 bytes. What a rank computes
+/// for its piece of 10⁶ `f64`, measured on one x86-64 core of a busy machine, against loops that
+/// are not reproducible:
 ///
 /// | | one after the other | in 16 sums side by side |
 /// |---|---|---|
@@ -82,10 +86,12 @@ impl<'a> Reproducible<'a> {
         Ok(self.reduce(mine, Sum)?.unwrap_or(T::zeroed()))
     }
 
-    /// The sum of the products of the elements of two arrays that are divided in the same way; zero if they are empty.
+    /// The sum of the products of the elements of two arrays that are divided in the same way; zero
+    /// if they are empty.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the pieces differ in length; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the pieces differ in length; otherwise what the
+    /// library reports.
     pub fn dot<T: Number>(&self, left: &[T], right: &[T]) -> Result<T> {
         const OPERATION: &str = "Reproducible::dot";
         let ready = match (left.len(), right.len()) {
@@ -106,8 +112,9 @@ impl<'a> Reproducible<'a> {
     /// The elements of the array combined with `op`, in order; `None` if it is empty.
     ///
     /// # Errors
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if a closure of the program's own panics, on the rank where it did
-    /// so, as [`UserOp`](crate::ops::UserOp) says; otherwise what the library reports.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if a closure of the program's own panics, on
+    /// the rank where it did so, as [`UserOp`](crate::ops::UserOp) says; otherwise what the library
+    /// reports.
     pub fn reduce<T: Pod, O: Op<T>>(&self, mine: &[T], op: O) -> Result<Option<T>> {
         const OPERATION: &str = "Reproducible::reduce";
         all_ready(self.comm, Call::reducing::<T, O>(OPERATION), Ok(()))?;
@@ -132,7 +139,8 @@ impl<'a> Reproducible<'a> {
     }
 }
 
-/// Combines the leaves that `fill` makes of the elements of all ranks, `length` of this one. Collective.
+/// Combines the leaves that `fill` makes of the elements of all ranks, `length` of this one.
+/// Collective.
 fn reduced<N: Pod>(
     comm: &Communicator,
     operation: &'static str,

@@ -13,10 +13,12 @@ use crate::ops::{Op, Reduction};
 use crate::sealed::ScopeSealed;
 use crate::{moves, reductions};
 
-/// Collective operations on borrowed slices, begun in a [`Scope`] and over when it ends, or when they are waited for.
+/// Collective operations on borrowed slices, begun in a [`Scope`] and over when it ends, or when
+/// they are waited for.
 ///
 /// All that is said of [`NonblockingCollectives`](crate::NonblockingCollectives) holds here. A
-/// [`ScopedRequest`] gives back the slice that is received into; what is sent stays borrowed until the scope ends.
+/// [`ScopedRequest`] gives back the slice that is received into; what is sent stays borrowed until
+/// the scope ends.
 ///
 /// ```
 /// use ranks::collectives::{ScopedCollectives, ops::{Max, Sum}};
@@ -32,15 +34,17 @@ use crate::{moves, reductions};
 /// }
 /// ```
 ///
-/// If a scope is left by a panic while other ranks do not take part, nothing can end the operation: the job is aborted
-/// after ten seconds, as [`Communicator::scope`](ranks_comm::Communicator::scope) says.
+/// If a scope is left by a panic while other ranks do not take part, nothing can end the operation:
+/// the job is aborted after ten seconds, as
+/// [`Communicator::scope`](ranks_comm::Communicator::scope) says.
 ///
 /// MPI 5.0 §6.12. The trait is implemented by [`Scope`] and is sealed.
 pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
     /// Begins to copy `data` of `root` to every rank. All ranks pass slices of the same length.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library reports.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.12.2 (`MPI_Ibcast`).
     #[doc(alias = "MPI_Ibcast")]
@@ -54,11 +58,13 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
 
     /// Begins to collect the `send` of all ranks in `recv` of `root`, in the order of ranks.
     ///
-    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be empty.
+    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be
+    /// empty.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §6.12.3 (`MPI_Igather`).
     #[doc(alias = "MPI_Igather")]
@@ -73,13 +79,14 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
 
     /// Begins to collect the `send` of all ranks in `recv` of `root`, where `blocks` say.
     ///
-    /// `send` is as long as the block of this rank. All ranks pass the same counts; elsewhere than at the root `recv` is not
-    /// touched and may be empty.
+    /// `send` is as long as the block of this rank. All ranks pass the same counts; elsewhere than
+    /// at the root `recv` is not touched and may be empty.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written; otherwise what the library reports.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §6.12.3 (`MPI_Igatherv`).
     #[doc(alias = "MPI_Igatherv")]
@@ -95,11 +102,13 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
 
     /// Begins to deal out `send` of `root`: rank r gets the r-th block of it in `recv`.
     ///
-    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be empty.
+    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be
+    /// empty.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §6.12.4 (`MPI_Iscatter`).
     #[doc(alias = "MPI_Iscatter")]
@@ -112,15 +121,17 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         moves::scoped::<Scatter, T>(self.scope(), send, recv, root)
     }
 
-    /// Begins to deal out `send` of `root`: each rank gets the block in `recv` that `blocks` say is its own.
+    /// Begins to deal out `send` of `root`: each rank gets the block in `recv` that `blocks` say is
+    /// its own.
     ///
-    /// `recv` is as long as the block of this rank. All ranks pass the same counts; elsewhere than at the root `send` is not
-    /// read and may be empty.
+    /// `recv` is as long as the block of this rank. All ranks pass the same counts; elsewhere than
+    /// at the root `send` is not read and may be empty.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written; otherwise what the library reports.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §6.12.4 (`MPI_Iscatterv`).
     #[doc(alias = "MPI_Iscatterv")]
@@ -157,7 +168,8 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written; otherwise what the library reports.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §6.12.5 (`MPI_Iallgatherv`).
     #[doc(alias = "MPI_Iallgatherv")]
@@ -170,7 +182,8 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         moves::scoped::<Allgatherv, T>(self.scope(), send, recv, blocks)
     }
 
-    /// Begins to send the r-th block of `send` to rank r, and to receive that of rank r as the r-th block of `recv`.
+    /// Begins to send the r-th block of `send` to rank r, and to receive that of rank r as the r-th
+    /// block of `recv`.
     ///
     /// Both are as long as each other, and are cut into `size` blocks of the same length.
     ///
@@ -190,11 +203,13 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
 
     /// Begins to send each rank its block of `send`, and to receive one of each in `recv`.
     ///
-    /// The block for rank r in `send_blocks` is as long as that of this rank in `recv_blocks` there.
+    /// The block for rank r in `send_blocks` is as long as that of this rank in `recv_blocks`
+    /// there.
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written; otherwise what the library reports.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §6.12.6 (`MPI_Ialltoallv`).
     #[doc(alias = "MPI_Ialltoallv")]
@@ -208,7 +223,8 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         moves::scoped::<Alltoallv, T>(self.scope(), send, recv, (send_blocks, recv_blocks))
     }
 
-    /// Starts to send each rank what its layout takes of `send`, and to receive one part of each in `recv`.
+    /// Starts to send each rank what its layout takes of `send`, and to receive one part of each in
+    /// `recv`.
     ///
     /// # Errors
     /// As [`alltoallw`](crate::VaryingCollectives::alltoallw).
@@ -226,13 +242,15 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         moves::scoped::<Alltoallw, T>(self.scope(), send, recv, (send_layouts, recv_layouts))
     }
 
-    /// Begins to reduce the `send` of all ranks with `op`, element by element, into `recv` of `root`.
+    /// Begins to reduce the `send` of all ranks with `op`, element by element, into `recv` of
+    /// `root`.
     ///
     /// At the root `recv` is as long as `send`. Elsewhere it is not touched and may be empty.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ at the root; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ at the root; otherwise what
+    /// the library reports.
     ///
     /// MPI 5.0 §6.12.7 (`MPI_Ireduce`).
     #[doc(alias = "MPI_Ireduce")]
@@ -246,10 +264,12 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         reductions::scoped::<Reduce, T, O>(self.scope(), send, recv, op, root)
     }
 
-    /// Begins to reduce the `send` of all ranks with `op`, element by element, into `recv` of every rank.
+    /// Begins to reduce the `send` of all ranks with `op`, element by element, into `recv` of every
+    /// rank.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.12.8 (`MPI_Iallreduce`).
     #[doc(alias = "MPI_Iallreduce")]
@@ -262,7 +282,8 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         reductions::scoped::<Allreduce, T, O>(self.scope(), send, recv, op, ())
     }
 
-    /// Begins to reduce the `send` of all ranks with `op`, element by element; rank r gets the r-th block in `recv`.
+    /// Begins to reduce the `send` of all ranks with `op`, element by element; rank r gets the r-th
+    /// block in `recv`.
     ///
     /// `send` is `size` times as long as `recv`.
     ///
@@ -280,14 +301,15 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         reductions::scoped::<ReduceScatterBlock, T, O>(self.scope(), send, recv, op, ())
     }
 
-    /// Begins to reduce the `send` of all ranks with `op`, element by element; each rank gets in `recv` the block that
-    /// `blocks` say is its own.
+    /// Begins to reduce the `send` of all ranks with `op`, element by element; each rank gets in
+    /// `recv` the block that `blocks` say is its own.
     ///
     /// Blocks lie one after the other. All ranks pass the same.
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the blocks do not lie so; otherwise what the library reports.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the blocks do not lie so; otherwise what
+    /// the library reports.
     ///
     /// MPI 5.0 §6.12.10 (`MPI_Ireduce_scatter`).
     #[doc(alias = "MPI_Ireduce_scatter")]
@@ -301,10 +323,12 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         reductions::scoped::<ReduceScatter, T, O>(self.scope(), send, recv, op, blocks)
     }
 
-    /// Begins to reduce the `send` of the ranks from 0 up to this one with `op`, element by element, into `recv`.
+    /// Begins to reduce the `send` of the ranks from 0 up to this one with `op`, element by
+    /// element, into `recv`.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.12.11 (`MPI_Iscan`).
     #[doc(alias = "MPI_Iscan")]
@@ -317,12 +341,14 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         reductions::scoped::<Scan, T, O>(self.scope(), send, recv, op, ())
     }
 
-    /// Begins to reduce the `send` of the ranks below this one with `op`, element by element, into `recv`.
+    /// Begins to reduce the `send` of the ranks below this one with `op`, element by element, into
+    /// `recv`.
     ///
     /// On rank 0, which has none below it, `recv` stays as it is.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library
+    /// reports.
     ///
     /// MPI 5.0 §6.12.12 (`MPI_Iexscan`).
     #[doc(alias = "MPI_Iexscan")]

@@ -12,11 +12,12 @@ use crate::mpi::functions::{
 };
 use crate::sealed::ScopeSealed;
 
-/// Nonblocking operations among neighbours on borrowed slices, started in a [`Scope`] of the neighbourhood and complete when
-/// it ends, or when they are waited for.
+/// Nonblocking operations among neighbours on borrowed slices, started in a [`Scope`] of the
+/// neighbourhood and complete when it ends, or when they are waited for.
 ///
 /// Each takes the neighbourhood that the scope is of. Buffers and requests are as in
-/// [`ScopedCollectives`](crate::ScopedCollectives), lengths as in [`NeighborCollectives`](crate::NeighborCollectives).
+/// [`ScopedCollectives`](crate::ScopedCollectives), lengths as in
+/// [`NeighborCollectives`](crate::NeighborCollectives).
 ///
 /// ```
 /// use ranks::collectives::ScopedNeighborCollectives;
@@ -37,8 +38,8 @@ use crate::sealed::ScopeSealed;
 ///
 /// # Errors
 ///
-/// [`Argument`](ErrorKind::Argument) if the scope is of another communicator than the neighbourhood; otherwise those of the
-/// blocking operations.
+/// [`Argument`](ErrorKind::Argument) if the scope is of another communicator than the
+/// neighbourhood; otherwise those of the blocking operations.
 ///
 /// MPI 5.0 §8.7. The trait is implemented by [`Scope`] and is sealed.
 pub trait ScopedNeighborCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
@@ -60,7 +61,8 @@ pub trait ScopedNeighborCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, '
         moves::scoped::<NeighborAllgather, T>(self.scope(), send, recv, around)
     }
 
-    /// Starts to send `send` to each neighbour, and to receive what each sends in `recv`, where `blocks` say.
+    /// Starts to send `send` to each neighbour, and to receive what each sends in `recv`, where
+    /// `blocks` say.
     ///
     /// # Errors
     /// Those [said above](ScopedNeighborCollectives#errors).
@@ -79,7 +81,8 @@ pub trait ScopedNeighborCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, '
         moves::scoped::<NeighborAllgatherv, T>(self.scope(), send, recv, (around, blocks))
     }
 
-    /// Starts to send each neighbour its block of `send`, and to receive one of each in `recv`, all of the same length.
+    /// Starts to send each neighbour its block of `send`, and to receive one of each in `recv`, all
+    /// of the same length.
     ///
     /// # Errors
     /// Those [said above](ScopedNeighborCollectives#errors).
@@ -97,7 +100,8 @@ pub trait ScopedNeighborCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, '
         moves::scoped::<NeighborAlltoall, T>(self.scope(), send, recv, around)
     }
 
-    /// Starts to send each neighbour its block of `send`, and to receive one of each in `recv`, where the blocks say.
+    /// Starts to send each neighbour its block of `send`, and to receive one of each in `recv`,
+    /// where the blocks say.
     ///
     /// # Errors
     /// Those [said above](ScopedNeighborCollectives#errors).
@@ -118,7 +122,8 @@ pub trait ScopedNeighborCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, '
         moves::scoped::<NeighborAlltoallv, T>(self.scope(), send, recv, with)
     }
 
-    /// Starts to send each neighbour what its layout takes of `send`, and to receive one part of each in `recv`.
+    /// Starts to send each neighbour what its layout takes of `send`, and to receive one part of
+    /// each in `recv`.
     ///
     /// # Errors
     /// Those [said above](ScopedNeighborCollectives#errors).

@@ -1,21 +1,24 @@
 //! Messages from each rank to few others, none of which knows from whom it gets any.
 //!
-//! The exchange of Hoefler, Siebert and Lumsdaine (*Scalable communication protocols for dynamic sparse data exchange*,
-//! 2010): synchronous sends, which are over when they are received; a barrier that returns at once, which a rank enters
-//! when all its sends are over; and whatever arrives is received until that barrier is over.
+//! The exchange of Hoefler, Siebert and Lumsdaine (*Scalable communication protocols for dynamic
+//! sparse data exchange*, 2010): synchronous sends, which are over when they are received; a
+//! barrier that returns at once, which a rank enters when all its sends are over; and whatever
+//! arrives is received until that barrier is over.
 //!
 //! # Why no message is lost, and none comes in the wrong exchange
 //!
-//! If a rank sees the barrier of an exchange end, all ranks have entered it, so all sends of all ranks are over, and all
-//! messages have been received. None is left that a later exchange could find.
+//! If a rank sees the barrier of an exchange end, all ranks have entered it, so all sends of all
+//! ranks are over, and all messages have been received. None is left that a later exchange could
+//! find.
 //!
-//! The other way, a rank that has left exchange k may send messages of exchange k + 1 to one that still looks for those of k.
-//! It cannot be further ahead: exchange k + 1 does not end before all have entered its barrier. So messages of even and of odd
-//! exchanges have tags of their own, and each exchange looks for its own alone: those of k - 1 have all been received,
-//! and none of k + 2 has been sent.
+//! The other way, a rank that has left exchange k may send messages of exchange k + 1 to one that
+//! still looks for those of k. It cannot be further ahead: exchange k + 1 does not end before all
+//! have entered its barrier. So messages of even and of odd exchanges have tags of their own, and
+//! each exchange looks for its own alone: those of k - 1 have all been received, and none of k + 2
+//! has been sent.
 //!
-//! Other messages cannot come between: the communicator is a duplicate that nobody else has. Ranks count exchanges alike, since
-//! all of them call each one.
+//! Other messages cannot come between: the communicator is a duplicate that nobody else has. Ranks
+//! count exchanges alike, since all of them call each one.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,14 +32,16 @@ use crate::counts;
 use crate::nonblocking_collectives::NonblockingCollectives;
 use crate::proven::Proven;
 
-/// Exchanges in which each rank sends to few others: the time that one takes grows with the messages of a rank and the logarithm of the
-/// number of ranks, and not with the number of ranks as in [`alltoallv`](crate::VaryingCollectives::alltoallv).
+/// Exchanges in which each rank sends to few others: the time that one takes grows with the
+/// messages of a rank and the logarithm of the number of ranks, and not with the number of ranks as
+/// in [`alltoallv`](crate::VaryingCollectives::alltoallv).
 ///
-/// Few ranks gain nothing. Measured on one machine of two cores, where each rank sends 64 bytes to one other, against
-/// `alltoallv_from`: 0.4 times its time for 16 ranks in process, 1.7 times for 4 ranks on MPICH 5.0, 4.5 times on Open MPI 5.0.
+/// Few ranks gain nothing. Measured on one machine of two cores, where each rank sends 64 bytes to
+/// one other, against `alltoallv_from`: 0.4 times its time for 16 ranks in process, 1.7 times for 4
+/// ranks on MPICH 5.0, 4.5 times on Open MPI 5.0.
 ///
-/// It has a communicator of its own, so that it meets no other messages: make it once, and use it often. Dropping it
-/// puts that aside, as dropping any [`Communicator`] does.
+/// It has a communicator of its own, so that it meets no other messages: make it once, and use it
+/// often. Dropping it puts that aside, as dropping any [`Communicator`] does.
 ///
 /// ```
 /// use ranks::collectives::SparseExchange;
@@ -71,18 +76,20 @@ impl SparseExchange {
         })
     }
 
-    /// Sends each message to its rank, and returns those for this rank, each with the rank that it comes from, in the order
-    /// of ranks. Collective.
+    /// Sends each message to its rank, and returns those for this rank, each with the rank that it
+    /// comes from, in the order of ranks. Collective.
     ///
-    /// A message is a rank and a slice, a `Vec` or the like. There may be several for one rank, which arrive one by one in the
-    /// order in which they were sent; those of no elements arrive too, and so do those to the rank itself.
+    /// A message is a rank and a slice, a `Vec` or the like. There may be several for one rank,
+    /// which arrive one by one in the order in which they were sent; those of no elements arrive
+    /// too, and so do those to the rank itself.
     ///
     /// # Errors
-    /// [`Rank`](ranks_comm::ErrorKind::Rank) if a message is for a rank that does not exist: on that rank alone, which does not take part
-    /// then, so that the others wait for it, and its next exchange is this one of theirs. On the rank where it happens, after
-    /// the exchange: [`Type`](ranks_comm::ErrorKind::Type) if a message is not a whole number of elements.
-    /// [`TimedOut`](ranks_comm::ErrorKind::TimedOut) at a time limit, after which there are no exchanges here any more: make another
-    /// one. Otherwise what the library reports.
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if a message is for a rank that does not exist: on
+    /// that rank alone, which does not take part then, so that the others wait for it, and its next
+    /// exchange is this one of theirs. On the rank where it happens, after the exchange:
+    /// [`Type`](ranks_comm::ErrorKind::Type) if a message is not a whole number of elements.
+    /// [`TimedOut`](ranks_comm::ErrorKind::TimedOut) at a time limit, after which there are no
+    /// exchanges here any more: make another one. Otherwise what the library reports.
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Issend`), §3.8.2 (`MPI_Improbe`), §6.12.1 (`MPI_Ibarrier`).
     pub fn alltoallv<T: Pod, S: AsRef<[T]>>(

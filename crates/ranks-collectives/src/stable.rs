@@ -25,10 +25,11 @@ pub(crate) struct Slices<'a, T> {
     pub(crate) recv: &'a mut [T],
 }
 
-/// Slices, or what was proven of them, whose memory stays where it is until the operation that is begun with them is
-/// over. Until then nobody else writes to it, or reads what is received into.
+/// Slices, or what was proven of them, whose memory stays where it is until the operation that is
+/// begun with them is over. Until then nobody else writes to it, or reads what is received into.
 ///
-/// It is made by the functions below and by nothing else; they give the memory to what waits for the end.
+/// It is made by the functions below and by nothing else; they give the memory to what waits for
+/// the end.
 pub(crate) struct Stable<X>(X);
 
 impl<P: Proven> Proven for Stable<P> {
@@ -62,8 +63,8 @@ impl<X> Stable<X> {
         self.0
     }
 
-    /// The same in another form, or an error if the slices do not fit the operation. What `prove` returns is made out of
-    /// what it gets and of no other memory.
+    /// The same in another form, or an error if the slices do not fit the operation. What `prove`
+    /// returns is made out of what it gets and of no other memory.
     pub(crate) fn proven<Y>(self, prove: impl FnOnce(X) -> Result<Y>) -> Result<Stable<Y>> {
         prove(self.0).map(Stable)
     }
@@ -80,7 +81,8 @@ impl<'a, T: Pod> Stable<Transfer<'a, T>> {
         self.0.pieces(longest).map(Stable)
     }
 
-    /// The same not in place: what is sent is a copy then, which is to be kept until the operation is over.
+    /// The same not in place: what is sent is a copy then, which is to be kept until the operation
+    /// is over.
     pub(crate) fn not_in_place(self) -> (Self, Option<SharedCopy>) {
         let mut transfer = self.0;
         let (None, Some(data)) = transfer.slices_mut() else {
@@ -93,7 +95,8 @@ impl<'a, T: Pod> Stable<Transfer<'a, T>> {
         (Self(transfer), Some(Arc::new(Mutex::new(copy))))
     }
 
-    /// The same as a reduction to each rank, as [`Transfer::reductions`], each with what is to be kept until it is over.
+    /// The same as a reduction to each rank, as [`Transfer::reductions`], each with what is to be
+    /// kept until it is over.
     pub(crate) fn reductions(
         self,
         me: usize,
@@ -125,7 +128,8 @@ impl<T: Pod> Stable<Slices<'_, T>> {
     pub(crate) fn left(&mut self) -> Left<T> {
         let recv = NonNull::from(&mut *self.0.recv);
         // All that is received comes by way of the same pointer, which so holds for what is left.
-        // SAFETY: the slice was there for as long as this, and is used by way of the pointer alone from here on.
+        // SAFETY: the slice was there for as long as this, and is used by way of the pointer alone
+        // from here on.
         self.0.recv = unsafe { &mut *recv.as_ptr() };
         Left {
             address: recv.cast::<T>().as_ptr().expose_provenance(),
@@ -135,10 +139,11 @@ impl<T: Pod> Stable<Slices<'_, T>> {
     }
 }
 
-/// The elements that an operation leaves. It is for what the operation itself does last: the memory is its own until what
-/// waits for the end has been told of it.
+/// The elements that an operation leaves. It is for what the operation itself does last: the memory
+/// is its own until what waits for the end has been told of it.
 ///
-/// Like a library it keeps the address alone: buffers of persistent operations are lent between starts (`lent.rs` of ranks-comm).
+/// Like a library it keeps the address alone: buffers of persistent operations are lent between
+/// starts (`lent.rs` of ranks-comm).
 pub(crate) struct Left<T> {
     address: usize,
     length: usize,
@@ -146,12 +151,14 @@ pub(crate) struct Left<T> {
 }
 
 impl<T: Pod> Left<T> {
-    /// The elements, for a `Keep` or a `Deferred` of the operation at its end, or before the operation is given to anybody.
+    /// The elements, for a `Keep` or a `Deferred` of the operation at its end, or before the
+    /// operation is given to anybody.
     pub(crate) fn elements(&mut self) -> &mut [T] {
         let start = ptr::with_exposed_provenance_mut(self.address);
-        // SAFETY: a `Stable` is made for memory that stays there for the operation alone until that is over, and the
-        // backends end what they keep before they give the memory back. Nothing else writes to it any more. The pointer that
-        // it is used by is exposed: by `left`, or where it was lent out since, by `Lent`.
+        // SAFETY: a `Stable` is made for memory that stays there for the operation alone until that
+        // is over, and the backends end what they keep before they give the memory back. Nothing
+        // else writes to it any more. The pointer that it is used by is exposed: by `left`, or
+        // where it was lent out since, by `Lent`.
         unsafe { slice::from_raw_parts_mut(start, self.length) }
     }
 }
@@ -186,7 +193,8 @@ where
         let recv = buffer.as_mut_slice();
         begin(Stable(Slices { send: &[], recv }))
     };
-    // SAFETY: the operation works on the elements of `buffer`, which by its trait stay where they are when it moves.
+    // SAFETY: the operation works on the elements of `buffer`, which by its trait stay where they
+    // are when it moves.
     unsafe { Request::begun(comm, role, buffer, begin) }
 }
 
@@ -208,7 +216,8 @@ impl<'a> Gaps<'a> {
         }
         let close = Box::new(Blocks::from_counts(wide.counts())?);
         let place = NonNull::from(&*close);
-        // SAFETY: the box keeps it where it is, and is there as long as `blocks` is used, by this function's contract.
+        // SAFETY: the box keeps it where it is, and is there as long as `blocks` is used, by this
+        // function's contract.
         *blocks = unsafe { place.as_ref() };
         Ok(Some(Self { wide, close }))
     }
@@ -237,8 +246,8 @@ impl<'a> Gaps<'a> {
 /// Copies of what is sent and of what is received into.
 type Copies<T> = (Option<Plain<T>>, Option<Plain<T>>);
 
-/// Does an operation on copies of its slices, until its time limit: from there on the copies are the runtime's, and the slices as they
-/// were. What lies between blocks is not copied.
+/// Does an operation on copies of its slices, until its time limit: from there on the copies are
+/// the runtime's, and the slices as they were. What lies between blocks is not copied.
 pub(crate) fn on_copies<'a, P: Movable<'a>>(
     comm: &Communicator,
     role: &'static OpInfo,
@@ -246,7 +255,8 @@ pub(crate) fn on_copies<'a, P: Movable<'a>>(
     begin: impl FnOnce(Stable<P>) -> Result<StartedOp>,
 ) -> Result<()> {
     let [sent_blocks, received_blocks] = proven.divisions().map(|blocks| {
-        // SAFETY: what is made lives until this function ends, and `begin` takes `proven` and returns nothing that borrows.
+        // SAFETY: what is made lives until this function ends, and `begin` takes `proven` and
+        // returns nothing that borrows.
         blocks.map(|blocks| unsafe { Gaps::closed_up(blocks) })
     });
     let sent_gaps = sent_blocks.transpose()?.flatten();
@@ -263,7 +273,8 @@ pub(crate) fn on_copies<'a, P: Movable<'a>>(
         let (send, recv) = proven.slices();
         if let (Some(slice), Some(copy)) = (send, sent) {
             let place = NonNull::from(copy.as_slice());
-            // SAFETY: the copy stays where it is until the operation is over, as the request below has it, and does not change.
+            // SAFETY: the copy stays where it is until the operation is over, as the request below
+            // has it, and does not change.
             *slice = unsafe { place.as_ref() };
         }
         if let (Some(slice), Some(copy)) = (recv, received) {
@@ -274,7 +285,8 @@ pub(crate) fn on_copies<'a, P: Movable<'a>>(
         }
         begin(Stable(proven))
     };
-    // SAFETY: the operation works on the copies and on what is in what was begun; the copies stay where they are when they move.
+    // SAFETY: the operation works on the copies and on what is in what was begun; the copies stay
+    // where they are when they move.
     let request = unsafe { Request::begun(comm, role, (sent, received), begin)? };
     let ((_, received), _) = request.wait()?;
     if let (Some(received), Some(result)) = (received, result) {
@@ -301,12 +313,13 @@ where
             recv: recv.as_mut_slice(),
         }))
     };
-    // SAFETY: the operation works on the elements of both, which by their traits stay where they are when they move.
+    // SAFETY: the operation works on the elements of both, which by their traits stay where they
+    // are when they move.
     unsafe { Request::begun(comm, role, (send, recv), begin) }
 }
 
-/// The way to the slices of an operation in a `B`, which owns them: elements of buffers that by their traits stay where
-/// they are when it moves. Made by the functions below and by nothing else.
+/// The way to the slices of an operation in a `B`, which owns them: elements of buffers that by
+/// their traits stay where they are when it moves. Made by the functions below and by nothing else.
 pub(crate) struct Shape<B, T>(fn(&mut B) -> Slices<'_, T>);
 
 impl<S, R> Shape<(S, R), R::Element>
@@ -343,8 +356,8 @@ impl Shape<(), u8> {
     }
 }
 
-/// Prepares an operation on the slices of `buffer`, which it owns until it is freed: by `prepare`, or where that returns
-/// nothing by `again` at each start.
+/// Prepares an operation on the slices of `buffer`, which it owns until it is freed: by `prepare`,
+/// or where that returns nothing by `again` at each start.
 pub(crate) fn prepared<B: Send + 'static, T: Pod>(
     comm: &Communicator,
     role: &'static OpInfo,
@@ -379,22 +392,24 @@ fn prepared_by<B: Send + 'static, T: Pod>(
     let prepare = |buffer: &mut B| {
         let Slices { send, recv } = slices(buffer);
         let send = Lent::to_read(send);
-        // SAFETY: they stay where they are, as `Shape` says; what is made below has the buffer, and uses them by way of this alone.
+        // SAFETY: they stay where they are, as `Shape` says; what is made below has the buffer, and
+        // uses them by way of this alone.
         let buffer = unsafe { Lent::to_write(recv) };
         let places = Places { send, buffer };
         // SAFETY: the places are those slices.
         let slices = unsafe { slices_at(places) };
         Ok((places, prepare(slices)?))
     };
-    // SAFETY: what is made is not started; it and what is begun work on what they keep and on the slices of the buffer, which
-    // stay where they are when that moves, as `Shape` says.
+    // SAFETY: what is made is not started; it and what is begun work on what they keep and on the
+    // slices of the buffer, which stay where they are when that moves, as `Shape` says.
     unsafe { Persistent::prepared(comm, role, buffer, prepare, again) }
 }
 
 /// The slices at the places of a prepared operation.
 ///
 /// # Safety
-/// They are of this type, and stay there for the operation alone until what is begun with them is over.
+/// They are of this type, and stay there for the operation alone until what is begun with them is
+/// over.
 unsafe fn slices_at<'a, T: Pod>(places: Places) -> Stable<Slices<'a, T>> {
     Stable(Slices {
         // SAFETY: by this function's contract.
@@ -412,12 +427,15 @@ pub(crate) fn scoped<'scope, T: Pod>(
     recv: &'scope mut [T],
     begin: impl FnOnce(Stable<Slices<'_, T>>) -> Result<StartedOp>,
 ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-    // To pass the slice on while the operation has its address would say that nobody else writes to it.
+    // To pass the slice on while the operation has its address would say that nobody else writes to
+    // it.
     let place = NonNull::from(recv);
-    // SAFETY: the slice is borrowed for `'scope`, and used by way of the pointer alone from here on.
+    // SAFETY: the slice is borrowed for `'scope`, and used by way of the pointer alone from here
+    // on.
     let recv = unsafe { &mut *place.as_ptr() };
     let begin = || begin(Stable(Slices { send, recv }));
-    // SAFETY: both slices are borrowed for `'scope`, and the operation has `recv` by way of `place`.
+    // SAFETY: both slices are borrowed for `'scope`, and the operation has `recv` by way of
+    // `place`.
     unsafe { scope.begun(role, place, begin) }
 }
 

@@ -1,4 +1,5 @@
-//! Which ranks are where: the machines, their CPUs, memories and GPUs, and what starts and carries the job.
+//! Which ranks are where: the machines, their CPUs, memories and GPUs, and what starts and carries
+//! the job.
 
 use ranks_launch::Environment;
 use serde::{Deserialize, Serialize};
@@ -18,8 +19,8 @@ mod topologies;
 
 /// The places of all ranks of a communicator, the same on each of them.
 ///
-/// Made by [`Topologies::topology`]; it is a value, and asks nobody any more. [`Display`](std::fmt::Display) is a report for people, and serde
-/// writes and reads it.
+/// Made by [`Topologies::topology`]; it is a value, and asks nobody any more.
+/// [`Display`](std::fmt::Display) is a report for people, and serde writes and reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Topology {
@@ -55,7 +56,8 @@ pub struct RankPlace {
     pub process: u32,
     /// The CPUs that it may run on.
     pub allowed: CpuSet,
-    /// The GPUs that its environment lets it see, by the numbers or names there; `None` if nothing is said.
+    /// The GPUs that its environment lets it see, by the numbers or names there; `None` if nothing
+    /// is said.
     pub visible_gpus: Option<Vec<String>>,
     /// The number of threads that it should compute with.
     pub threads: usize,
@@ -89,7 +91,8 @@ struct Answer {
 }
 
 impl Topology {
-    /// Of what all ranks have answered, in their order; bytes that are not understood are a rank that is somewhere unknown.
+    /// Of what all ranks have answered, in their order; bytes that are not understood are a rank
+    /// that is somewhere unknown.
     fn of(rank: usize, answers: &[Vec<u8>]) -> Topology {
         let answers: Vec<Option<Answer>> = answers
             .iter()
@@ -166,15 +169,18 @@ impl Topology {
             .filter_map(|host| host.ranks.first().copied())
     }
 
-    /// The number of threads that this rank should compute with: its share of the cores that it may run on, with ranks that may run on the same ones,
-    /// and no more than control groups and the batch system allow. At least one.
+    /// The number of threads that this rank should compute with: its share of the cores that it may
+    /// run on, with ranks that may run on the same ones, and no more than control groups and the
+    /// batch system allow. At least one.
     pub fn recommended_threads(&self) -> usize {
         self.place().map_or(1, |place| place.threads)
     }
 
-    /// The number of the part of its machine that a rank is bound to, which ranks of the same host have in common; `None` if it is bound to none alone.
+    /// The number of the part of its machine that a rank is bound to, which ranks of the same host
+    /// have in common; `None` if it is bound to none alone.
     ///
-    /// For [`Domain::Gpu`] the first of the GPUs that its environment lets it see, if that is the only one.
+    /// For [`Domain::Gpu`] the first of the GPUs that its environment lets it see, if that is the
+    /// only one.
     pub fn part(&self, rank: usize, domain: Domain) -> Option<String> {
         let place = self.ranks.get(rank)?;
         let host = &self.hosts.get(place.host?)?.host;

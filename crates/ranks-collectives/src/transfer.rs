@@ -1,7 +1,7 @@
 //! The slices of one collective call, after their lengths and the root were proven to fit it.
 //!
-//! A [`Transfer`] is made by the constructors below and by nothing else. The backends rely on what they prove
-//! and look at no length again.
+//! A [`Transfer`] is made by the constructors below and by nothing else. The backends rely on what
+//! they prove and look at no length again.
 
 use std::borrow::Cow;
 use std::ffi::c_int;
@@ -13,8 +13,9 @@ use crate::blocks::Blocks;
 use crate::lengths::{block_of, one_of_each, unequal};
 use crate::root::Root;
 
-/// Proven slices. `recv` is empty on the ranks where the standard calls the receive buffer not significant,
-/// and `send` is likewise. In place, one of them is `None`: what it would be is in the other.
+/// Proven slices. `recv` is empty on the ranks where the standard calls the receive buffer not
+/// significant, and `send` is likewise. In place, one of them is `None`: what it would be is in the
+/// other.
 pub(crate) struct Transfer<'a, T> {
     operation: &'static str,
     send: Option<&'a [T]>,
@@ -65,8 +66,8 @@ impl<'a, T> Transfer<'a, T> {
     /// `send` is one block, and at the root `recv` is one as well.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
-    /// the lengths differ at the root.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ at the root.
     #[inline]
     pub(crate) fn to_root(
         operation: &'static str,
@@ -123,8 +124,8 @@ impl<'a, T> Transfer<'a, T> {
     /// `send` is one block, and at the root `recv` is one block of every rank.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
-    /// the lengths at the root do not fit.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit.
     #[inline]
     pub(crate) fn gathered_at(
         operation: &'static str,
@@ -161,8 +162,8 @@ impl<'a, T> Transfer<'a, T> {
     /// `recv` is one block, and at the root `send` is one block for every rank.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
-    /// the lengths at the root do not fit.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit.
     #[inline]
     pub(crate) fn scattered_from(
         operation: &'static str,
@@ -183,7 +184,8 @@ impl<'a, T> Transfer<'a, T> {
     /// Both slices are one block for every rank.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if their lengths differ or are no multiple of the number of ranks.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if their lengths differ or are no multiple of the
+    /// number of ranks.
     #[inline]
     pub(crate) fn exchanged(
         operation: &'static str,
@@ -199,8 +201,8 @@ impl<'a, T> Transfer<'a, T> {
     /// `send` is a block for each rank, and `recv` the block of this one.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if that is not so, [`Argument`](ranks_comm::ErrorKind::Argument) if
-    /// the blocks do not lie one after the other.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if that is not so,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the blocks do not lie one after the other.
     pub(crate) fn dealt(
         operation: &'static str,
         comm: &Communicator,
@@ -265,7 +267,8 @@ impl<'a, T> Transfer<'a, T> {
     /// `data` is a block of every rank, this one's own already in its place.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if its length is no multiple of the number of ranks.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if its length is no multiple of the number of
+    /// ranks.
     pub(crate) fn blocks_in_place(
         operation: &'static str,
         comm: &Communicator,
@@ -276,11 +279,13 @@ impl<'a, T> Transfer<'a, T> {
         Ok(Transfer { block, ..in_place })
     }
 
-    /// `data` is at the root a block of every rank, its own already in its place, and elsewhere one block.
+    /// `data` is at the root a block of every rank, its own already in its place, and elsewhere one
+    /// block.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
-    /// the length at the root is no multiple of the number of ranks.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the length at the root is no multiple of the
+    /// number of ranks.
     pub(crate) fn gathered_in_place(
         operation: &'static str,
         comm: &Communicator,
@@ -295,11 +300,13 @@ impl<'a, T> Transfer<'a, T> {
         Ok(Transfer { root, ..blocks })
     }
 
-    /// `data` is at the root a block for every rank, of which it keeps its own where it is, and elsewhere one block.
+    /// `data` is at the root a block for every rank, of which it keeps its own where it is, and
+    /// elsewhere one block.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
-    /// the length at the root is no multiple of the number of ranks.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the length at the root is no multiple of the
+    /// number of ranks.
     pub(crate) fn scattered_in_place(
         operation: &'static str,
         comm: &Communicator,
@@ -349,7 +356,8 @@ impl<'a, T> Transfer<'a, T> {
         self.send.is_none()
     }
 
-    /// Calls with the same not in place, where the one slice is one block: a copy of it is what is sent.
+    /// Calls with the same not in place, where the one slice is one block: a copy of it is what is
+    /// sent.
     pub(crate) fn with_copy<R>(self, call: impl FnOnce(Transfer<'_, T>) -> R) -> R
     where
         T: Copy,
@@ -388,8 +396,8 @@ impl<'a, T> Transfer<'a, T> {
         })
     }
 
-    /// The same as a reduction to each rank of the block for it, where `send` (or in place `recv`) is one for each and
-    /// `me` is this rank. All of them are done, whatever becomes of one.
+    /// The same as a reduction to each rank of the block for it, where `send` (or in place `recv`)
+    /// is one for each and `me` is this rank. All of them are done, whatever becomes of one.
     ///
     /// # Errors
     /// The first.
@@ -436,8 +444,9 @@ impl<'a, T> Transfer<'a, T> {
         (self.send, self.recv)
     }
 
-    /// The two slices for a backend that knows no other way than from one to the other: in place, a copy of `own` of
-    /// what is received into stands for what is sent, and nothing for what is received.
+    /// The two slices for a backend that knows no other way than from one to the other: in place, a
+    /// copy of `own` of what is received into stands for what is sent, and nothing for what is
+    /// received.
     pub(crate) fn into_copied(self, own: Range<usize>) -> (Cow<'a, [T]>, &'a mut [T])
     where
         T: Copy,

@@ -1,13 +1,14 @@
 //! Persistent collectives that a library keeps are relied on after a trial, once in a process.
 //!
-//! Libraries send what was there when an operation was prepared, or mix up operations that ranks start in different orders:
-//! MPICH 4.0 to 4.2 and Intel MPI 2021, without an error. Which operation does so depends on the release, so each of them is
-//! tried: two alike, started twice with other data, in opposite orders on the two ranks, compared with the blocking
-//! operation. A library that fails in one of them is asked for none.
+//! Libraries send what was there when an operation was prepared, or mix up operations that ranks
+//! start in different orders: MPICH 4.0 to 4.2 and Intel MPI 2021, without an error. Which
+//! operation does so depends on the release, so each of them is tried: two alike, started twice
+//! with other data, in opposite orders on the two ranks, compared with the blocking operation. A
+//! library that fails in one of them is asked for none.
 //!
-//! Two ranks are enough to see it, and more may be too many: where a rank of MPICH 4.2 scatters old data to two others, one of
-//! them waits for ever. So the first two of a communicator try, one operation after the other until one fails, and all
-//! ranks of it are told.
+//! Two ranks are enough to see it, and more may be too many: where a rank of MPICH 4.2 scatters old
+//! data to two others, one of them waits for ever. So the first two of a communicator try, one
+//! operation after the other until one fails, and all ranks of it are told.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -40,8 +41,9 @@ thread_local! {
     static TRYING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The persistent request of the library, made by `over_mpi`, where that can be relied on; nothing elsewhere, and the operation is begun
-/// anew at each start then. Collective; the same on all ranks.
+/// The persistent request of the library, made by `over_mpi`, where that can be relied on; nothing
+/// elsewhere, and the operation is begun anew at each start then. Collective; the same on all
+/// ranks.
 pub(crate) fn kept<P: Proven>(
     comm: &Communicator,
     call: Call,
@@ -110,8 +112,8 @@ fn elements(comm: &Communicator, length: usize, number: usize) -> Vec<usize> {
 /// The element where nothing has arrived.
 const NOTHING: usize = usize::MAX;
 
-/// Returns `true` if two operations that `init` prepares leave what `once` does, at each start. `set` gives one other data, `left` says what it left.
-/// The same on all ranks.
+/// Returns `true` if two operations that `init` prepares leave what `once` does, at each start.
+/// `set` gives one other data, `left` says what it left. The same on all ranks.
 fn repeats<B: Send + 'static>(
     comm: &Communicator,
     init: impl Fn() -> Result<Persistent<B>>,
@@ -385,7 +387,8 @@ fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
     Ok(reduced && neighbors_exchange(comm, length)?)
 }
 
-/// Returns `true` if all operations among neighbours repeat: in a row of two, or on one rank that has none.
+/// Returns `true` if all operations among neighbours repeat: in a row of two, or on one rank that
+/// has none.
 fn neighbors_exchange(comm: &Communicator, length: usize) -> Result<bool> {
     let Some(row) = comm.cart_create(&[comm.size()], &[false], false)? else {
         return Ok(true);

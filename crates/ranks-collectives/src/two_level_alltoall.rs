@@ -9,15 +9,18 @@ use crate::{Collectives, counts};
 
 /// [`alltoall`](crate::Collectives::alltoall) with fewer messages, for small blocks on many ranks.
 ///
-/// The ranks form a grid, as square as their number allows. What one sends goes to the right column first, within its row, with
-/// all else for that column; and then to its rank, within the column. Each rank sends `rows + columns - 2` messages where it would
-/// send `size - 1`: 62 instead of 1023 on 1024 ranks. Each element travels twice and is copied twice, so that it can only be
-/// faster where the time goes into messages and not into their lengths.
+/// The ranks form a grid, as square as their number allows. What one sends goes to the right column
+/// first, within its row, with all else for that column; and then to its rank, within the column.
+/// Each rank sends `rows + columns - 2` messages where it would send `size - 1`: 62 instead of 1023
+/// on 1024 ranks. Each element travels twice and is copied twice, so that it can only be faster
+/// where the time goes into messages and not into their lengths.
 ///
-/// Measured on one machine of two cores, with a word for each rank: 0.65 times the plain operation's time for 16 ranks in process,
-/// 1.2 times for 4 ranks on MPICH 5.0 and 2 times on Open MPI 5.0. It was not measured between machines.
+/// Measured on one machine of two cores, with a word for each rank: 0.65 times the plain
+/// operation's time for 16 ranks in process, 1.2 times for 4 ranks on MPICH 5.0 and 2 times on Open
+/// MPI 5.0. It was not measured between machines.
 ///
-/// Ranks whose number is a prime have a single row: it is the plain operation then. Nothing chooses this by itself.
+/// Ranks whose number is a prime have a single row: it is the plain operation then. Nothing chooses
+/// this by itself.
 #[derive(Debug)]
 pub struct TwoLevelAlltoall {
     whole: Communicator,
@@ -47,13 +50,14 @@ impl TwoLevelAlltoall {
         [self.column.size(), self.row.size()]
     }
 
-    /// Sends the r-th block of `send` to rank r, and receives that of rank r as the r-th block of `recv`. Collective.
+    /// Sends the r-th block of `send` to rank r, and receives that of rank r as the r-th block of
+    /// `recv`. Collective.
     ///
     /// It takes memory for twice as much as is sent.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the slices differ in length, cannot be cut into `size` blocks, or there is no
-    /// memory; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the slices differ in length, cannot be cut into
+    /// `size` blocks, or there is no memory; otherwise what the library reports.
     ///
     /// MPI 5.0 §6.8 (`MPI_Alltoall`).
     pub fn alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {

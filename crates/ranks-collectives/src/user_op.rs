@@ -14,9 +14,9 @@ use crate::ops::{Op, Reduction};
 
 /// A reduction that a closure computes, for elements of any [`Pod`] type.
 ///
-/// The closure gets two elements, that of the lower ranks first, and returns what the two come to. It must be
-/// associative: in which groups the ranks' elements are taken together is up to the library. It may use what it
-/// borrows or holds, and there is no limit to how many there are.
+/// The closure gets two elements, that of the lower ranks first, and returns what the two come to.
+/// It must be associative: in which groups the ranks' elements are taken together is up to the
+/// library. It may use what it borrows or holds, and there is no limit to how many there are.
 ///
 /// ```
 /// use ranks::collectives::{Collectives, ops::UserOp};
@@ -31,19 +31,20 @@ use crate::ops::{Op, Reduction};
 /// }
 /// ```
 ///
-/// An operation is passed by value if the closure is [`Copy`], as it is if it captures nothing or only shared
-/// references, and by reference otherwise.
+/// An operation is passed by value if the closure is [`Copy`], as it is if it captures nothing or
+/// only shared references, and by reference otherwise.
 ///
 /// # What the closure must not do
 ///
-/// It cannot communicate: libraries call it from within the operation, and would wait for ever. Every call of ranks
-/// that communicates is an error there, [`WrongThread`](ErrorKind::WrongThread). It may run on a thread that the library has started
-/// for its progress, hence the bound [`Sync`].
+/// It cannot communicate: libraries call it from within the operation, and would wait for ever.
+/// Every call of ranks that communicates is an error there,
+/// [`WrongThread`](ErrorKind::WrongThread). It may run on a thread that the library has started for
+/// its progress, hence the bound [`Sync`].
 ///
 /// A panic does not leave the library's call: it is caught, and the operation is an
-/// [`Argument`](ErrorKind::Argument) error on the rank where the closure panicked, once the call has ended. MPI has no
-/// way to tell the other ranks, which may get a result that is not the whole: end the job, as
-/// `ranks::run` does on an error.
+/// [`Argument`](ErrorKind::Argument) error on the rank where the closure panicked, once the call
+/// has ended. MPI has no way to tell the other ranks, which may get a result that is not the whole:
+/// end the job, as `ranks::run` does on an error.
 ///
 /// MPI 5.0 §6.9.5 (`MPI_Op_create`).
 #[doc(alias = "MPI_Op_create")]

@@ -1,13 +1,16 @@
-//! The slices of one collective call whose blocks have lengths of their own, after they were proven to fit it.
+//! The slices of one collective call whose blocks have lengths of their own, after they were proven
+//! to fit it.
 //!
-//! As with [`Transfer`](crate::transfer::Transfer), the backends rely on what the constructors prove.
+//! As with [`Transfer`](crate::transfer::Transfer), the backends rely on what the constructors
+//! prove.
 
 use ranks_comm::{Communicator, Result};
 
 use crate::blocks::Blocks;
 use crate::root::Root;
 
-/// A slice, and the block of it that belongs to each rank. `None` for the slice if the other side's plays its part.
+/// A slice, and the block of it that belongs to each rank. `None` for the slice if the other side's
+/// plays its part.
 pub(crate) struct Divided<'a, S> {
     pub(crate) slice: Option<S>,
     pub(crate) blocks: &'a Blocks,
@@ -25,7 +28,8 @@ pub(crate) struct Gathering<'a, T> {
     pub(crate) root: Root,
 }
 
-/// A block for each rank out of the root's. Elsewhere `send` is empty and its blocks are the root's.
+/// A block for each rank out of the root's. Elsewhere `send` is empty and its blocks are the
+/// root's.
 pub(crate) struct Scattering<'a, T> {
     pub(crate) operation: &'static str,
     /// This rank.
@@ -46,7 +50,8 @@ impl<'a, T> Gathering<'a, T> {
     /// `send` is this rank's block, and `recv` holds one of each rank.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) or [`Argument`](ranks_comm::ErrorKind::Argument) if that is not so.
+    /// [`Length`](ranks_comm::ErrorKind::Length) or [`Argument`](ranks_comm::ErrorKind::Argument)
+    /// if that is not so.
     #[inline]
     pub(crate) fn new(
         operation: &'static str,
@@ -97,7 +102,8 @@ impl<'a, T> Gathering<'a, T> {
     /// `send` is this rank's block, and at the root `recv` holds one of each rank.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as [`new`](Self::new).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as
+    /// [`new`](Self::new).
     pub(crate) fn at(
         operation: &'static str,
         comm: &Communicator,
@@ -115,7 +121,8 @@ impl<'a, T> Gathering<'a, T> {
         Ok(Self { root, ..gathering })
     }
 
-    /// `data` is at the root a block of each rank, its own already in its place, and elsewhere this rank's block.
+    /// `data` is at the root a block of each rank, its own already in its place, and elsewhere this
+    /// rank's block.
     ///
     /// # Errors
     /// As [`at`](Self::at).
@@ -161,8 +168,9 @@ impl<'a, T> Scattering<'a, T> {
     /// `recv` is this rank's block, and at the root `send` holds one for each rank.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; [`Length`](ranks_comm::ErrorKind::Length) or
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the slices do not fit.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank;
+    /// [`Length`](ranks_comm::ErrorKind::Length) or [`Argument`](ranks_comm::ErrorKind::Argument)
+    /// if the slices do not fit.
     pub(crate) fn from(
         operation: &'static str,
         comm: &Communicator,
@@ -187,7 +195,8 @@ impl<'a, T> Scattering<'a, T> {
         })
     }
 
-    /// `data` is at the root a block for each rank, of which it keeps its own where it is, and elsewhere this rank's block.
+    /// `data` is at the root a block for each rank, of which it keeps its own where it is, and
+    /// elsewhere this rank's block.
     ///
     /// # Errors
     /// As [`from`](Self::from).
@@ -245,7 +254,8 @@ impl<'a, T> Exchange<'a, T> {
     /// `send` holds a block for each rank, `recv` one of each, and the own one is as long in both.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) or [`Argument`](ranks_comm::ErrorKind::Argument) if that is not so.
+    /// [`Length`](ranks_comm::ErrorKind::Length) or [`Argument`](ranks_comm::ErrorKind::Argument)
+    /// if that is not so.
     #[inline]
     pub(crate) fn new(
         operation: &'static str,
@@ -271,7 +281,8 @@ impl<'a, T> Exchange<'a, T> {
         })
     }
 
-    /// `data` holds a block for each rank, which is replaced by the one of that rank, of the same length.
+    /// `data` holds a block for each rank, which is replaced by the one of that rank, of the same
+    /// length.
     ///
     /// # Errors
     /// As [`new`](Self::new).

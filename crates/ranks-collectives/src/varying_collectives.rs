@@ -16,25 +16,29 @@ use crate::{allgatherv, alltoallv, gatherv, moves, reductions, scatterv};
 ///
 /// Each comes in forms that differ in what the ranks know:
 ///
-/// * `allgatherv` and the like **find out** the lengths by an exchange of their own, of 8 bytes from each rank (or, for
-///   `alltoallv`, from each to each), and allocate what they return.
-/// * `allgatherv_again` and `alltoallv_again` find them out too, and receive into the memory of an earlier result. Once that is
-///   large enough they allocate the lengths alone, and write nothing but what arrives.
+/// * `allgatherv` and the like **find out** the lengths by an exchange of their own, of 8 bytes
+///   from each rank (or, for `alltoallv`, from each to each), and allocate what they return.
+/// * `allgatherv_again` and `alltoallv_again` find them out too, and receive into the memory of an
+///   earlier result. Once that is large enough they allocate the lengths alone, and write nothing
+///   but what arrives.
 /// * `alltoallv_from` sends what is not in one slice, and copies it into one.
-/// * `allgatherv_into` and the like are **told** them as [`Blocks`], which say how long each rank's block is and where.
-///   They exchange nothing but the data, and allocate nothing. All ranks, whether they are the root or not, pass the
-///   same counts; displacements may be each rank's own, and are not looked at where there is no slice that they are of.
+/// * `allgatherv_into` and the like are **told** them as [`Blocks`], which say how long each rank's
+///   block is and where. They exchange nothing but the data, and allocate nothing. All ranks,
+///   whether they are the root or not, pass the same counts; displacements may be each rank's own,
+///   and are not looked at where there is no slice that they are of.
 /// * `allgatherv_in_place` and the like are told them too, and need no second slice.
 ///
-/// All that a rank can see for itself is checked before anything is sent, and is an `Err` on that rank alone:
-/// [`Root`](ranks_comm::ErrorKind::Root) for a root that does not exist;
-/// [`Length`](ranks_comm::ErrorKind::Length) if there is not a block for each rank, a block ends behind its slice, or a
-/// slice is not as long as the block that it stands for;
-/// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks that are received overlap. Blocks of length zero are fine
-/// everywhere, and elements between blocks are not touched.
+/// All that a rank can see for itself is checked before anything is sent, and is an `Err` on that
+/// rank alone: [`Root`](ranks_comm::ErrorKind::Root) for a root that does not exist;
+/// [`Length`](ranks_comm::ErrorKind::Length) if there is not a block for each rank, a block ends
+/// behind its slice, or a slice is not as long as the block that it stands for;
+/// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks that are received overlap. Blocks of
+/// length zero are fine everywhere, and elements between blocks are not touched.
 ///
-/// That ranks agree on the counts is compared where [`Checks::Collective`](ranks_comm::Checks::Collective) is in force, and
-/// nowhere else; what happens if they do not is said at [`Collectives`](crate::Collectives). The forms that find out the lengths cannot go wrong in that way.
+/// That ranks agree on the counts is compared where
+/// [`Checks::Collective`](ranks_comm::Checks::Collective) is in force, and nowhere else; what
+/// happens if they do not is said at [`Collectives`](crate::Collectives). The forms that find out
+/// the lengths cannot go wrong in that way.
 ///
 /// MPI 5.0 chapter 6. The trait is implemented by [`Communicator`] and is sealed.
 pub trait VaryingCollectives: Sealed {
@@ -53,7 +57,8 @@ pub trait VaryingCollectives: Sealed {
     /// ```
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if there is no memory for so much; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if there is no memory for so much; otherwise what
+    /// the library reports.
     ///
     /// MPI 5.0 §6.7 (`MPI_Allgatherv`).
     #[doc(alias = "MPI_Allgatherv")]
@@ -111,7 +116,8 @@ pub trait VaryingCollectives: Sealed {
         allgatherv::allgatherv_into(self.communicator(), send, recv, blocks)
     }
 
-    /// Collects a block of each rank in `data` of every rank, where that of this rank is already in its place.
+    /// Collects a block of each rank in `data` of every rank, where that of this rank is already in
+    /// its place.
     ///
     /// # Errors
     /// Those [said above](VaryingCollectives); otherwise what the library reports.
@@ -122,13 +128,15 @@ pub trait VaryingCollectives: Sealed {
         moves::moved::<InPlace<Allgatherv>, T>(self.communicator(), &[], data, blocks)
     }
 
-    /// Collects the `send` of all ranks at `root`, in the order of ranks, however long each is; `None` elsewhere.
+    /// Collects the `send` of all ranks at `root`, in the order of ranks, however long each is;
+    /// `None` elsewhere.
     ///
     /// Two exchanges: the lengths, which every rank gets, then the elements.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
-    /// there is no memory for so much at the root; otherwise what the library reports.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if there is no memory for so much at the root;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §6.5 (`MPI_Gatherv`).
     #[doc(alias = "MPI_Gatherv")]
@@ -138,7 +146,8 @@ pub trait VaryingCollectives: Sealed {
 
     /// Collects the `send` of all ranks in `recv` of `root`, where its `blocks` say.
     ///
-    /// `send` is as long as the block of this rank. Where this is not the root, `recv` is not touched and may be `&mut []`.
+    /// `send` is as long as the block of this rank. Where this is not the root, `recv` is not
+    /// touched and may be `&mut []`.
     ///
     /// # Errors
     /// Those [said above](VaryingCollectives); otherwise what the library reports.
@@ -171,12 +180,12 @@ pub trait VaryingCollectives: Sealed {
 
     /// Deals out `send` of `root`: each rank gets the block for it, however long that is.
     ///
-    /// Two exchanges: the lengths, which every rank gets, then the elements. Where this is not the root, `send` and
-    /// `blocks` are not looked at and may be `&[]` and `&Blocks::default()`.
+    /// Two exchanges: the lengths, which every rank gets, then the elements. Where this is not the
+    /// root, `send` and `blocks` are not looked at and may be `&[]` and `&Blocks::default()`.
     ///
     /// # Errors
-    /// Those [said above](VaryingCollectives), and [`Length`](ranks_comm::ErrorKind::Length) if there is no memory for
-    /// the block; otherwise what the library reports.
+    /// Those [said above](VaryingCollectives), and [`Length`](ranks_comm::ErrorKind::Length) if
+    /// there is no memory for the block; otherwise what the library reports.
     ///
     /// MPI 5.0 §6.6 (`MPI_Scatterv`).
     #[doc(alias = "MPI_Scatterv")]
@@ -184,10 +193,11 @@ pub trait VaryingCollectives: Sealed {
         scatterv::scatterv(self.communicator(), send, blocks, root)
     }
 
-    /// Deals out `send` of `root`, which its `blocks` divide: each rank gets the block for it in `recv`.
+    /// Deals out `send` of `root`, which its `blocks` divide: each rank gets the block for it in
+    /// `recv`.
     ///
-    /// `recv` is as long as the block of this rank. Where this is not the root, `send` is not read and may be `&[]`.
-    /// The blocks at the root must not overlap, as the standard asks.
+    /// `recv` is as long as the block of this rank. Where this is not the root, `send` is not read
+    /// and may be `&[]`. The blocks at the root must not overlap, as the standard asks.
     ///
     /// # Errors
     /// Those [said above](VaryingCollectives); otherwise what the library reports.
@@ -205,7 +215,8 @@ pub trait VaryingCollectives: Sealed {
         moves::moved::<Scatterv, T>(self.communicator(), send, recv, (blocks, root))
     }
 
-    /// Deals out `data` of `root`, which its `blocks` divide and which keeps its own block in its place.
+    /// Deals out `data` of `root`, which its `blocks` divide and which keeps its own block in its
+    /// place.
     ///
     /// Elsewhere `data` is as long as the block of this rank, and gets it.
     ///
@@ -228,8 +239,8 @@ pub trait VaryingCollectives: Sealed {
     /// Two exchanges: the lengths, then the elements. Blocks of `send` may overlap.
     ///
     /// # Errors
-    /// Those [said above](VaryingCollectives), and [`Length`](ranks_comm::ErrorKind::Length) if there is no memory for
-    /// so much; otherwise as [`alltoallv_into`](Self::alltoallv_into).
+    /// Those [said above](VaryingCollectives), and [`Length`](ranks_comm::ErrorKind::Length) if
+    /// there is no memory for so much; otherwise as [`alltoallv_into`](Self::alltoallv_into).
     ///
     /// MPI 5.0 §6.8 (`MPI_Alltoallv`).
     #[doc(alias = "MPI_Alltoallv")]
@@ -255,9 +266,10 @@ pub trait VaryingCollectives: Sealed {
 
     /// Sends each rank the parts for it, and returns what each has sent to this one.
     ///
-    /// A part is a rank and a slice, a `Vec` or the like. They come in any order; those for one rank arrive one after the
-    /// other, as one block. They are copied into one slice first; then it is as [`alltoallv`](Self::alltoallv), with two
-    /// exchanges in which all ranks send to all. Where each sends to few, [`SparseExchange`](crate::SparseExchange) does not.
+    /// A part is a rank and a slice, a `Vec` or the like. They come in any order; those for one
+    /// rank arrive one after the other, as one block. They are copied into one slice first; then it
+    /// is as [`alltoallv`](Self::alltoallv), with two exchanges in which all ranks send to all.
+    /// Where each sends to few, [`SparseExchange`](crate::SparseExchange) does not.
     ///
     /// ```
     /// use ranks::collectives::{Gathered, VaryingCollectives};
@@ -269,8 +281,8 @@ pub trait VaryingCollectives: Sealed {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](ranks_comm::ErrorKind::Rank) if a part is for a rank that does not exist; otherwise as
-    /// [`alltoallv`](Self::alltoallv).
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if a part is for a rank that does not exist; otherwise
+    /// as [`alltoallv`](Self::alltoallv).
     ///
     /// MPI 5.0 §6.8 (`MPI_Alltoallv`).
     #[doc(alias = "MPI_Alltoallv")]
@@ -281,16 +293,18 @@ pub trait VaryingCollectives: Sealed {
         alltoallv::alltoallv_from(self.communicator(), parts)
     }
 
-    /// Sends each rank the block of `send` for it, and receives that of each rank in `recv`, where `recv_blocks` say.
+    /// Sends each rank the block of `send` for it, and receives that of each rank in `recv`, where
+    /// `recv_blocks` say.
     ///
-    /// The block that rank i sends to rank j is as long as that in which rank j receives it. Blocks of
-    /// `send` may overlap.
+    /// The block that rank i sends to rank j is as long as that in which rank j receives it. Blocks
+    /// of `send` may overlap.
     ///
     /// # Errors
     /// Those [said above](VaryingCollectives).
-    /// [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) if a rank's blocks are 2³¹ items or more together, or lie as
-    /// far apart, and the library is older than MPI 4: no rank knows what the others' blocks are like, so that it cannot
-    /// be done in another way. Otherwise what the library reports.
+    /// [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) if a rank's blocks are 2³¹ items or
+    /// more together, or lie as far apart, and the library is older than MPI 4: no rank knows what
+    /// the others' blocks are like, so that it cannot be done in another way. Otherwise what the
+    /// library reports.
     ///
     /// MPI 5.0 §6.8 (`MPI_Alltoallv`).
     #[doc(alias = "MPI_Alltoallv")]
@@ -318,10 +332,12 @@ pub trait VaryingCollectives: Sealed {
         moves::moved::<InPlace<Alltoallv>, T>(self.communicator(), &[], data, (blocks, blocks))
     }
 
-    /// Sends each rank what the layout for it takes of `send`, and puts what comes from each where its layout says in `recv`.
+    /// Sends each rank what the layout for it takes of `send`, and puts what comes from each where
+    /// its layout says in `recv`.
     ///
-    /// The layout of rank i for rank j takes as many elements as that of rank j for rank i. Layouts of
-    /// `send` may overlap, those of `recv` may not. A layout is made a datatype once, when it is first used.
+    /// The layout of rank i for rank j takes as many elements as that of rank j for rank i. Layouts
+    /// of `send` may overlap, those of `recv` may not. A layout is made a datatype once, when it is
+    /// first used.
     ///
     /// ```
     /// use ranks::collectives::{Layouts, VaryingCollectives};
@@ -335,9 +351,10 @@ pub trait VaryingCollectives: Sealed {
     /// ```
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if there is not a layout for each rank, one reaches behind its slice, or
-    /// the two of this rank differ in their number of elements;
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if layouts of `recv` overlap; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if there is not a layout for each rank, one
+    /// reaches behind its slice, or the two of this rank differ in their number of elements;
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if layouts of `recv` overlap; otherwise what
+    /// the library reports.
     ///
     /// MPI 5.0 §6.8 (`MPI_Alltoallw`).
     #[doc(alias = "MPI_Alltoallw")]
@@ -357,14 +374,15 @@ pub trait VaryingCollectives: Sealed {
         )
     }
 
-    /// Reduces the `send` of all ranks with `op`, element by element, and gives each rank its block of the result in
-    /// `recv`.
+    /// Reduces the `send` of all ranks with `op`, element by element, and gives each rank its block
+    /// of the result in `recv`.
     ///
-    /// `blocks` divide `send`, one after the other ([`Blocks::from_counts`]); `recv` is as long as the block of this rank.
+    /// `blocks` divide `send`, one after the other ([`Blocks::from_counts`]); `recv` is as long as
+    /// the block of this rank.
     ///
     /// # Errors
-    /// Those [said above](VaryingCollectives), and [`Argument`](ranks_comm::ErrorKind::Argument) if the blocks do not lie
-    /// one after the other; otherwise what the library reports.
+    /// Those [said above](VaryingCollectives), and [`Argument`](ranks_comm::ErrorKind::Argument) if
+    /// the blocks do not lie one after the other; otherwise what the library reports.
     ///
     /// MPI 5.0 §6.10.2 (`MPI_Reduce_scatter`).
     #[doc(alias = "MPI_Reduce_scatter")]
@@ -379,7 +397,8 @@ pub trait VaryingCollectives: Sealed {
         reductions::reduce::<ReduceScatter, T, O>(self.communicator(), send, recv, op, blocks)
     }
 
-    /// The same, with the result at the beginning of `data`. What is behind it is unspecified afterwards.
+    /// The same, with the result at the beginning of `data`. What is behind it is unspecified
+    /// afterwards.
     ///
     /// # Errors
     /// As [`reduce_scatter`](Self::reduce_scatter).

@@ -1,5 +1,5 @@
-//! Blocking collectives under a time limit, over MPI: as operations that return at once, on copies of the slices, which are left to the
-//! runtime if the limit comes first.
+//! Blocking collectives under a time limit, over MPI: as operations that return at once, on copies
+//! of the slices, which are left to the runtime if the limit comes first.
 
 use ranks_comm::backend::{Backend, InProcessComm, MpiComm, OpInfo, StartedOp};
 use ranks_comm::{Communicator, Result};
@@ -8,8 +8,8 @@ use crate::agreement::{Call, carry_out_by};
 use crate::proven::Movable;
 use crate::stable::{self, Stable};
 
-/// As [`carry_out`](crate::agreement::carry_out), where a time limit can end the call: by `begin`, which begins it under the name of
-/// `role`. `None` if all ranks know that it cannot be begun.
+/// As [`carry_out`](crate::agreement::carry_out), where a time limit can end the call: by `begin`,
+/// which begins it under the name of `role`. `None` if all ranks know that it cannot be begun.
 pub(crate) fn carry_out_in_time<'a, P: Movable<'a>>(
     comm: &Communicator,
     call: Call,

@@ -1,4 +1,5 @@
-//! A subscriber of `tracing` that panics changes no collective, and frees nothing that one works on.
+//! A subscriber of `tracing` that panics changes no collective, and frees nothing that one works
+//! on.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,7 +59,8 @@ impl Subscriber for PanicsAt {
     }
 }
 
-/// Runs `form` with a subscriber that panics at its first call, at its second, and so on, until no rank makes more of them.
+/// Runs `form` with a subscriber that panics at its first call, at its second, and so on, until no
+/// rank makes more of them.
 fn at_each_call(world: &Communicator, form: impl Fn() -> Result<()>) -> Result<()> {
     for nth in 1.. {
         CALLS.set(0);

@@ -1,4 +1,5 @@
-//! Communicators, point-to-point communication and the runtime, over MPI or in process (threads as ranks).
+//! Communicators, point-to-point communication and the runtime, over MPI or in process (threads as
+//! ranks).
 #![deny(unsafe_code)]
 
 #[doc(hidden)]

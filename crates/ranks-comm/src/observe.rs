@@ -1,8 +1,8 @@
 //! Observation by `ranks-trace` of this crate's calls, and of those of the crates above it.
 //!
-//! While anybody asks, calls do not take the fast path, so that each is among the calls in flight (`call/inflight_calls.rs`) and
-//! told from there. When communication ends, reports of ranks that are processes come together in
-//! `transport/mpi/gather_statistics.rs`.
+//! While anybody asks, calls do not take the fast path, so that each is among the calls in flight
+//! (`call/inflight_calls.rs`) and told from there. When communication ends, reports of ranks that
+//! are processes come together in `transport/mpi/gather_statistics.rs`.
 
 use std::sync::OnceLock;
 
@@ -26,16 +26,17 @@ fn hold_if_observed() {
     }
 }
 
-/// Looks for a subscriber of `tracing` that takes the spans of operations, and sends it the spans from now on. Returns `true` if
-/// there is one.
+/// Looks for a subscriber of `tracing` that takes the spans of operations, and sends it the spans
+/// from now on. Returns `true` if there is one.
 ///
-/// A runtime looks when it starts. A subscriber that is set later, or that changes its filter, gets spans
-/// only after a call of this function. As long as there is none, operations cost what they cost without spans: for that reason
-/// they do not look.
+/// A runtime looks when it starts. A subscriber that is set later, or that changes its filter, gets
+/// spans only after a call of this function. As long as there is none, operations cost what they
+/// cost without spans: for that reason they do not look.
 ///
-/// Spans have the target `ranks::comm` and the level DEBUG. Their fields: `op` (the C name), `backend` (`mpi`, `in process`,
-/// `nccl` or `nvshmem`), `comm` (its name), `number` (the number of such calls on the communicator before), `rank`, `size`, `peer`,
-/// `dest` and `tag` of messages, `root` of collectives, `dtype`, `reduction`, `count`, `bytes`. An error is an event of the level
+/// Spans have the target `ranks::comm` and the level DEBUG. Their fields: `op` (the C name),
+/// `backend` (`mpi`, `in process`, `nccl` or `nvshmem`), `comm` (its name), `number` (the number of
+/// such calls on the communicator before), `rank`, `size`, `peer`, `dest` and `tag` of messages,
+/// `root` of collectives, `dtype`, `reduction`, `count`, `bytes`. An error is an event of the level
 /// WARN in the span, with the fields `op` and `error`.
 ///
 /// A panic of the subscriber goes no further than the panic hook: the operation goes on.

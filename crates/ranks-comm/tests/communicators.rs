@@ -22,7 +22,8 @@ fn ring(comm: &Communicator, number: u64) -> Result<u64> {
     Ok(got[0])
 }
 
-/// The ranks on this one's host, by its name: the expected result of a split by node, found another way.
+/// The ranks on this one's host, by its name: the expected result of a split by node, found another
+/// way.
 fn on_this_host(world: &Communicator) -> Result<Vec<usize>> {
     let (rank, size) = (world.rank(), world.size());
     let mut mine = [0; 64];

@@ -1,5 +1,6 @@
-//! The messages between two ranks of rsmpi's example programs, with the values that they assert; named after them.
-//! Those on communicators, layouts, collectives and topologies are in the tests of these.
+//! The messages between two ranks of rsmpi's example programs, with the values that they assert;
+//! named after them. Those on communicators, layouts, collectives and topologies are in the tests
+//! of these.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -202,7 +203,8 @@ const DERIVED: Derived = Derived {
     part: 0.5,
 };
 
-/// A type needs no library: its bytes are known before anything starts, and there is no communicator to use too early.
+/// A type needs no library: its bytes are known before anything starts, and there is no
+/// communicator to use too early.
 #[test]
 fn rsmpi_derive_preinit_panic() {
     assert_eq!(bytemuck::bytes_of(&DERIVED).len(), size_of::<Derived>());

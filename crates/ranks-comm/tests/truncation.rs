@@ -114,7 +114,8 @@ fn a_message_to_oneself_is_truncated_like_any_other(world: Communicator) -> Resu
     Ok(())
 }
 
-/// Of Open MPI, where the receive was posted before: each mode of sending, into each form of receive.
+/// Of Open MPI, where the receive was posted before: each mode of sending, into each form of
+/// receive.
 #[ranks_test::ranks(1, 2, timeout = 120)]
 fn a_message_to_oneself_that_was_cut_was_received_well(world: Communicator) -> Result<()> {
     type Send = fn(&Communicator, &[u32], usize) -> Result<()>;

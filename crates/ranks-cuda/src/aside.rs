@@ -10,10 +10,12 @@ use crate::table::Handle;
 
 /// List of what waits to be freed, and of the events that it waits for.
 ///
-/// Two things are waited for. Memory that a device works on is kept until the work is complete: freeing it would be an error. And the driver
-/// waits for the whole device when memory is freed, whichever: a `drop` that must not block therefore frees nothing while any
-/// operation is pending that was enqueued through this crate (one of another rank that is gone, say, which never ends), and nothing
-/// of another device: the thread that works with that one may be enqueueing what waits for this thread.
+/// Two things are waited for. Memory that a device works on is kept until the work is complete:
+/// freeing it would be an error. And the driver waits for the whole device when memory is freed,
+/// whichever: a `drop` that must not block therefore frees nothing while any operation is pending
+/// that was enqueued through this crate (one of another rank that is gone, say, which never ends),
+/// and nothing of another device: the thread that works with that one may be enqueueing what waits
+/// for this thread.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
     waiting: Mutex<Vec<Waiting>>,
@@ -25,7 +27,8 @@ pub(crate) struct Aside {
 
 struct Waiting {
     until: Vec<Event>,
-    /// Freed by being dropped, in this context: other libraries' slices may expect the current one to be theirs.
+    /// Freed by being dropped, in this context: other libraries' slices may expect the current one
+    /// to be theirs.
     what: Box<dyn Send>,
     context: Context,
 }
@@ -90,7 +93,8 @@ impl Aside {
         over.len() < all.len()
     }
 
-    /// Drops `what` when that neither blocks nor takes memory from under a device that works on it: now, or later.
+    /// Drops `what` when that neither blocks nor takes memory from under a device that works on it:
+    /// now, or later.
     ///
     /// `until` are the events that must be over before.
     pub(crate) fn release(
@@ -115,8 +119,9 @@ impl Aside {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Frees what may be freed, and says how much is left. Where the caller may not block it names its context: then nothing is freed while
-    /// anything is pending, and nothing of another context.
+    /// Frees what may be freed, and says how much is left. Where the caller may not block it names
+    /// its context: then nothing is freed while anything is pending, and nothing of another
+    /// context.
     pub(crate) fn collect(&self, here: Option<&Context>) -> usize {
         if here.is_some() && self.count.load(Ordering::Relaxed) == 0 {
             return 0;

@@ -19,7 +19,8 @@ use crate::table::{Code, EVENT_DISABLE_TIMING, Handle, STREAM_NON_BLOCKING, Tabl
 /// Number of unused events that are kept for reuse.
 const SPARE_EVENTS: usize = 256;
 
-/// The primary context of a device, retained as long as anything belongs to it. Clones are the same context.
+/// The primary context of a device, retained as long as anything belongs to it. Clones are the same
+/// context.
 #[derive(Clone)]
 #[doc(alias = "cuDevicePrimaryCtxRelease_v2")]
 pub struct Context(Arc<Inner>);
@@ -27,7 +28,8 @@ pub struct Context(Arc<Inner>);
 pub(crate) struct Inner {
     device: Device,
     raw: Handle,
-    /// Stream on which memory is cleared and copied when nobody names one. Null until the context is complete.
+    /// Stream on which memory is cleared and copied when nobody names one. Null until the context
+    /// is complete.
     own_stream: Handle,
     spare_events: Mutex<Vec<Spare>>,
 }
@@ -35,7 +37,8 @@ pub(crate) struct Inner {
 /// An event that nobody has.
 struct Spare(Handle);
 
-// SAFETY: a context is used from any thread, which makes it current first; its handles are numbers here.
+// SAFETY: a context is used from any thread, which makes it current first; its handles are numbers
+// here.
 unsafe impl Send for Inner {}
 // SAFETY: as above; what changes is behind a mutex.
 unsafe impl Sync for Inner {}
@@ -89,7 +92,8 @@ impl Context {
         self.0.raw
     }
 
-    /// Makes it the current context of this thread, for libraries that ask for that one, until the guard is dropped.
+    /// Makes it the current context of this thread, for libraries that ask for that one, until the
+    /// guard is dropped.
     ///
     /// # Errors
     /// Errors of the driver.
@@ -128,10 +132,12 @@ impl Context {
         Ok(CudaStream::own(self.clone(), RawStream(raw)))
     }
 
-    /// A stream that another part of the program has made, in this context. It is not destroyed when this is dropped.
+    /// A stream that another part of the program has made, in this context. It is not destroyed
+    /// when this is dropped.
     ///
     /// # Safety
-    /// `raw` is a stream of this context, or 0, 1, 2 for CUDA's default streams; it lives as long as this does.
+    /// `raw` is a stream of this context, or 0, 1, 2 for CUDA's default streams; it lives as long
+    /// as this does.
     #[must_use]
     pub unsafe fn stream_from_raw(&self, raw: RawStream) -> CudaStream {
         CudaStream::borrowed(self.clone(), raw)
@@ -171,7 +177,8 @@ impl Context {
         Ok(vec)
     }
 
-    /// `len` elements of the host that stay where they are, all bits zero: devices copy to and from there while the program goes on.
+    /// `len` elements of the host that stay where they are, all bits zero: devices copy to and from
+    /// there while the program goes on.
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::ErrorKind::OutOfMemory); what else the driver reports.
@@ -180,7 +187,8 @@ impl Context {
         PinnedVec::zeroed(self, len)
     }
 
-    /// Returns the number of free bytes of the device, and the number that it has. Others may take free memory at any time.
+    /// Returns the number of free bytes of the device, and the number that it has. Others may take
+    /// free memory at any time.
     ///
     /// # Errors
     /// Errors of the driver.
@@ -200,7 +208,8 @@ impl Context {
         self.0.call(name, call)
     }
 
-    /// As [`call`](Self::call), for those that report more than success and failure. `Err` if the context could not be made current.
+    /// As [`call`](Self::call), for those that report more than success and failure. `Err` if the
+    /// context could not be made current.
     pub(crate) fn code(&self, call: impl FnOnce(&Table) -> Code) -> Result<Code> {
         let _entered = self.0.enter()?;
         Ok(call(self.cuda().table()))
@@ -287,7 +296,8 @@ impl Drop for Inner {
         }
         if !self.own_stream.is_null() {
             let _ = self.call("cuStreamDestroy_v2", |table| {
-                // SAFETY: the stream was made by this context, and nothing refers to it without holding the context.
+                // SAFETY: the stream was made by this context, and nothing refers to it without
+                // holding the context.
                 unsafe { (table.cuStreamDestroy_v2)(self.own_stream) }
             });
         }

@@ -15,11 +15,12 @@ const ON_DEVICE: &str = "cuMemcpyDtoDAsync_v2";
 const FILL: &str = "cuMemsetD8Async";
 
 impl Context {
-    /// Copies `from` to a device, and waits until it is there. First it waits for those who are known to work on `to`.
+    /// Copies `from` to a device, and waits until it is there. First it waits for those who are
+    /// known to work on `to`.
     ///
     /// # Errors
-    /// [`Length`](ErrorKind::Length) unless both have as many elements; [`Argument`](ErrorKind::Argument) for things of two drivers; what
-    /// the driver reports.
+    /// [`Length`](ErrorKind::Length) unless both have as many elements;
+    /// [`Argument`](ErrorKind::Argument) for things of two drivers; what the driver reports.
     #[doc(alias = "cuMemcpyHtoDAsync_v2")]
     pub fn copy_to_device<T: Pod>(
         &self,
@@ -34,9 +35,11 @@ impl Context {
         if bytes == 0 {
             return stream.synchronize();
         }
-        // Not `cuMemcpyHtoD_v2`: it may return before pageable memory has arrived, and no stream but the default one would wait for the rest.
+        // Not `cuMemcpyHtoD_v2`: it may return before pageable memory has arrived, and no stream
+        // but the default one would wait for the rest.
         self.call(TO_DEVICE, |table| {
-            // SAFETY: both have so many bytes. Pageable memory has been read when the call returns, and what is pinned is freed by a call that waits.
+            // SAFETY: both have so many bytes. Pageable memory has been read when the call returns,
+            // and what is pinned is freed by a call that waits.
             unsafe {
                 (table.cuMemcpyHtoDAsync_v2)(address, from.as_ptr().cast(), bytes, stream.raw().0)
             }
@@ -44,7 +47,8 @@ impl Context {
         stream.synchronize()
     }
 
-    /// Copies from a device to `to`, and waits until it is there. First it waits for those who are known to work on `from`.
+    /// Copies from a device to `to`, and waits until it is there. First it waits for those who are
+    /// known to work on `from`.
     ///
     /// # Errors
     /// As [`copy_to_device`](Self::copy_to_device).
@@ -63,16 +67,19 @@ impl Context {
         if bytes == 0 {
             return Ok(());
         }
-        // This one returns when it is complete, whatever `to` is; a wait for an enqueued one could fail and leave a device writing there.
+        // This one returns when it is complete, whatever `to` is; a wait for an enqueued one could
+        // fail and leave a device writing there.
         self.call("cuMemcpyDtoH_v2", |table| {
-            // SAFETY: both have so many bytes, which are elements whatever they are, and `to` has been written when the call returns.
+            // SAFETY: both have so many bytes, which are elements whatever they are, and `to` has
+            // been written when the call returns.
             unsafe { (table.cuMemcpyDtoH_v2)(to.as_mut_ptr().cast(), address, bytes) }
         })
     }
 }
 
 impl Context {
-    /// Sets every byte of `to`, and waits until it is done. First it waits for those who are known to work on it.
+    /// Sets every byte of `to`, and waits until it is done. First it waits for those who are known
+    /// to work on it.
     ///
     /// # Errors
     /// [`Argument`](ErrorKind::Argument) for memory of another driver; what the driver reports.
@@ -105,7 +112,8 @@ impl Context {
             return Ok(());
         }
         self.call(FILL, |table| {
-            // SAFETY: the memory has so many bytes, and the caller vouches that it stays; the stream is live.
+            // SAFETY: the memory has so many bytes, and the caller vouches that it stays; the
+            // stream is live.
             unsafe { (table.cuMemsetD8Async)(address, value, bytes, stream.raw().0) }
         })
     }
@@ -138,7 +146,8 @@ where
             return Ok(());
         }
         context.call(TO_DEVICE, |table| {
-            // SAFETY: both have so many bytes, and are kept until the copy is complete; the stream is live.
+            // SAFETY: both have so many bytes, and are kept until the copy is complete; the stream
+            // is live.
             unsafe {
                 (table.cuMemcpyHtoDAsync_v2)(
                     to.address(),
@@ -174,7 +183,8 @@ where
             return Ok(());
         }
         context.call(TO_HOST, |table| {
-            // SAFETY: both have so many bytes, which are elements whatever they are; they are kept, and not looked at, until the copy is over.
+            // SAFETY: both have so many bytes, which are elements whatever they are; they are kept,
+            // and not looked at, until the copy is over.
             unsafe {
                 (table.cuMemcpyDtoHAsync_v2)(
                     to.as_mut_ptr().cast(),
@@ -208,7 +218,8 @@ where
             return Ok(());
         }
         context.call(ON_DEVICE, |table| {
-            // SAFETY: both have so many bytes, and are kept until the copy is complete; the stream is live.
+            // SAFETY: both have so many bytes, and are kept until the copy is complete; the stream
+            // is live.
             unsafe {
                 (table.cuMemcpyDtoDAsync_v2)(to.address(), from.address(), bytes, stream.raw().0)
             }

@@ -1,7 +1,8 @@
 //! Streams and slices of cudarc 0.19, which other libraries compute with.
 //!
-//! A slice of cudarc's is freed in the order of its own stream. That stream is therefore made to wait for what else works on the slice; and the events by which
-//! cudarc orders its streams are recorded behind that.
+//! A slice of cudarc's is freed in the order of its own stream. That stream is therefore made to
+//! wait for what else works on the slice; and the events by which cudarc orders its streams are
+//! recorded behind that.
 
 use std::mem;
 use std::sync::Arc;
@@ -18,8 +19,10 @@ use crate::event::Event;
 use crate::memory::{DeviceSlice, DeviceSliceMut};
 use crate::stream::{RawStream, Stream};
 
-/// The stream of the driver that [`Cuda::load`] finds, which is cudarc's as well; in the primary context of its device.
-// SAFETY: the handle belongs to the value, which destroys it when it is dropped, and its context is compared with the one that is returned.
+/// The stream of the driver that [`Cuda::load`] finds, which is cudarc's as well; in the primary
+/// context of its device.
+// SAFETY: the handle belongs to the value, which destroys it when it is dropped, and its context is
+// compared with the one that is returned.
 unsafe impl Stream for CudaStream {
     fn raw(&self) -> RawStream {
         RawStream(self.cu_stream().cast())
@@ -44,7 +47,8 @@ unsafe impl Stream for CudaStream {
 /// Makes the stream that frees the memory wait.
 fn wait(stream: &CudaStream, event: &Event) {
     if stream.wait_event(event).is_err() {
-        // Then this thread waits: what follows is in order all the same. If the event cannot be asked either, the driver does nothing any more.
+        // Then this thread waits: what follows is in order all the same. If the event cannot be
+        // asked either, the driver does nothing any more.
         let _ = event.synchronize();
     }
 }
@@ -89,8 +93,9 @@ fn written_until<T>(slice: &mut impl DevicePtrMut<T>, event: &Event) {
 
 macro_rules! device_slice {
     ($($slice:ty { $($mutable:tt)* })*) => {$(
-        // SAFETY: the memory belongs to the slice, or to the one that the view borrows, and stays where it is. That slice frees it in the order of
-        // its own stream, which is made to wait for the event.
+        // SAFETY: the memory belongs to the slice, or to the one that the view borrows, and stays
+        // where it is. That slice frees it in the order of its own stream, which is made to wait
+        // for the event.
         unsafe impl<T: Pod> DeviceSlice for $slice {
             type Element = T;
 

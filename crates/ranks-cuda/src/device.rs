@@ -60,14 +60,16 @@ impl Device {
         Ok(text.to_string_lossy().into_owned())
     }
 
-    /// Returns true if it can read and write the memory of `peer` itself, over NVLink or PCIe; for its own memory, `false`.
+    /// Returns true if it can read and write the memory of `peer` itself, over NVLink or PCIe; for
+    /// its own memory, `false`.
     ///
     /// # Errors
     /// Errors of the driver.
     #[doc(alias = "cuDeviceCanAccessPeer")]
     pub fn can_access(self, peer: Device) -> Result<bool> {
         let mut can: c_int = 0;
-        // SAFETY: the driver writes one int to the address of one; both devices are the driver's own.
+        // SAFETY: the driver writes one int to the address of one; both devices are the driver's
+        // own.
         let code =
             unsafe { (self.cuda.table().cuDeviceCanAccessPeer)(&raw mut can, self.raw, peer.raw) };
         self.cuda.check("cuDeviceCanAccessPeer", code)?;

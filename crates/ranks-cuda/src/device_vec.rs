@@ -17,11 +17,14 @@ use crate::table::{Address, OUT_OF_MEMORY};
 
 /// Elements in the memory of a device, which this owns. They are never uninitialised.
 ///
-/// If it is dropped while anything is pending that was enqueued through this crate, the free of its memory is deferred, because the driver
-/// waits for a device to free its memory: it is freed at the next drop, allocation or wait that finds nothing pending, when an allocation finds no room, or by
-/// [`Cuda::collect`]. With nothing pending it is freed in `drop`; then the driver waits at most for kernels of others.
+/// If it is dropped while anything is pending that was enqueued through this crate, the free of its
+/// memory is deferred, because the driver waits for a device to free its memory: it is freed at the
+/// next drop, allocation or wait that finds nothing pending, when an allocation finds no room, or
+/// by [`Cuda::collect`]. With nothing pending it is freed in `drop`; then the driver waits at most
+/// for kernels of others.
 ///
-/// Operations enqueued with a part of it end before the part does, or own the whole: a borrowed part cannot be given to an operation that goes on.
+/// Operations enqueued with a part of it end before the part does, or own the whole: a borrowed
+/// part cannot be given to an operation that goes on.
 ///
 /// ```compile_fail,E0597
 /// use ranks::cuda::{Context, CudaStream, Enqueued, PinnedVec, Result, Stream};
@@ -68,13 +71,15 @@ impl<T: Pod> DeviceVec<T> {
         Self::cleared(block, len, bytes)
     }
 
-    /// `len` elements in memory that another library has allocated, all bits zero. When nobody works on them any more `free` is called, once, on any thread.
+    /// `len` elements in memory that another library has allocated, all bits zero. When nobody
+    /// works on them any more `free` is called, once, on any thread.
     ///
     /// # Errors
     /// Errors of the driver; the memory is then never freed.
     ///
     /// # Safety
-    /// At `address` there is memory of the context's device for so many elements, aligned to them, which is nobody else's until `free` is called, which may free it.
+    /// At `address` there is memory of the context's device for so many elements, aligned to them,
+    /// which is nobody else's until `free` is called, which may free it.
     pub unsafe fn adopt(
         context: &Context,
         address: u64,
@@ -95,7 +100,8 @@ impl<T: Pod> DeviceVec<T> {
         let stream = context.own_stream();
         let clear = || {
             context.call("cuMemsetD8Async", |table| {
-                // SAFETY: the memory has so many bytes, and the stream lives as long as the context.
+                // SAFETY: the memory has so many bytes, and the stream lives as long as the
+                // context.
                 unsafe { (table.cuMemsetD8Async)(block.address, 0, bytes, stream.raw().0) }
             })
         };
@@ -234,7 +240,8 @@ impl Drop for Block {
         }
         // A failure here is reported by the next call that matters.
         let _ = self.context.call("cuMemFree_v2", |table| {
-            // SAFETY: the memory was allocated by `Block::new`, and all events of its users are complete: see `Aside::release`.
+            // SAFETY: the memory was allocated by `Block::new`, and all events of its users are
+            // complete: see `Aside::release`.
             unsafe { (table.cuMemFree_v2)(self.address) }
         });
     }
@@ -402,8 +409,9 @@ impl<'a, T: Pod> DeviceViewMut<'a, T> {
 
 macro_rules! device_slice {
     ($($name:ty, $part:ident;)*) => {$(
-        // SAFETY: the elements lie in a block of that size, on the device of its context, until the `DeviceVec` is dropped, which it is not while it is
-        // borrowed; its drop frees the block when all users are complete.
+        // SAFETY: the elements lie in a block of that size, on the device of its context, until the
+        // `DeviceVec` is dropped, which it is not while it is borrowed; its drop frees the block
+        // when all users are complete.
         unsafe impl<T: Pod> DeviceSlice for $name {
             type Element = T;
 

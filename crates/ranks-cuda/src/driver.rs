@@ -42,20 +42,22 @@ pub(crate) struct Driver {
     pub(crate) aside: Aside,
 }
 
-/// A lock whose holder panicked holds valid data all the same: nothing between lock and unlock panics half-way.
+/// A lock whose holder panicked holds valid data all the same: nothing between lock and unlock
+/// panics half-way.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Cuda {
-    /// The driver of this process: the file that `$RANKS_CUDA` names; or else a `libcuda.so.1` that is in the process already, the
-    /// dynamic linker's `libcuda.so.1`, its `libcuda.so`.
+    /// The driver of this process: the file that `$RANKS_CUDA` names; or else a `libcuda.so.1` that
+    /// is in the process already, the dynamic linker's `libcuda.so.1`, its `libcuda.so`.
     ///
     /// It is looked for once; a failure is tried again at the next call.
     ///
     /// # Errors
-    /// [`NotAvailable`](ErrorKind::NotAvailable), with [every file that was tried](Error::attempts) and the reason why it does not serve:
-    /// it is not there, it lacks a function, or its `cuInit` finds no device.
+    /// [`NotAvailable`](ErrorKind::NotAvailable), with [every file that was tried](Error::attempts)
+    /// and the reason why it does not serve: it is not there, it lacks a function, or its `cuInit`
+    /// finds no device.
     #[doc(alias = "cuInit")]
     pub fn load() -> Result<Cuda> {
         if let Some(cuda) = LOADED.get() {
@@ -63,13 +65,15 @@ impl Cuda {
         }
         let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
         let cuda = match named {
-            // SAFETY: whoever sets the variable vouches for the file, as for any library that the program is started with.
+            // SAFETY: whoever sets the variable vouches for the file, as for any library that the
+            // program is started with.
             Some(file) => unsafe {
                 Self::open_first(&[Candidate::new(file, format!("${VARIABLE}"))])
             },
             None => match Self::adopt() {
                 Some(adopted) => adopted,
-                // SAFETY: under these names lies NVIDIA's driver, whose initialisers may run in any process.
+                // SAFETY: under these names lies NVIDIA's driver, whose initialisers may run in any
+                // process.
                 None => unsafe {
                     Self::open_first(&[
                         Candidate::new(SONAME, "the dynamic linker's search"),
@@ -82,10 +86,11 @@ impl Cuda {
         Ok(*LOADED.get_or_init(|| cuda))
     }
 
-    /// The driver that is in this process, whoever opened it, if there is one: without a driver, no address is that of a device.
+    /// The driver that is in this process, whoever opened it, if there is one: without a driver, no
+    /// address is that of a device.
     ///
-    /// Nothing is opened anew. Once a driver was found this is one load of an atomic; where there is none, the dynamic linker is asked again
-    /// when any library was loaded meanwhile.
+    /// Nothing is opened anew. Once a driver was found this is one load of an atomic; where there
+    /// is none, the dynamic linker is asked again when any library was loaded meanwhile.
     #[must_use]
     pub fn loaded() -> Option<Cuda> {
         if let Some(cuda) = LOADED.get() {
@@ -106,13 +111,15 @@ impl Cuda {
         Some(*LOADED.get_or_init(|| cuda))
     }
 
-    /// Opens the driver in one file, which [`load`](Self::load) does not look for. The same file twice is the same driver.
+    /// Opens the driver in one file, which [`load`](Self::load) does not look for. The same file
+    /// twice is the same driver.
     ///
     /// # Errors
     /// [`NotAvailable`](ErrorKind::NotAvailable) as for [`load`](Self::load).
     ///
     /// # Safety
-    /// The file is a CUDA driver, or behaves as one: its functions have the signatures of `cuda.h`, and its initialisers may run in this process.
+    /// The file is a CUDA driver, or behaves as one: its functions have the signatures of `cuda.h`,
+    /// and its initialisers may run in this process.
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Cuda> {
         let candidate = Candidate::new(path.as_ref(), "asked for by the program");
         // SAFETY: the caller vouches for the file.
@@ -196,7 +203,8 @@ impl Cuda {
         Device::new(self, ordinal)
     }
 
-    /// Returns the kind of memory that an address belongs to. Any address may be asked for: nothing is read there.
+    /// Returns the kind of memory that an address belongs to. Any address may be asked for: nothing
+    /// is read there.
     ///
     /// # Errors
     /// Errors of the driver.
@@ -210,7 +218,8 @@ impl Cuda {
             (&raw mut managed).cast(),
             (&raw mut ordinal).cast(),
         ];
-        // SAFETY: three attributes are asked for, each of which has four bytes, and there are as many places.
+        // SAFETY: three attributes are asked for, each of which has four bytes, and there are as
+        // many places.
         let code = unsafe {
             (self.table().cuPointerGetAttributes)(
                 3,
@@ -230,11 +239,13 @@ impl Cuda {
         })
     }
 
-    /// Frees what was dropped while a device worked on it, as far as that work is complete. Returns how much is left.
+    /// Frees what was dropped while a device worked on it, as far as that work is complete. Returns
+    /// how much is left.
     ///
-    /// It may wait for all that any device does, because the driver does so when memory is freed; what happens by itself does not: there,
-    /// deferred frees are made at the next drop, allocation or [`wait`](crate::Enqueued::wait) that finds nothing pending, and at an
-    /// allocation that would fail else.
+    /// It may wait for all that any device does, because the driver does so when memory is freed;
+    /// what happens by itself does not: there, deferred frees are made at the next drop, allocation
+    /// or [`wait`](crate::Enqueued::wait) that finds nothing pending, and at an allocation that
+    /// would fail else.
     pub fn collect(self) -> usize {
         self.0.aside.collect(None)
     }
@@ -262,7 +273,8 @@ impl Cuda {
         Error::driver(call, code, words, (self.version(), self.path()))
     }
 
-    /// An error unless `other`, which is to be used together with things of this driver, is of it too.
+    /// An error unless `other`, which is to be used together with things of this driver, is of it
+    /// too.
     pub(crate) fn check_same(self, other: Cuda, call: &'static str) -> Result<()> {
         if self == other {
             return Ok(());
@@ -337,7 +349,8 @@ fn init(table: &Table) -> Result<i32, String> {
 fn words(table: &Table, code: Code) -> (String, String) {
     let ask = |function: unsafe extern "C" fn(Code, *mut *const c_char) -> Code| {
         let mut text: *const c_char = ptr::null();
-        // SAFETY: the driver writes one address to the address of one, or null for a code that it does not know.
+        // SAFETY: the driver writes one address to the address of one, or null for a code that it
+        // does not know.
         let answer = unsafe { function(code, &raw mut text) };
         if answer != SUCCESS || text.is_null() {
             return None;

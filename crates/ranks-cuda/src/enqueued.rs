@@ -12,8 +12,10 @@ use crate::stream::Stream;
 
 /// An operation that was enqueued on a stream, with the buffers `B` that it works on.
 ///
-/// They come back when it is complete ([`wait`](Self::wait)), or in the order of another stream ([`enqueue_wait`](Self::enqueue_wait)). If this is dropped before, the operation
-/// goes on, and the free of the buffers is deferred until it is complete; `drop` neither waits nor panics. If it is forgotten, they are never freed.
+/// They come back when it is complete ([`wait`](Self::wait)), or in the order of another stream
+/// ([`enqueue_wait`](Self::enqueue_wait)). If this is dropped before, the operation goes on, and
+/// the free of the buffers is deferred until it is complete; `drop` neither waits nor panics. If it
+/// is forgotten, they are never freed.
 ///
 /// `W` looks after what else can go wrong while one waits: that a communicator fails, say.
 #[must_use = "the buffers come back by `wait` or `enqueue_wait`"]
@@ -29,7 +31,8 @@ pub trait Watch {
     /// Error of a wait.
     type Error;
 
-    /// Called between two looks at the operation, `waited` after the wait has begun. An error ends the wait.
+    /// Called between two looks at the operation, `waited` after the wait has begun. An error ends
+    /// the wait.
     ///
     /// # Errors
     /// The reason to end the wait.
@@ -64,16 +67,19 @@ impl Watch for Alone {
 }
 
 impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
-    /// Enqueues an operation, by a function that is given the buffers where they are, and keeps them until it is complete.
+    /// Enqueues an operation, by a function that is given the buffers where they are, and keeps
+    /// them until it is complete.
     ///
-    /// If the function fails, the buffers are dropped when any work it may have enqueued before is complete. The stream is not made to wait for
-    /// others who work on the buffers: see [`DeviceSlice::order_after_use`](crate::DeviceSlice::order_after_use).
+    /// If the function fails, the buffers are dropped when any work it may have enqueued before is
+    /// complete. The stream is not made to wait for others who work on the buffers: see
+    /// [`DeviceSlice::order_after_use`](crate::DeviceSlice::order_after_use).
     ///
     /// # Errors
     /// Errors of the function, and of the driver.
     ///
     /// # Safety
-    /// The work that `enqueue` enqueues is on `stream` (or `stream` waits for it), and works on nothing but memory that the buffers keep, wherever they are moved to.
+    /// The work that `enqueue` enqueues is on `stream` (or `stream` waits for it), and works on
+    /// nothing but memory that the buffers keep, wherever they are moved to.
     pub unsafe fn begin<S: Stream + ?Sized>(
         stream: &S,
         buffers: B,
@@ -104,7 +110,8 @@ impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
     /// Waits until the operation is complete.
     ///
     /// # Errors
-    /// Errors of the driver, and those that the watch sees. The free of the buffers is then deferred as by `drop`.
+    /// Errors of the driver, and those that the watch sees. The free of the buffers is then
+    /// deferred as by `drop`.
     pub fn wait(self) -> Result<B, W::Error> {
         self.wait_until(None)
     }
@@ -148,10 +155,12 @@ impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
         Ok(false)
     }
 
-    /// Makes what is enqueued on `stream` from now on wait for the operation, and gives the buffers back for use there. It does not wait itself.
+    /// Makes what is enqueued on `stream` from now on wait for the operation, and gives the buffers
+    /// back for use there. It does not wait itself.
     ///
-    /// The buffers may be used on that stream immediately, and elsewhere when this event is complete: dropping them is sound whenever. Memory of the host
-    /// comes back by [`wait`](Self::wait) alone:
+    /// The buffers may be used on that stream immediately, and elsewhere when this event is
+    /// complete: dropping them is sound whenever. Memory of the host comes back by
+    /// [`wait`](Self::wait) alone:
     ///
     /// ```compile_fail,E0277
     /// use ranks::cuda::{CudaStream, DeviceVec, Enqueued, PinnedVec, Result};

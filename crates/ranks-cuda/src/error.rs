@@ -10,8 +10,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Error of a call.
 ///
-/// The text begins with the C name of the call and ends with the driver that was asked. `Debug` gives the same text, because that is
-/// what `main` prints of an `Err`.
+/// The text begins with the C name of the call and ends with the driver that was asked. `Debug`
+/// gives the same text, because that is what `main` prints of an `Err`.
 #[derive(thiserror::Error)]
 #[error(transparent)]
 pub struct Error(Box<Details>);
@@ -26,7 +26,8 @@ pub enum ErrorKind {
     OutOfMemory,
     /// Two lengths that must agree do not.
     Length,
-    /// An argument that cannot be used: a device that is not there, a range beyond the end, things of two drivers together.
+    /// An argument that cannot be used: a device that is not there, a range beyond the end, things
+    /// of two drivers together.
     Argument,
     /// A time limit passed.
     TimedOut,

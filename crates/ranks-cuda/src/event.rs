@@ -7,10 +7,11 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::table::{Handle, NOT_READY, SUCCESS};
 
-/// A point in the order of a stream: over when all is that was enqueued there before it was recorded.
+/// A point in the order of a stream: over when all is that was enqueued there before it was
+/// recorded.
 ///
-/// It is recorded once, by [`Stream::record`](crate::Stream::record), and means the same for ever. Clones are the same event; its handle is used again
-/// when the last of them is gone.
+/// It is recorded once, by [`Stream::record`](crate::Stream::record), and means the same for ever.
+/// Clones are the same event; its handle is used again when the last of them is gone.
 #[derive(Clone)]
 #[doc(alias = "CUevent")]
 #[doc(alias = "cuEventCreate")]

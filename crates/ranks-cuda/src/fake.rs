@@ -1,4 +1,5 @@
-//! A driver within the test, which miri can look into: what is enqueued while it is held happens when it is let go, late.
+//! A driver within the test, which miri can look into: what is enqueued while it is held happens
+//! when it is let go, late.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::RefCell;

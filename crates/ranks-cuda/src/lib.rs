@@ -1,10 +1,12 @@
-//! The part of the CUDA driver that communication needs, found at run time: devices, contexts, streams, events, memory.
+//! The part of the CUDA driver that communication needs, found at run time: devices, contexts,
+//! streams, events, memory.
 //!
-//! [`Cuda::load`] finds the driver, as an error if there is none; a [`Context`] makes the rest. The traits [`Stream`], [`DeviceSlice`] and [`DeviceSliceMut`] are what
-//! communication takes: this crate's types implement them, and others can.
+//! [`Cuda::load`] finds the driver, as an error if there is none; a [`Context`] makes the rest. The
+//! traits [`Stream`], [`DeviceSlice`] and [`DeviceSliceMut`] are what communication takes: this
+//! crate's types implement them, and others can.
 //!
-//! An enqueued operation is an [`Enqueued`] that owns its buffers until the device is done with them. Nothing here panics on what a driver
-//! answers, and no `drop` waits for pending work.
+//! An enqueued operation is an [`Enqueued`] that owns its buffers until the device is done with
+//! them. Nothing here panics on what a driver answers, and no `drop` waits for pending work.
 //!
 //! ```no_run
 //! use ranks::cuda::{Cuda, Stream};

@@ -11,17 +11,20 @@ use crate::stream::Stream;
 
 /// Elements in the memory of a device.
 ///
-/// Implemented for [`DeviceVec`](crate::DeviceVec), its [views](crate::DeviceView), references and `Arc`s of them; with the feature `cudarc`
-/// also for its slices and views.
+/// Implemented for [`DeviceVec`](crate::DeviceVec), its [views](crate::DeviceView), references and
+/// `Arc`s of them; with the feature `cudarc` also for its slices and views.
 ///
-/// Two pending operations on the same elements, which are not ordered by a stream or an event, make wrong numbers, but
-/// nothing worse: any bits are an element, and the program cannot look into the memory of a device.
+/// Two pending operations on the same elements, which are not ordered by a stream or an event, make
+/// wrong numbers, but nothing worse: any bits are an element, and the program cannot look into the
+/// memory of a device.
 ///
 /// # Safety
 ///
-/// * As long as the value lives, [`len`](Self::len) elements lie at [`address`](Self::address), on the device [`ordinal`](Self::ordinal) of the driver
-///   [`cuda`](Self::cuda); that does not change, and not when the value is moved either.
-/// * After [`used_until`](Self::used_until) the memory is neither freed nor used for anything else before the event is complete, also when the value is dropped.
+/// * As long as the value lives, [`len`](Self::len) elements lie at [`address`](Self::address), on
+///   the device [`ordinal`](Self::ordinal) of the driver [`cuda`](Self::cuda); that does not
+///   change, and not when the value is moved either.
+/// * After [`used_until`](Self::used_until) the memory is neither freed nor used for anything else
+///   before the event is complete, also when the value is dropped.
 pub unsafe trait DeviceSlice {
     /// Type of the elements.
     type Element: Pod;
@@ -60,7 +63,8 @@ pub unsafe trait DeviceSlice {
     /// Errors of the driver.
     fn order_after_use(&self, stream: &dyn Stream) -> Result<()>;
 
-    /// As [`order_after_use`](Self::order_after_use), for what writes there: it waits for those who only read, too.
+    /// As [`order_after_use`](Self::order_after_use), for what writes there: it waits for those who
+    /// only read, too.
     ///
     /// # Errors
     /// Errors of the driver.
@@ -150,7 +154,8 @@ unsafe impl<S: DeviceSlice + ?Sized> DeviceSlice for &mut S {
 // SAFETY: what is borrowed mutably was lent to nobody else.
 unsafe impl<S: DeviceSliceMut + ?Sized> DeviceSliceMut for &mut S {}
 
-/// Buffers that an enqueued operation works on and gives back to a stream: device memory, pairs, options and vectors of such.
+/// Buffers that an enqueued operation works on and gives back to a stream: device memory, pairs,
+/// options and vectors of such.
 pub trait DeviceBuffers {
     /// [`DeviceSlice::written_until`] of each.
     fn written_until(&mut self, event: &Event);

@@ -25,7 +25,8 @@ const ELF_MACHINE: std::ops::Range<usize> = 18..20;
 
 /// Code that was loaded for a device, by [`Context::load_module`]. Clones are the same module.
 ///
-/// It is unloaded when the last clone, and the last of its [kernels](Kernel), is gone and their launches are complete; `drop` does not wait for that.
+/// It is unloaded when the last clone, and the last of its [kernels](Kernel), is gone and their
+/// launches are complete; `drop` does not wait for that.
 #[derive(Clone)]
 #[doc(alias = "CUmodule")]
 #[doc(alias = "cuModuleUnload")]
@@ -50,16 +51,19 @@ unsafe impl Send for Loaded {}
 unsafe impl Sync for Loaded {}
 
 impl Context {
-    /// Loads code for this context's device: a cubin, a fat binary, or PTX, which the driver compiles.
+    /// Loads code for this context's device: a cubin, a fat binary, or PTX, which the driver
+    /// compiles.
     ///
     /// It may wait for what the device does, as allocating memory may.
     ///
     /// # Errors
-    /// [`Argument`](ErrorKind::Argument) if `image` is none of these: source code, say, or an object for the host; what the driver reports: code for another kind of device, or PTX
-    /// that it does not understand.
+    /// [`Argument`](ErrorKind::Argument) if `image` is none of these: source code, say, or an
+    /// object for the host; what the driver reports: code for another kind of device, or PTX that
+    /// it does not understand.
     ///
     /// # Safety
-    /// `image` is whole, as a compiler or linker made it: the driver believes the lengths that are written in it.
+    /// `image` is whole, as a compiler or linker made it: the driver believes the lengths that are
+    /// written in it.
     #[doc(alias = "cuModuleLoadData")]
     pub unsafe fn load_module(&self, image: &[u8]) -> Result<Module> {
         const CALL: &str = "cuModuleLoadData";
@@ -70,7 +74,8 @@ impl Context {
         bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..image.len()].copy_from_slice(image);
         let mut raw: Handle = ptr::null_mut();
         self.call(CALL, |table| {
-            // SAFETY: the caller vouches for the image, which ends with a zero; one handle is written to the address of one.
+            // SAFETY: the caller vouches for the image, which ends with a zero; one handle is
+            // written to the address of one.
             unsafe { (table.cuModuleLoadData)(&raw mut raw, words.as_ptr().cast()) }
         })?;
         let loaded = Loaded {
@@ -124,7 +129,8 @@ impl Module {
         loaded.map_or(ptr::null_mut(), |loaded| loaded.raw)
     }
 
-    /// The kernel of this name. A function of C++ has its own name only if it is declared `extern "C"`.
+    /// The kernel of this name. A function of C++ has its own name only if it is declared
+    /// `extern "C"`.
     ///
     /// # Errors
     /// [`Argument`](ErrorKind::Argument) if there is none; what the driver reports.
@@ -133,7 +139,8 @@ impl Module {
         const CALL: &str = "cuModuleGetFunction";
         let text = c_name(CALL, name)?;
         let mut raw: Handle = ptr::null_mut();
-        // SAFETY: the module lives; the name is a C string; one handle is written to the address of one.
+        // SAFETY: the module lives; the name is a C string; one handle is written to the address of
+        // one.
         let code = self.0.context.code(|table| unsafe {
             (table.cuModuleGetFunction)(&raw mut raw, self.raw(), text.as_ptr())
         })?;
@@ -163,7 +170,8 @@ impl Module {
         const CALL: &str = "cuModuleGetGlobal_v2";
         let text = c_name(CALL, name)?;
         let (mut address, mut bytes): (Address, usize) = (0, 0);
-        // SAFETY: the module lives; the name is a C string; one address and one length are written to places of such.
+        // SAFETY: the module lives; the name is a C string; one address and one length are written
+        // to places of such.
         let code = self.0.context.code(|table| unsafe {
             (table.cuModuleGetGlobal_v2)(
                 &raw mut address,
@@ -183,7 +191,8 @@ impl Module {
         }
     }
 
-    /// Copies a variable of the module to the host. A kernel that writes there at the same time makes wrong numbers.
+    /// Copies a variable of the module to the host. A kernel that writes there at the same time
+    /// makes wrong numbers.
     ///
     /// # Errors
     /// As [`global`](Self::global); [`Length`](ErrorKind::Length) if it has another length.
@@ -256,7 +265,8 @@ pub struct Kernel {
     name: Arc<str>,
 }
 
-// SAFETY: the driver's functions may be used from any thread; the module that they are part of is kept.
+// SAFETY: the driver's functions may be used from any thread; the module that they are part of is
+// kept.
 unsafe impl Send for Kernel {}
 // SAFETY: as above; nothing here changes.
 unsafe impl Sync for Kernel {}
@@ -270,17 +280,23 @@ impl Kernel {
 
     /// Enqueues a run of the kernel with these arguments, which are copied.
     ///
-    /// Memory of the device is passed by its address ([`DeviceSlice::address`](crate::DeviceSlice::address)). To keep it until the run is complete is the caller's:
-    /// by [`Enqueued::begin`](crate::Enqueued::begin), which owns it, by an event for [`used_until`](crate::DeviceSlice::used_until), or by waiting for the stream.
+    /// Memory of the device is passed by its address
+    /// ([`DeviceSlice::address`](crate::DeviceSlice::address)). To keep it until the run is
+    /// complete is the caller's: by [`Enqueued::begin`](crate::Enqueued::begin), which owns it, by
+    /// an event for [`used_until`](crate::DeviceSlice::used_until), or by waiting for the stream.
     ///
     /// # Errors
-    /// [`Argument`](ErrorKind::Argument) for an empty grid or a stream of another context; what the driver reports: more threads than a block may have, say.
+    /// [`Argument`](ErrorKind::Argument) for an empty grid or a stream of another context; what the
+    /// driver reports: more threads than a block may have, say.
     ///
     /// # Safety
     /// * `arguments` are those of the kernel, in number, order, size and meaning.
-    /// * Memory that the kernel reads and writes at addresses that it is passed, or gets from there, is there until it is complete, and that nobody else
-    ///   uses meanwhile in a way that the program relies on. That holds for memory of other PEs and devices too, where a kernel reaches it.
-    /// * Libraries that the kernel relies on are ready: NVSHMEM, say, has been told of the module, and is not finalized before the run is complete.
+    /// * Memory that the kernel reads and writes at addresses that it is passed, or gets from
+    ///   there, is there until it is complete, and that nobody else uses meanwhile in a way that
+    ///   the program relies on. That holds for memory of other PEs and devices too, where a kernel
+    ///   reaches it.
+    /// * Libraries that the kernel relies on are ready: NVSHMEM, say, has been told of the module,
+    ///   and is not finalized before the run is complete.
     #[doc(alias = "cuLaunchKernel")]
     pub unsafe fn launch(
         &self,
@@ -308,7 +324,8 @@ impl Kernel {
         let mut places: Vec<*mut c_void> = arguments.iter().map(|one| one.0.cast_mut()).collect();
         let ([across, down, deep], [wide, high, long]) = (grid.blocks, grid.threads);
         context.call(CALL, |table| {
-            // SAFETY: the module is kept until the launch is complete; the caller vouches for the arguments and what the kernel does.
+            // SAFETY: the module is kept until the launch is complete; the caller vouches for the
+            // arguments and what the kernel does.
             unsafe {
                 (table.cuLaunchKernel)(
                     self.raw,

@@ -105,8 +105,8 @@ impl<T> Deref for PinnedVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `zeroed` has allocated and cleared room for so many elements, which are `Pod`; operations that go on own the value, so that
-        // there is no reference to it meanwhile.
+        // SAFETY: `zeroed` has allocated and cleared room for so many elements, which are `Pod`;
+        // operations that go on own the value, so that there is no reference to it meanwhile.
         unsafe { slice::from_raw_parts(self.address(), self.len) }
     }
 }
@@ -132,7 +132,8 @@ impl Drop for Block {
     fn drop(&mut self) {
         // A failure here is reported by the next call that matters.
         let _ = self.context.call("cuMemFreeHost", |table| {
-            // SAFETY: the memory was allocated by `PinnedVec::zeroed`; what works on it owns the value.
+            // SAFETY: the memory was allocated by `PinnedVec::zeroed`; what works on it owns the
+            // value.
             unsafe { (table.cuMemFreeHost)(self.address.as_ptr()) }
         });
     }

@@ -41,12 +41,13 @@ pub enum Priority {
 
 /// A stream of a device: what is enqueued there is done in this order, while the program goes on.
 ///
-/// Implemented for [`CudaStream`], references and `Arc`s of streams; with the feature `cudarc` also for its streams.
+/// Implemented for [`CudaStream`], references and `Arc`s of streams; with the feature `cudarc` also
+/// for its streams.
 ///
 /// # Safety
 ///
-/// [`raw`](Self::raw) is a live stream of [`context`](Self::context) as long as the value lives, and both stay the same.
-/// The provided methods are not written anew.
+/// [`raw`](Self::raw) is a live stream of [`context`](Self::context) as long as the value lives,
+/// and both stay the same. The provided methods are not written anew.
 pub unsafe trait Stream {
     /// The driver's handle.
     fn raw(&self) -> RawStream;
@@ -68,10 +69,12 @@ pub unsafe trait Stream {
         unsafe { event.record(self.raw().0) }
     }
 
-    /// Makes what is enqueued from now on wait for an event, of whichever stream or device. It does not wait itself.
+    /// Makes what is enqueued from now on wait for an event, of whichever stream or device. It does
+    /// not wait itself.
     ///
     /// # Errors
-    /// [`Argument`](crate::ErrorKind::Argument) for an event of another driver; what the driver reports.
+    /// [`Argument`](crate::ErrorKind::Argument) for an event of another driver; what the driver
+    /// reports.
     #[doc(alias = "cuStreamWaitEvent")]
     fn wait_event(&self, event: &Event) -> Result<()> {
         let context = self.context()?;
@@ -112,8 +115,9 @@ pub unsafe trait Stream {
 
     /// Calls a function on the host, on a thread of the driver's, when its turn comes.
     ///
-    /// Later work waits until it returns. It must not call the driver, and not wait for something that is enqueued. If it panics, that is
-    /// reported as any panic of a thread is, and the stream goes on. If the device fails before, it is never called.
+    /// Later work waits until it returns. It must not call the driver, and not wait for something
+    /// that is enqueued. If it panics, that is reported as any panic of a thread is, and the stream
+    /// goes on. If the device fails before, it is never called.
     ///
     /// # Errors
     /// Errors of the driver.
@@ -122,7 +126,8 @@ pub unsafe trait Stream {
         let context = self.context()?;
         let data = Box::into_raw(Box::new(function));
         let called = context.call("cuLaunchHostFunc", |table| {
-            // SAFETY: the stream is live; `call_host` makes of `data` what it was made of, and is called once.
+            // SAFETY: the stream is live; `call_host` makes of `data` what it was made of, and is
+            // called once.
             unsafe { (table.cuLaunchHostFunc)(self.raw().0, call_host, data.cast()) }
         });
         if called.is_err() {
@@ -132,10 +137,12 @@ pub unsafe trait Stream {
         called
     }
 
-    /// Enqueues a copy to a device, from memory that both keep until it is complete. Lengths must agree.
+    /// Enqueues a copy to a device, from memory that both keep until it is complete. Lengths must
+    /// agree.
     ///
     /// # Errors
-    /// [`Length`](crate::ErrorKind::Length); [`Argument`](crate::ErrorKind::Argument) for things of two drivers; what the driver reports.
+    /// [`Length`](crate::ErrorKind::Length); [`Argument`](crate::ErrorKind::Argument) for things of
+    /// two drivers; what the driver reports.
     #[doc(alias = "cuMemcpyHtoDAsync_v2")]
     fn upload<T, D>(&self, from: PinnedVec<T>, to: D) -> Result<Enqueued<(PinnedVec<T>, D)>>
     where
@@ -146,7 +153,8 @@ pub unsafe trait Stream {
         copies::upload(self, from, to)
     }
 
-    /// Enqueues a copy to the host, into memory that both keep until it is complete. Lengths must agree.
+    /// Enqueues a copy to the host, into memory that both keep until it is complete. Lengths must
+    /// agree.
     ///
     /// # Errors
     /// As [`upload`](Self::upload).
@@ -179,7 +187,8 @@ pub unsafe trait Stream {
 unsafe extern "C" fn call_host(data: *mut c_void) {
     // SAFETY: `data` came from `Box::into_raw` of this type, and the driver passes it once.
     let function = unsafe { Box::from_raw(data.cast::<Box<dyn FnOnce() + Send>>()) };
-    // The driver's thread cannot unwind. The panic was reported when it began; what its payload does in its turn is nobody's concern.
+    // The driver's thread cannot unwind. The panic was reported when it began; what its payload
+    // does in its turn is nobody's concern.
     if let Err(payload) = catch_unwind(AssertUnwindSafe(*function)) {
         std::mem::forget(payload);
     }
@@ -239,7 +248,8 @@ impl CudaStream {
     }
 }
 
-// SAFETY: the handle was made by the context, or vouched for by the caller of `Context::stream_from_raw`, and lives until the last clone is dropped.
+// SAFETY: the handle was made by the context, or vouched for by the caller of
+// `Context::stream_from_raw`, and lives until the last clone is dropped.
 unsafe impl Stream for CudaStream {
     fn raw(&self) -> RawStream {
         self.0.raw

@@ -53,7 +53,8 @@ macro_rules! table {
                         let address = library
                             .own_symbol(NAME)
                             .ok_or_else(|| format!("it has no {}", stringify!($name)))?;
-                        // SAFETY: the driver's function of this name has had this signature since CUDA 10, and the library is never closed.
+                        // SAFETY: the driver's function of this name has had this signature since
+                        // CUDA 10, and the library is never closed.
                         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> Code>(address.as_ptr()) }
                     },)*
                 })

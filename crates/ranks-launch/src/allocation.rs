@@ -38,11 +38,12 @@ impl fmt::Display for Scheduler {
     }
 }
 
-/// A batch system's description of a job. A value that it did not give, or gave in a way that makes no sense, is `None` or empty;
-/// the latter is listed in [`malformed`](Self::malformed).
+/// A batch system's description of a job. A value that it did not give, or gave in a way that makes
+/// no sense, is `None` or empty; the latter is listed in [`malformed`](Self::malformed).
 ///
-/// A *step* is the tasks that one `srun` starts: the ranks, or under an MPI's own `mpiexec` the daemons that start the ranks.
-/// Values of steps are given here where the ranks are its tasks, and left out where daemons are.
+/// A *step* is the tasks that one `srun` starts: the ranks, or under an MPI's own `mpiexec` the
+/// daemons that start the ranks. Values of steps are given here where the ranks are its tasks, and
+/// left out where daemons are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Allocation {
@@ -72,7 +73,8 @@ pub struct Allocation {
     pub cpus_here: Option<usize>,
     /// CPUs for each task, where the job was asked for so.
     pub cpus_per_task: Option<usize>,
-    /// The memory there is. Slurm does not tell a step that was started without a batch script, nor a job that has all of it.
+    /// The memory there is. Slurm does not tell a step that was started without a batch script, nor
+    /// a job that has all of it.
     pub memory: Option<MemoryLimit>,
     /// The GPUs of this step or job on this node, by the scheduler's names.
     pub gpus: Vec<String>,
@@ -129,8 +131,8 @@ impl Allocation {
         )
     }
 
-    /// Detects the allocation from any source of variables, such as a recorded environment. `file` gives the text of the files that
-    /// they name.
+    /// Detects the allocation from any source of variables, such as a recorded environment. `file`
+    /// gives the text of the files that they name.
     pub fn from_vars(
         vars: impl Fn(&str) -> Option<String>,
         file: impl Fn(&Path) -> Option<String>,
@@ -180,9 +182,10 @@ impl Allocation {
         }
     }
 
-    /// A line about a program that no launcher has started in a job of several hosts, so that its ranks are threads of one of them:
-    /// `alone on one of the 2 hosts of Slurm job 18`. It may be meant so, as a tool that prepares the input is; nothing else tells it apart from ranks
-    /// whose launcher was forgotten.
+    /// A line about a program that no launcher has started in a job of several hosts, so that its
+    /// ranks are threads of one of them: `alone on one of the 2 hosts of Slurm job 18`. It may be
+    /// meant so, as a tool that prepares the input is; nothing else tells it apart from ranks whose
+    /// launcher was forgotten.
     pub fn alone(&self, environment: &Environment) -> Option<String> {
         let (hosts, scheduler, job) = (self.nodes.len(), self.scheduler, &self.job);
         let alone = environment.launcher.is_none() && hosts > 1;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::Family;
 
-/// The number of levels to look up: a launcher's daemons, wrappers and a shell or two lie between, never more.
+/// The number of levels to look up: a launcher's daemons, wrappers and a shell or two lie between,
+/// never more.
 const LEVELS: usize = 12;
 
 /// The beginnings of the file names of launchers and of their daemons.
@@ -33,7 +34,8 @@ impl Ancestor {
         let mut pid = pid;
         for _ in 0..LEVELS {
             pid = parent(proc, pid).filter(|&parent| parent > 0)?;
-            // Another user's process, such as a scheduler's daemon, hides its executable: go on above it.
+            // Another user's process, such as a scheduler's daemon, hides its executable: go on
+            // above it.
             let Ok(file) = fs::read_link(proc.join(pid.to_string()).join("exe")) else {
                 continue;
             };
@@ -59,7 +61,8 @@ impl Ancestor {
     }
 }
 
-/// The parent of `pid`: the second field after the name, which stands in brackets and may hold anything.
+/// The parent of `pid`: the second field after the name, which stands in brackets and may hold
+/// anything.
 pub(crate) fn parent(proc: &Path, pid: u32) -> Option<u32> {
     parent_in(&fs::read(proc.join(pid.to_string()).join("stat")).ok()?)
 }

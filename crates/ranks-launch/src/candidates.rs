@@ -38,18 +38,20 @@ const LINKER_PATH: &str = "DYLD_LIBRARY_PATH";
 
 /// The libraries for this process in the order in which they are to be tried, each with the reason.
 ///
-/// `RANKS_MPI`, if set, decides alone: it is the file of a library, the prefix of an MPI, a family (`mpich`,
-/// `openmpi`, `intel`, `cray`), `abi` for any library with the interface of the MPI-5 standard, or the name of an
-/// [`Installation`]. Otherwise: what the launcher says, `OMPI_LIBDIR_LOC`; the prefixes in `OPAL_PREFIX`,
-/// `I_MPI_ROOT`, `MPI_HOME`, `MPICH_DIR`, `CRAY_MPICH_DIR`; the prefix of the launcher above this process; Cray's folders; the folders in
-/// `LD_LIBRARY_PATH`; the MPI of the first `mpiexec` in `PATH`; at last the bare names, for the dynamic linker to find. Libraries of another
-/// family than the launcher's come after all that fit.
+/// `RANKS_MPI`, if set, decides alone: it is the file of a library, the prefix of an MPI, a family
+/// (`mpich`, `openmpi`, `intel`, `cray`), `abi` for any library with the interface of the MPI-5
+/// standard, or the name of an [`Installation`]. Otherwise: what the launcher says,
+/// `OMPI_LIBDIR_LOC`; the prefixes in `OPAL_PREFIX`, `I_MPI_ROOT`, `MPI_HOME`, `MPICH_DIR`,
+/// `CRAY_MPICH_DIR`; the prefix of the launcher above this process; Cray's folders; the folders in
+/// `LD_LIBRARY_PATH`; the MPI of the first `mpiexec` in `PATH`; at last the bare names, for the
+/// dynamic linker to find. Libraries of another family than the launcher's come after all that fit.
 ///
 /// Programs, `ranks run` and `ranks doctor` all take the first of these that opens.
 ///
 /// # Errors
-/// [`ConfigError`] when `RANKS_MPI` names what is not there or is no library: that is never a reason to take another. A relative path in
-/// any of these variables too: ranks may start in folders of their own, and each would mean another file.
+/// [`ConfigError`] when `RANKS_MPI` names what is not there or is no library: that is never a
+/// reason to take another. A relative path in any of these variables too: ranks may start in
+/// folders of their own, and each would mean another file.
 pub fn candidates(environment: &Environment) -> Result<Vec<Candidate>, ConfigError> {
     let installations = || {
         Installation::all(
@@ -67,8 +69,8 @@ pub fn candidates(environment: &Environment) -> Result<Vec<Candidate>, ConfigErr
     .candidates(environment)
 }
 
-/// The error of a library that `RANKS_MPI` names and that is no MPI, as far as its bytes tell: it is not opened. A name that only the dynamic linker
-/// finds may be one.
+/// The error of a library that `RANKS_MPI` names and that is no MPI, as far as its bytes tell: it
+/// is not opened. A name that only the dynamic linker finds may be one.
 pub(crate) fn chosen_is_no_mpi(
     variable: &dyn Fn(&str) -> Option<String>,
     candidates: &[Candidate],
@@ -126,7 +128,8 @@ impl Place {
         }
     }
 
-    /// Returns `true` if it is of use in a search for `wanted`: its library with the standard interface is of its family too.
+    /// Returns `true` if it is of use in a search for `wanted`: its library with the standard
+    /// interface is of its family too.
     fn fits(&self, wanted: Wanted) -> bool {
         match (wanted, self.family) {
             (Wanted::Any(Some(likely)), Some(family)) => likely.starts(family),
@@ -301,7 +304,8 @@ impl Search<'_> {
                 "the Cray programming environment",
             ));
         }
-        // Before the linker, which takes any folder's library of one name before any of another: here a folder is one MPI's.
+        // Before the linker, which takes any folder's library of one name before any of another:
+        // here a folder is one MPI's.
         for folder in self.folders_in(LINKER_PATH) {
             let why = format!("{} in {LINKER_PATH}", folder.display());
             places.push(Place {
@@ -318,8 +322,8 @@ impl Search<'_> {
         absolute_ones(self.variable(variable))
     }
 
-    /// The place of the library of the first `mpiexec` in `PATH`: a program that is started alone opens the
-    /// one that this would start it with.
+    /// The place of the library of the first `mpiexec` in `PATH`: a program that is started alone
+    /// opens the one that this would start it with.
     fn of_first_launcher(&self) -> Option<Place> {
         let path = self.variable("PATH")?;
         let (launcher, of) = Installation::of_first_launcher(path.as_ref())?;
@@ -417,7 +421,8 @@ fn from_root<'a>(variable: &'static str, value: &'a str) -> Result<&'a Path, Con
     })
 }
 
-/// The library folders of a prefix that a variable names; its `lib` at least, for the error, if nothing is there.
+/// The library folders of a prefix that a variable names; its `lib` at least, for the error, if
+/// nothing is there.
 fn prefix_folders(prefix: &Path) -> Vec<PathBuf> {
     let folders = names::library_folders(prefix);
     if folders.is_empty() {

@@ -1,4 +1,5 @@
-//! The resources that the control groups of a process leave it, in both versions of the kernel's interface.
+//! The resources that the control groups of a process leave it, in both versions of the kernel's
+//! interface.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,7 +87,8 @@ impl Version {
         Some(limit).filter(|limit| *limit < 1 << 62)
     }
 
-    /// The memory that one group has left: its limit, less what it uses and cannot give back. `None` if it has no limit.
+    /// The memory that one group has left: its limit, less what it uses and cannot give back.
+    /// `None` if it has no limit.
     fn memory_left(self, folder: &Path) -> Option<u64> {
         let (usage, reclaimed) = match self {
             Self::One => (
@@ -140,7 +142,8 @@ pub(super) struct Mount {
 }
 
 impl Mount {
-    /// The folders of the group and of all that it is part of, as far as they can be seen from here.
+    /// The folders of the group and of all that it is part of, as far as they can be seen from
+    /// here.
     pub(super) fn chain(&self, group: &str) -> Vec<PathBuf> {
         let below = Path::new(group).strip_prefix(&self.root);
         // A container sees its own group as the top, whatever its name is outside.
@@ -149,7 +152,8 @@ impl Mount {
     }
 }
 
-/// The group of this process, of the text of `/proc/self/cgroup`: lines of `number:controllers:path`.
+/// The group of this process, of the text of `/proc/self/cgroup`: lines of
+/// `number:controllers:path`.
 pub(super) fn membership<'a>(text: &'a str, version: Version, controller: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (number, rest) = line.split_once(':')?;
@@ -164,7 +168,8 @@ pub(super) fn membership<'a>(text: &'a str, version: Version, controller: &str) 
 
 /// The mount of the hierarchy, of the text of `/proc/self/mountinfo`.
 ///
-/// Its lines are `id parent device root place options … - type source options`, with blanks written as `\040`.
+/// Its lines are `id parent device root place options … - type source options`, with blanks written
+/// as `\040`.
 pub(super) fn mount(text: &str, version: Version, controller: &str) -> Option<Mount> {
     text.lines().find_map(|line| {
         let (front, back) = line.split_once(" - ")?;

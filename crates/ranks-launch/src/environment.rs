@@ -8,8 +8,8 @@ use crate::launchers::{RULES, Rule, Variables};
 
 /// The facts that the launcher told this process, before any MPI is asked.
 ///
-/// Numbers that the launcher did not give, or gave as something that is no number, are `None`; the latter are listed
-/// in [`malformed`](Environment::malformed).
+/// Numbers that the launcher did not give, or gave as something that is no number, are `None`; the
+/// latter are listed in [`malformed`](Environment::malformed).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Environment {
@@ -42,9 +42,11 @@ pub struct Malformed {
 }
 
 impl Environment {
-    /// Looks at the variables of this process, and at its ancestors where the variables of two launchers are set.
+    /// Looks at the variables of this process, and at its ancestors where the variables of two
+    /// launchers are set.
     ///
-    /// Both are set when a job is started inside a rank of another job; the nearest launcher is then the right one.
+    /// Both are set when a job is started inside a rank of another job; the nearest launcher is
+    /// then the right one.
     pub fn detect() -> Environment {
         let read = |name: &str| process_variable(name);
         Self::decide(&read, || {
@@ -52,7 +54,8 @@ impl Environment {
         })
     }
 
-    /// Detects the environment from any source of variables, such as a recorded one; ancestors are not looked at.
+    /// Detects the environment from any source of variables, such as a recorded one; ancestors are
+    /// not looked at.
     pub fn from_vars(vars: impl Fn(&str) -> Option<String>) -> Environment {
         Self::decide(&vars, || None)
     }
@@ -118,7 +121,8 @@ impl Environment {
     }
 }
 
-/// Returns `true` if `rank` is below `size`, or the size is not known; notes the variable if it is not below.
+/// Returns `true` if `rank` is below `size`, or the size is not known; notes the variable if it is
+/// not below.
 fn below(variables: &Variables<'_>, names: &[&str], rank: usize, size: Option<usize>) -> bool {
     let good = size.is_none_or(|size| rank < size);
     if !good {
@@ -131,7 +135,8 @@ fn below(variables: &Variables<'_>, names: &[&str], rank: usize, size: Option<us
     good
 }
 
-/// A variable of this process; bytes that are not text are replaced rather than taken for "not set".
+/// A variable of this process; bytes that are not text are replaced rather than taken for "not
+/// set".
 pub(crate) fn process_variable(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
@@ -261,7 +266,8 @@ mod tests {
 
     #[test]
     fn what_intel_mpi_sets_itself_makes_no_hydra_of_slurm() {
-        // Recorded from Intel MPI 2021.19 under `srun --mpi=pmi2`, behind MPI_Init, which sets the last two.
+        // Recorded from Intel MPI 2021.19 under `srun --mpi=pmi2`, behind MPI_Init, which sets the
+        // last two.
         let list = [
             ("SLURM_STEP_ID", "0"),
             ("SLURM_STEP_NUM_TASKS", "4"),
@@ -278,7 +284,8 @@ mod tests {
             environment.launcher,
             Some(Launcher::Slurm(crate::Pmi::Pmi2))
         );
-        // mpiexec in an allocation whose default plugin is pmi2: the step is of its daemons, one on each of two nodes.
+        // mpiexec in an allocation whose default plugin is pmi2: the step is of its daemons, one on
+        // each of two nodes.
         let mut inside = list;
         inside[1].1 = "2";
         inside[2].1 = "1";

@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 /// A family of MPI libraries.
 ///
-/// The family tells which launchers start a library: everything that descends from MPICH starts under any
-/// Hydra, Open MPI starts under its own daemons only. How a library is *called* is another question, which is
-/// answered by its symbols, not by this.
+/// The family tells which launchers start a library: everything that descends from MPICH starts
+/// under any Hydra, Open MPI starts under its own daemons only. How a library is *called* is
+/// another question, which is answered by its symbols, not by this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Family {
@@ -32,10 +32,11 @@ impl Family {
         (self == Family::OpenMpi) == (other == Family::OpenMpi)
     }
 
-    /// The family that the text of `MPI_Get_library_version` tells of; `None` when it is not a known text.
+    /// The family that the text of `MPI_Get_library_version` tells of; `None` when it is not a
+    /// known text.
     ///
-    /// Good for a message and for the question of the launcher. It is no way to tell how a library is to be called:
-    /// two libraries of one product with different interfaces give the same text.
+    /// Good for a message and for the question of the launcher. It is no way to tell how a library
+    /// is to be called: two libraries of one product with different interfaces give the same text.
     pub fn from_version_text(text: &str) -> Option<Family> {
         const TEXTS: [(&str, Family); 8] = [
             ("Intel(R) MPI Library", Family::Intel),
@@ -53,7 +54,8 @@ impl Family {
             .map(|&(_, family)| family)
     }
 
-    /// The family that a launcher or a daemon of one belongs to, where the name of its file tells; links are not followed.
+    /// The family that a launcher or a daemon of one belongs to, where the name of its file tells;
+    /// links are not followed.
     pub fn of_launcher(file: &Path) -> Option<Family> {
         let name = file.file_name()?.to_string_lossy();
         let open_mpi = ["orte", "prte", "ompi"]
@@ -70,7 +72,8 @@ impl Family {
         }
     }
 
-    /// The plugin by whose protocol `srun --mpi=…` lets its ranks find each other: with another one each rank is alone, and succeeds.
+    /// The plugin by whose protocol `srun --mpi=…` lets its ranks find each other: with another one
+    /// each rank is alone, and succeeds.
     pub fn slurm_plugin(self) -> &'static str {
         match self {
             Family::OpenMpi => "pmix",

@@ -1,4 +1,5 @@
-//! The kind of the ranks of a program that is started here: the one decision that programs, `ranks run` and `ranks doctor` share.
+//! The kind of the ranks of a program that is started here: the one decision that programs,
+//! `ranks run` and `ranks doctor` share.
 
 use std::fmt;
 
@@ -47,7 +48,8 @@ pub enum Undecided {
         /// The number of slots to start ranks on.
         slots: usize,
     },
-    /// An Indexed Job of Kubernetes tells a pod which it is and not of how many: they may be ranks, or work on their own.
+    /// An Indexed Job of Kubernetes tells a pod which it is and not of how many: they may be ranks,
+    /// or work on their own.
     #[error(
         "Kubernetes has started this as pod {index} of an Indexed Job (JOB_COMPLETION_INDEX), which does not say of how many, and is no launcher: \
          ranks would be threads in each pod; set {VARIABLE}=inprocess if each pod is to work on its own, or start one job with mpiexec"
@@ -62,7 +64,8 @@ pub enum Undecided {
          and ranks would be threads in this pod; start it with mpiexec, or set {VARIABLE}=inprocess"
     )]
     LauncherPod,
-    /// PyTorch's variables say that there are other processes, as a PyTorchJob of Kubernetes sets them; they make no job of an MPI.
+    /// PyTorch's variables say that there are other processes, as a PyTorchJob of Kubernetes sets
+    /// them; they make no job of an MPI.
     #[error(
         "RANK={rank}, WORLD_SIZE={size} and MASTER_ADDR say that this is one of {size} processes, as in a PyTorchJob of Kubernetes, but no launcher that ranks \
          knows has started it, and ranks would be threads in each of them; start one job with mpiexec, or set {VARIABLE}=inprocess if each process is to \
@@ -74,7 +77,8 @@ pub enum Undecided {
         /// The number of processes.
         size: usize,
     },
-    /// `RANKS_MPI` names an MPI that is not there, and without a launcher ranks would be threads, on no MPI at all.
+    /// `RANKS_MPI` names an MPI that is not there, and without a launcher ranks would be threads,
+    /// on no MPI at all.
     #[error(
         "{reason}\n(not started by a launcher, ranks would be threads of this process, without that MPI: \
          correct or unset {CHOICE}, or set {VARIABLE}=inprocess)"
@@ -103,10 +107,12 @@ impl Ground {
         }
     }
 
-    /// The kind of ranks that `RANKS_BACKEND` asks for; if it is not set, MPI under a launcher, else threads.
+    /// The kind of ranks that `RANKS_BACKEND` asks for; if it is not set, MPI under a launcher,
+    /// else threads.
     ///
     /// # Errors
-    /// [`Undecided`]: n silent worlds of one rank each would be worse than an error, and so would an MPI that is named and not used.
+    /// [`Undecided`]: n silent worlds of one rank each would be worse than an error, and so would
+    /// an MPI that is named and not used.
     pub fn of(environment: &Environment) -> Result<Ground, Undecided> {
         Self::decide(Self::asked()?, environment, || {
             let not_there = match candidates(environment) {
@@ -126,7 +132,8 @@ impl Ground {
         environment: &Environment,
         wrong_alone: impl FnOnce() -> Option<Undecided>,
     ) -> Result<Ground, Undecided> {
-        // torchrun starts no job of an MPI: whoever asks for threads in each of its processes means it.
+        // torchrun starts no job of an MPI: whoever asks for threads in each of its processes means
+        // it.
         let launcher = environment
             .launcher
             .filter(|&launcher| launcher != Launcher::Torchrun);
@@ -144,8 +151,8 @@ impl Ground {
     }
 }
 
-/// The error of a process that was started alone in a job of Grid Engine over several hosts, by the variables that its manual
-/// names.
+/// The error of a process that was started alone in a job of Grid Engine over several hosts, by the
+/// variables that its manual names.
 fn one_host_of_several(variable: &dyn Fn(&str) -> Option<String>) -> Option<Undecided> {
     let number = |name: &str| variable(name)?.trim().parse().ok();
     variable("PE_HOSTFILE")?;
@@ -163,8 +170,8 @@ fn pod(variable: &dyn Fn(&str) -> Option<String>) -> Option<Undecided> {
     Some(Undecided::PodOfIndexedJob { index })
 }
 
-/// The error of a process that `torch.distributed` would take for one of several. All three of its variables are asked for: the names of
-/// the first two are anybody's.
+/// The error of a process that `torch.distributed` would take for one of several. All three of its
+/// variables are asked for: the names of the first two are anybody's.
 fn one_of_several(variable: &dyn Fn(&str) -> Option<String>) -> Option<Undecided> {
     let number = |name: &str| variable(name)?.trim().parse().ok();
     variable("MASTER_ADDR").filter(|value| !value.trim().is_empty())?;
@@ -341,12 +348,14 @@ mod tests {
                 assert!(text.contains(part), "{part}: {text}");
             }
         }
-        // Processes in a worker were started by the launcher's daemons, which say so, or by somebody who has logged in.
+        // Processes in a worker were started by the launcher's daemons, which say so, or by
+        // somebody who has logged in.
         assert_eq!(of("K_MPI_JOB_ROLE", "worker"), "");
         assert_eq!(of("JOB_COMPLETION_INDEX", " "), "");
     }
 
-    /// Each was a world of its own, and a success. The variables are those that its Training Operator sets.
+    /// Each was a world of its own, and a success. The variables are those that its Training
+    /// Operator sets.
     #[test]
     fn pods_of_a_pytorch_job_came_up_as_singletons() {
         let of = |size: &'static str, address: &'static str| {

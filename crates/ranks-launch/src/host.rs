@@ -27,9 +27,11 @@ use crate::meminfo::Meminfo;
 pub struct Host {
     /// The name by which it calls itself.
     pub name: String,
-    /// A name of the running kernel: equal for all containers of a machine, and different on machines of one name.
+    /// A name of the running kernel: equal for all containers of a machine, and different on
+    /// machines of one name.
     pub kernel: String,
-    /// The part of the kernel that the process sees: equal for processes that share host name, network, processes and `/dev/shm`.
+    /// The part of the kernel that the process sees: equal for processes that share host name,
+    /// network, processes and `/dev/shm`.
     pub container: String,
     /// CPUs and how they lie.
     pub processors: Processors,
@@ -49,7 +51,8 @@ impl Host {
         Self::below(Path::new("/"), processors::allowed())
     }
 
-    /// Reads a host from a tree of files in the place of `/sys` and `/proc`, for a process that may run on these CPUs.
+    /// Reads a host from a tree of files in the place of `/sys` and `/proc`, for a process that may
+    /// run on these CPUs.
     fn below(root: &Path, allowed: CpuSet) -> Host {
         let groups = ControlGroups::below(root);
         let read = |path: &str| text(&root.join(path)).unwrap_or_default();
@@ -77,8 +80,8 @@ impl Host {
         !self.kernel.is_empty() && self.kernel == other.kernel
     }
 
-    /// The number of threads that a process that has this host for itself should compute with: one for each core it may run on, and
-    /// no more than its control groups allow.
+    /// The number of threads that a process that has this host for itself should compute with: one
+    /// for each core it may run on, and no more than its control groups allow.
     pub fn recommended_threads(&self) -> usize {
         let cores = self.processors.allowed_cores();
         let limit = self

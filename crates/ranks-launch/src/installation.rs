@@ -20,7 +20,8 @@ pub use parameters::{NETWORK_ATOMICS, RDMA_PER_REQUEST, has_user_set};
 /// A library and a launcher that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installation {
-    /// Its name, such as `mpich-5.0.2`; `…-abi` where the library is the one with the standard interface.
+    /// Its name, such as `mpich-5.0.2`; `…-abi` where the library is the one with the standard
+    /// interface.
     pub name: String,
     /// Its family.
     pub family: Family,
@@ -35,7 +36,8 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// Every installation that is found: those in the folders below `provisioned`, then those of the system.
+    /// Every installation that is found: those in the folders below `provisioned`, then those of
+    /// the system.
     ///
     /// Names are unique; the first of a name counts.
     pub fn all(provisioned: Option<&Path>) -> Vec<Installation> {
@@ -71,7 +73,8 @@ impl Installation {
             .collect()
     }
 
-    /// The installations at one prefix: two where a library with the standard interface lies beside MPICH's own.
+    /// The installations at one prefix: two where a library with the standard interface lies beside
+    /// MPICH's own.
     ///
     /// Empty when there is no launcher, no library, or libraries of several families.
     pub fn at(prefix: &Path, name: &str) -> Vec<Installation> {
@@ -106,7 +109,8 @@ impl Installation {
         Vec::new()
     }
 
-    /// The one that a library belongs to: of those that are [found](Self::all), or else by the prefix that the library lies in.
+    /// The one that a library belongs to: of those that are [found](Self::all), or else by the
+    /// prefix that the library lies in.
     pub fn of_library(file: &Path, provisioned: Option<&Path>) -> Option<Installation> {
         let real = |file: &Path| file.canonicalize().ok();
         let library = real(file)?;
@@ -145,7 +149,8 @@ impl Installation {
         }
     }
 
-    /// The options with which its launcher lets a job go on without a rank that dies; `None` if it has none that work.
+    /// The options with which its launcher lets a job go on without a rank that dies; `None` if it
+    /// has none that work.
     ///
     /// Hydra has `-disable-auto-cleanup`, but the ranks that are left wait forever then.
     pub fn fault_tolerance(&self) -> Option<&'static [&'static str]> {

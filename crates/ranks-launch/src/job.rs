@@ -24,8 +24,9 @@ use output::{Labels, Splitter};
 pub use stand_in::stand_in;
 use supervisor::Supervised;
 
-/// The variable that lets `srun`, by which launchers start their daemons as well, use the resources that a step of Slurm holds:
-/// inside of one, as `srun --pty bash` is, it would wait until that ends.
+/// The variable that lets `srun`, by which launchers start their daemons as well, use the resources
+/// that a step of Slurm holds: inside of one, as `srun --pty bash` is, it would wait until that
+/// ends.
 const OVERLAP: &str = "SLURM_OVERLAP";
 
 /// The description of a job to start.
@@ -62,7 +63,8 @@ pub struct Job {
     pub directory: Option<PathBuf>,
     /// The time limit; `None` is for none.
     pub timeout: Option<Duration>,
-    /// `true` if it reads what this process is given on standard input, as rank 0 does under `mpiexec`. Else there is nothing to read.
+    /// `true` if it reads what this process is given on standard input, as rank 0 does under
+    /// `mpiexec`. Else there is nothing to read.
     pub reads_input: bool,
 }
 
@@ -108,7 +110,8 @@ impl Job {
         self
     }
 
-    /// Lets the job go on without a rank that dies, where the [launcher can](Installation::fault_tolerance).
+    /// Lets the job go on without a rank that dies, where the [launcher
+    /// can](Installation::fault_tolerance).
     pub fn fault_tolerant(mut self, yes: bool) -> Job {
         self.fault_tolerant = yes;
         self
@@ -135,15 +138,16 @@ impl Job {
     /// Starts the job and waits for its end.
     ///
     /// # Errors
-    /// [`JobError`] when it cannot be started. How it ended, also badly or too late, is in the [`Outcome`].
+    /// [`JobError`] when it cannot be started. How it ended, also badly or too late, is in the
+    /// [`Outcome`].
     pub fn run(&self) -> Result<Outcome, JobError> {
         self.start().map(Running::wait)
     }
 
     /// Starts the job.
     ///
-    /// The launcher leads a process group of its own and ends with this process. Its ranks are told apart by the
-    /// labels that the launcher puts on their output.
+    /// The launcher leads a process group of its own and ends with this process. Its ranks are told
+    /// apart by the labels that the launcher puts on their output.
     ///
     /// # Errors
     /// [`JobError`] when it cannot be started.
@@ -245,9 +249,11 @@ impl Running {
         self.supervised.id()
     }
 
-    /// Waits as [`wait`](Self::wait) does, and hands on the job's output while it comes, which is then not in the [`Outcome`].
+    /// Waits as [`wait`](Self::wait) does, and hands on the job's output while it comes, which is
+    /// then not in the [`Outcome`].
     ///
-    /// `stop` is asked some fifty times a second; when it returns `true`, the job is ended with all of its processes.
+    /// `stop` is asked some fifty times a second; when it returns `true`, the job is ended with all
+    /// of its processes.
     pub fn follow(
         mut self,
         mut stop: impl FnMut() -> bool,
@@ -316,7 +322,8 @@ impl Running {
     }
 }
 
-/// A piece of what a job writes while it runs: a line, or less where output of others was put between.
+/// A piece of what a job writes while it runs: a line, or less where output of others was put
+/// between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written<'a> {
@@ -334,11 +341,13 @@ pub struct Written<'a> {
 pub struct Outcome {
     /// The status of the launcher; `None` if even killed it did not end.
     ///
-    /// A launcher may report success for a job that lost ranks: let each rank print a last word, and look for it.
+    /// A launcher may report success for a job that lost ranks: let each rank print a last word,
+    /// and look for it.
     pub status: Option<ExitStatus>,
     /// `true` if the job was killed because it timed out.
     pub timed_out: bool,
-    /// The output of each rank, by rank; where ranks are threads of one process, its output is rank 0's.
+    /// The output of each rank, by rank; where ranks are threads of one process, its output is rank
+    /// 0's.
     pub output: Vec<RankOutput>,
     /// The launcher's own output.
     pub launcher: RankOutput,

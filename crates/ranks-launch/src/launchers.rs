@@ -21,7 +21,8 @@ mod pmi;
 mod slurm;
 mod torchrun;
 
-/// The rules for one launcher: each list of variables is tried in order, the first that is set counts.
+/// The rules for one launcher: each list of variables is tried in order, the first that is set
+/// counts.
 pub(crate) struct Rule {
     /// The launcher that this is about.
     pub(crate) launcher: Launcher,
@@ -39,10 +40,12 @@ pub(crate) struct Rule {
     pub(crate) job: &'static [&'static str],
 }
 
-/// Every rule; where several apply, the first is right unless a launcher was started inside a job of another.
+/// Every rule; where several apply, the first is right unless a launcher was started inside a job
+/// of another.
 ///
-/// The launchers of an MPI come before the schedulers, because they run inside of them: under `mpiexec` in a Slurm
-/// allocation Slurm's variables describe the step of the daemons, not the ranks.
+/// The launchers of an MPI come before the schedulers, because they run inside of them: under
+/// `mpiexec` in a Slurm allocation Slurm's variables describe the step of the daemons, not the
+/// ranks.
 pub(crate) const RULES: [&Rule; 15] = [
     &jsm::JSM,
     &open_mpi::PRRTE,
@@ -89,7 +92,8 @@ impl<'a> Variables<'a> {
         names.iter().find_map(|name| self.text(name))
     }
 
-    /// The first of `names` that is set, as a number; one that is set to something else counts as malformed and as not set.
+    /// The first of `names` that is set, as a number; one that is set to something else counts as
+    /// malformed and as not set.
     pub(crate) fn number(&self, names: &[&str]) -> Option<usize> {
         names.iter().find_map(|name| {
             let value = self.text(name)?;

@@ -2,14 +2,17 @@
 //!
 //! * [`Environment`]: the launcher that started this process, and its rank and the number of ranks.
 //! * [`Ground`]: the kind of its ranks: processes over MPI, or threads.
-//! * [`Allocation`]: the resources that a batch system gave to the job: nodes, tasks, CPUs, memory, GPUs, the time that is left.
+//! * [`Allocation`]: the resources that a batch system gave to the job: nodes, tasks, CPUs, memory,
+//!   GPUs, the time that is left.
 //! * [`candidates()`]: the `libmpi`s that may be opened for it, best first, each with the reason.
-//! * [`check_before_init`], [`check_after_init`]: check that the library that was opened belongs to that launcher.
+//! * [`check_before_init`], [`check_after_init`]: check that the library that was opened belongs to
+//!   that launcher.
 //! * [`ControlGroups`], [`Meminfo`]: memory and CPU time, and their limits.
 //! * `Host` (feature `hosts`): the machine: CPUs, memories, limits, GPUs.
 //! * [`Installation`]: an MPI of this machine with the launcher that belongs to it.
 //! * [`StopRequest`]: a batch system's request to this process to stop.
-//! * `Job` (feature `jobs`): n ranks of a program, output told apart by rank, killed as a whole when it times out.
+//! * `Job` (feature `jobs`): n ranks of a program, output told apart by rank, killed as a whole
+//!   when it times out.
 //!
 //! Nothing here opens a library or calls MPI.
 

@@ -1,7 +1,8 @@
 //! Checks that the MPI that was opened belongs to the launcher that started the process.
 //!
-//! Most wrong pairs start n worlds of one rank each and report success, some abort inside of `MPI_Init`. Both are
-//! turned into an error here, the former before `MPI_Init` where the launcher binds to a family.
+//! Most wrong pairs start n worlds of one rank each and report success, some abort inside of
+//! `MPI_Init`. Both are turned into an error here, the former before `MPI_Init` where the launcher
+//! binds to a family.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,10 +82,11 @@ pub enum Mismatch {
     },
 }
 
-/// Checks, before `MPI_Init`, that the library is of the family that the launcher starts, and that it understands the launcher.
+/// Checks, before `MPI_Init`, that the library is of the family that the launcher starts, and that
+/// it understands the launcher.
 ///
-/// A launcher that binds to no family, no launcher, and a library of unknown family pass, as does what a library may understand;
-/// [`check_after_init`] tells then.
+/// A launcher that binds to no family, no launcher, and a library of unknown family pass, as does
+/// what a library may understand; [`check_after_init`] tells then.
 ///
 /// # Errors
 /// [`Mismatch::Family`] and [`Mismatch::Protocol`], naming both sides and what to change.
@@ -103,8 +105,8 @@ pub fn check_before_init(
     }
 }
 
-/// Checks that the library understands the launcher's protocol. One that does not aborts in `MPI_Init`, with a text that does
-/// not say what to do, or its ranks are alone.
+/// Checks that the library understands the launcher's protocol. One that does not aborts in
+/// `MPI_Init`, with a text that does not say what to do, or its ranks are alone.
 fn understood(environment: &Environment, library: &LoadedMpi<'_>) -> Result<(), Mismatch> {
     let (launcher, protocol) = match environment.launcher {
         Some(launcher @ (Launcher::Slurm(Pmi::Pmix) | Launcher::Pmix | Launcher::Jsm))
@@ -129,8 +131,9 @@ fn understood(environment: &Environment, library: &LoadedMpi<'_>) -> Result<(), 
 
 /// Checks, after `MPI_Init`, that `MPI_COMM_WORLD` is as large as the launcher said.
 ///
-/// Without a launcher everything passes. Where it does not tell the size, as those that offer PMIx alone, its rank must be one of the world,
-/// and a world of one is believed where no other rank of the job is on this node, of Intel MPI only where it was told of a PMIx besides.
+/// Without a launcher everything passes. Where it does not tell the size, as those that offer PMIx
+/// alone, its rank must be one of the world, and a world of one is believed where no other rank of
+/// the job is on this node, of Intel MPI only where it was told of a PMIx besides.
 ///
 /// # Errors
 /// [`Mismatch::Size`], naming both sides and what to change.
@@ -163,8 +166,8 @@ pub fn check_after_init(
     })
 }
 
-/// Returns `true` if another rank of the job, by the name that PMIx gives it, runs on this node. Where the system does not tell,
-/// there is none.
+/// Returns `true` if another rank of the job, by the name that PMIx gives it, runs on this node.
+/// Where the system does not tell, there is none.
 fn has_peers(job: Option<&str>, rank: Option<usize>) -> bool {
     let (Some(job), Some(rank)) = (job, rank) else {
         return false;
@@ -315,7 +318,8 @@ mod tests {
         }
         for (library, pmi) in [
             (mpich, Pmi::Pmi2),
-            // One that was built with Slurm's PMI-1 finds its ranks in the variables of Slurm alone.
+            // One that was built with Slurm's PMI-1 finds its ranks in the variables of Slurm
+            // alone.
             (mpich, Pmi::None),
             (open_mpi, Pmi::Pmix),
             (self::mpich(), Pmi::Pmix),

@@ -8,15 +8,15 @@ use crate::Family;
 
 /// The interface that is tried first of a library that offers two.
 ///
-/// MPICH and Intel MPI ship their own interface and the one of the MPI-5 standard side by side, Open MPI will.
-/// Their own has more extensions; the standard's needs no translation.
+/// MPICH and Intel MPI ship their own interface and the one of the MPI-5 standard side by side,
+/// Open MPI will. Their own has more extensions; the standard's needs no translation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Preference {
     /// The library's own interface first, then `libmpi_abi`.
     #[default]
     Native,
-    /// `libmpi_abi` first. Intel MPI stays native: its `libmpi_abi` ends the process on errors that the caller asked
-    /// to have returned.
+    /// `libmpi_abi` first. Intel MPI stays native: its `libmpi_abi` ends the process on errors that
+    /// the caller asked to have returned.
     StandardAbi,
 }
 
@@ -31,7 +31,8 @@ pub(crate) enum Wanted {
     Standard,
 }
 
-/// The names to look for: those that fit, and those that are looked for only after everything that fits.
+/// The names to look for: those that fit, and those that are looked for only after everything that
+/// fits.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     pub(crate) first: Vec<Name>,
@@ -43,7 +44,8 @@ pub(crate) struct Names {
 pub(crate) enum Name {
     /// A name as it stands.
     Exact(&'static str),
-    /// A name as it stands, which may be that of a text file for compilers: a candidate only if it is a library.
+    /// A name as it stands, which may be that of a text file for compilers: a candidate only if it
+    /// is a library.
     Unversioned(&'static str),
     /// Every name of this beginning and this end.
     Between(&'static str, &'static str),
@@ -138,7 +140,8 @@ impl Name {
         own(family) || !Family::ALL.into_iter().any(own)
     }
 
-    /// The name that the dynamic linker can be asked for; none for a pattern or a name for compilers.
+    /// The name that the dynamic linker can be asked for; none for a pattern or a name for
+    /// compilers.
     pub(crate) fn soname(self) -> Option<&'static str> {
         match self {
             Name::Exact(name) => Some(name),
@@ -246,8 +249,8 @@ pub(crate) fn what_it_is(file: &Path) -> Content {
     }
 }
 
-/// Returns `true` if a library may be an MPI: among its bytes are the name of a function that each has, or that of a library that may have it for
-/// this one. What cannot be read may be.
+/// Returns `true` if a library may be an MPI: among its bytes are the name of a function that each
+/// has, or that of a library that may have it for this one. What cannot be read may be.
 pub(crate) fn may_be_mpi(file: &Path) -> bool {
     const NAMES: [&[u8]; 2] = [b"MPI_Init", b"libmpi"];
     const LONGEST: usize = 8;

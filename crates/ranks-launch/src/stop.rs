@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use signal_hook::consts::{FORBIDDEN, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
 
-/// Remembers that this process was asked to stop, instead of ending it, so that the program can write a checkpoint
-/// and stop by itself.
+/// Remembers that this process was asked to stop, instead of ending it, so that the program can
+/// write a checkpoint and stop by itself.
 ///
-/// Batch systems send `SIGTERM` before they end a job (Slurm after `--time` or a preemption, and `KillWait` seconds later `SIGKILL`), and
-/// other signals earlier if they are asked to (`sbatch --signal=USR1@300`). Not every rank gets it, and not at the same time. So ranks agree:
+/// Batch systems send `SIGTERM` before they end a job (Slurm after `--time` or a preemption, and
+/// `KillWait` seconds later `SIGKILL`), and other signals earlier if they are asked to
+/// (`sbatch --signal=USR1@300`). Not every rank gets it, and not at the same time. So ranks agree:
 ///
 /// ```no_run
 /// use ranks_launch::StopRequest;
@@ -27,8 +28,8 @@ use signal_hook::flag;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// From then on these signals do not end this process, also when the value is dropped: a program that has stopped watching has
-/// decided to end.
+/// From then on these signals do not end this process, also when the value is dropped: a program
+/// that has stopped watching has decided to end.
 #[derive(Debug, Clone)]
 pub struct StopRequest {
     /// The number of the last signal that came, or 0.
@@ -57,7 +58,8 @@ impl StopRequest {
     /// Watches for the signals of these numbers, as in `signal_hook::consts` or `libc`.
     ///
     /// # Errors
-    /// The error of the system, such as for `SIGKILL`, which cannot be watched for, or for a number that is none.
+    /// The error of the system, such as for `SIGKILL`, which cannot be watched for, or for a number
+    /// that is none.
     pub fn on(signals: &[i32]) -> io::Result<Self> {
         if let Some(signal) = signals.iter().find(|signal| FORBIDDEN.contains(signal)) {
             let text = format!("signal {signal} cannot be watched for");

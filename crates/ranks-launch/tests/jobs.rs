@@ -113,7 +113,8 @@ fn a_job_in_time_leaves_nothing_even_what_left_its_session() {
 fn when_time_is_up_all_are_killed_and_the_last_lines_kept() {
     let root = scratch("late");
     let word = word("late");
-    // Neither the launcher nor its children heed SIGTERM; one child has a session of its own, one is an orphan.
+    // Neither the launcher nor its children heed SIGTERM; one child has a session of its own, one
+    // is an orphan.
     let script = format!(
         "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 60; : {word}' & \
          (sh -c 'sleep 60; : {word}' &) ; echo '<ranks:rank:0>last words'; while :; do sleep 1; : {word}; done"

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 pub struct Candidate {
     /// The file. Without a `/` it is a soname, found by the dynamic linker's own search.
     pub file: PathBuf,
-    /// The reason for trying it, in words that a person understands: "$RANKS_MPI", "the prefix of mpiexec".
+    /// The reason for trying it, in words that a person understands: "$RANKS_MPI", "the prefix of
+    /// mpiexec".
     pub why: String,
 }
 

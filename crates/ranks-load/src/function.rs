@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 pub unsafe fn function<F: Copy>(address: Option<NonNull<c_void>>) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) }
     let address = address?;
-    // SAFETY: both are pointers of one size, as is checked above, and the caller vouches for the type.
+    // SAFETY: both are pointers of one size, as is checked above, and the caller vouches for the
+    // type.
     Some(unsafe { std::mem::transmute_copy::<NonNull<c_void>, F>(&address) })
 }

@@ -8,10 +8,11 @@
 //! * **Nothing is ever unloaded.** Exit handlers, threads and component code live in the library.
 //! * **Symbols are looked up in the global scope first** ([`Library::symbol`]), so that a preloaded
 //!   profiling tool sees each call, exactly as in a program that was linked to the library.
-//! * **A library that is in the process already is adopted** ([`Library::in_process`]), never opened again.
+//! * **A library that is in the process already is adopted** ([`Library::in_process`]), never
+//!   opened again.
 //!
-//! [`Places`] lists the candidates of a library that comes with its vendor's own variables and Python packages;
-//! [`function()`] turns the address of a symbol into a function.
+//! [`Places`] lists the candidates of a library that comes with its vendor's own variables and
+//! Python packages; [`function()`] turns the address of a symbol into a function.
 
 mod candidate;
 mod error;

@@ -22,16 +22,16 @@ pub struct Library {
 impl Library {
     /// Opens the first of `candidates` that loads and that `accept` takes.
     ///
-    /// The library is opened with `RTLD_LAZY | RTLD_LOCAL`; see [`Library::promote`]. A candidate that
-    /// `accept` refuses stays loaded but is not used. `what` names the kind of library in the error
-    /// ("MPI library").
+    /// The library is opened with `RTLD_LAZY | RTLD_LOCAL`; see [`Library::promote`]. A candidate
+    /// that `accept` refuses stays loaded but is not used. `what` names the kind of library in the
+    /// error ("MPI library").
     ///
     /// # Errors
     /// [`LoadError`] with every candidate and its own reason if none serves.
     ///
     /// # Safety
-    /// Opening a library runs its initialisers: each candidate must name a library whose initialisers
-    /// may run in this process.
+    /// Opening a library runs its initialisers: each candidate must name a library whose
+    /// initialisers may run in this process.
     pub unsafe fn open(
         what: &'static str,
         candidates: &[Candidate],
@@ -52,8 +52,8 @@ impl Library {
         Err(LoadError::new(what, attempts))
     }
 
-    /// The library that already provides `symbol` in this process, if there is one: linked, preloaded,
-    /// or opened globally by somebody else.
+    /// The library that already provides `symbol` in this process, if there is one: linked,
+    /// preloaded, or opened globally by somebody else.
     pub fn in_process(symbol: &CStr) -> Option<Library> {
         let process = unix::Library::this();
         let address = find(&process, symbol)?;
@@ -75,8 +75,9 @@ impl Library {
         })
     }
 
-    /// The number of libraries that the dynamic linker has loaded in this process so far, those that are gone included. As long as it
-    /// stays the same, a library that was not [opened](Library::opened_as) still is not: asking for a file that is not there takes a
+    /// The number of libraries that the dynamic linker has loaded in this process so far, those
+    /// that are gone included. As long as it stays the same, a library that was not
+    /// [opened](Library::opened_as) still is not: asking for a file that is not there takes a
     /// thousand times longer.
     pub fn loads() -> u64 {
         let mut loads: u64 = 0;
@@ -98,13 +99,15 @@ impl Library {
         }
     }
 
-    /// Makes the library's symbols visible to libraries that are loaded later, as linking would have.
+    /// Makes the library's symbols visible to libraries that are loaded later, as linking would
+    /// have.
     ///
     /// Components that a library opens itself, and preloaded tools that look for the functions they
     /// wrap, depend on it. Returns whether the dynamic linker agreed.
     pub fn promote(&self) -> bool {
         let flags = libc::RTLD_LAZY | libc::RTLD_GLOBAL | libc::RTLD_NOLOAD;
-        // SAFETY: RTLD_NOLOAD runs no initialiser: it only changes the visibility of a loaded library.
+        // SAFETY: RTLD_NOLOAD runs no initialiser: it only changes the visibility of a loaded
+        // library.
         let promoted = unsafe { unix::Library::open(Some(&self.path), flags) };
         promoted.map(std::mem::forget).is_ok()
     }

@@ -1,5 +1,5 @@
-//! The places of a library that is installed in ways of its own: named by a variable, below a folder of its vendor, in a package
-//! of Python.
+//! The places of a library that is installed in ways of its own: named by a variable, below a
+//! folder of its vendor, in a package of Python.
 
 use std::env::var_os;
 use std::ffi::OsString;

@@ -17,12 +17,14 @@
 //! }
 //! ```
 //!
-//! The derives of bytemuck name that crate, which a program then depends on. These name `ranks` alone.
+//! The derives of bytemuck name that crate, which a program then depends on. These name `ranks`
+//! alone.
 #![deny(unsafe_code)]
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
-/// `Pod` for a struct without parameters whose `repr` is `C` or `transparent`, of fields that are `Pod`, with no padding between them.
+/// `Pod` for a struct without parameters whose `repr` is `C` or `transparent`, of fields that are
+/// `Pod`, with no padding between them.
 ///
 /// ```compile_fail,E0080
 /// #[derive(Clone, Copy, ranks::Pod, ranks::Zeroable)]
@@ -147,8 +149,9 @@ impl Item {
         self.fields.iter().map(|field| text(field)).collect()
     }
 
-    /// The implementation, with `checks` of the fields as the compiler has them: an attribute may have changed them since the derive saw
-    /// them, and a pattern that lacks one is an error. There is no name here that a field could mean by its type.
+    /// The implementation, with `checks` of the fields as the compiler has them: an attribute may
+    /// have changed them since the derive saw them, and a pattern that lacks one is an error. There
+    /// is no name here that a field could mean by its type.
     fn implement(&self, trait_name: &str, checks: &str) -> TokenStream {
         let (name, all) = (&self.name, self.of_each(|field| format!("{field}: _,")));
         parsed(&format!(

@@ -71,7 +71,8 @@ macro_rules! functions {
 macro_rules! entry {
     (same $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
         unsafe extern "C" fn shim<A: Abi>($($arg: <$kind as Kind>::Standard),*) -> R {
-            // SAFETY: the slot that holds this shim is filled after LIBRARY, and in every family the function has this type.
+            // SAFETY: the slot that holds this shim is filled after LIBRARY, and in every family
+            // the function has this type.
             let call: Call = unsafe { std::mem::transmute(*LIBRARY.get()) };
             // SAFETY: the caller meets the contract of the C function.
             <$ret as Reply>::of_library::<A>(unsafe { call($($arg),*) })
@@ -226,8 +227,8 @@ macro_rules! native_entry {
     ($class:ident $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {};
 }
 
-/// The type of a kind in the standard ABI, spelled out so that it is readable in signatures. That it
-/// is the kind's own is checked by the compiler: the arguments are passed on.
+/// The type of a kind in the standard ABI, spelled out so that it is readable in signatures. That
+/// it is the kind's own is checked by the compiler: the arguments are passed on.
 macro_rules! standard {
     (Same<$type:ty>) => { $type };
     (Code) => { c_int };

@@ -1,8 +1,9 @@
-//! Going on after the loss of a process (ULFM): functions and error classes that are in no standard yet.
+//! Going on after the loss of a process (ULFM): functions and error classes that are in no standard
+//! yet.
 //!
-//! They are called as those of the standard are, with the handles of the standard. That a library exports them does
-//! not mean that they work: MPICH and Intel MPI do, and then wait for ever where a process is gone. [`KEY`] is how Open MPI says
-//! whether they do.
+//! They are called as those of the standard are, with the handles of the standard. That a library
+//! exports them does not mean that they work: MPICH and Intel MPI do, and then wait for ever where
+//! a process is gone. [`KEY`] is how Open MPI says whether they do.
 
 use std::ffi::{c_int, c_void};
 
@@ -36,13 +37,15 @@ functions! {
 pub enum Loss {
     /// A process that takes part in the operation has failed (`MPIX_ERR_PROC_FAILED`).
     Failed,
-    /// One has failed that may have been meant by `MPI_ANY_SOURCE` (`MPIX_ERR_PROC_FAILED_PENDING`).
+    /// One has failed that may have been meant by `MPI_ANY_SOURCE`
+    /// (`MPIX_ERR_PROC_FAILED_PENDING`).
     Pending,
     /// The communicator has been revoked (`MPIX_ERR_REVOKED`).
     Revoked,
 }
 
-/// A number of an extension: its name in C, and what it is in each family; `cargo xtask abi-check` compares them with headers.
+/// A number of an extension: its name in C, and what it is in each family; `cargo xtask abi-check`
+/// compares them with headers.
 struct Number {
     name: &'static str,
     mpich: Option<c_int>,
@@ -65,8 +68,8 @@ const NUMBERS: &[Number] = numbers! {
     MPIX_ERR_REVOKED: None, Some(103), None;
 };
 
-/// The meaning of `class`, an error class as `MPI_Error_class` gives it here, for the loss of processes. Such classes are no
-/// constants of the standard, and keep the library's number.
+/// The meaning of `class`, an error class as `MPI_Error_class` gives it here, for the loss of
+/// processes. Such classes are no constants of the standard, and keep the library's number.
 #[cold]
 pub fn loss(class: c_int) -> Option<Loss> {
     let number_in = |number: &Number| match crate::load::family() {
@@ -84,12 +87,14 @@ pub fn loss(class: c_int) -> Option<Loss> {
     }
 }
 
-/// The key of an attribute of `MPI_COMM_WORLD` in Open MPI, for [`MPI_Comm_get_attr`](crate::MPI_Comm_get_attr()): the
-/// address of an int that says whether the job was started so that it can go on after the loss of a process. Only where
-/// nothing is [`not_exported`], because an older library gives the same key to a user.
+/// The key of an attribute of `MPI_COMM_WORLD` in Open MPI, for
+/// [`MPI_Comm_get_attr`](crate::MPI_Comm_get_attr()): the address of an int that says whether the
+/// job was started so that it can go on after the loss of a process. Only where nothing is
+/// [`not_exported`], because an older library gives the same key to a user.
 pub const KEY: c_int = 12 + OpenMpi::KEYVAL_SHIFT;
 
-/// The functions of this module that the loaded library does not export; none before [`load()`](crate::load()).
+/// The functions of this module that the loaded library does not export; none before
+/// [`load()`](crate::load()).
 pub fn not_exported() -> impl Iterator<Item = &'static Function> {
     FUNCTIONS
         .iter()

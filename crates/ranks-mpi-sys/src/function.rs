@@ -24,12 +24,14 @@ impl Function {
         self.name
     }
 
-    /// The version of the MPI standard that is needed for it ("3.1" stands for that or any before), or the extension.
+    /// The version of the MPI standard that is needed for it ("3.1" stands for that or any before),
+    /// or the extension.
     pub fn since(&self) -> &'static str {
         self.since
     }
 
-    /// Returns `true` if the loaded library itself exports it. False before [`crate::load()`] has returned.
+    /// Returns `true` if the loaded library itself exports it. False before [`crate::load()`] has
+    /// returned.
     ///
     /// A function that the library lacks may still work: large-count forms are carried out with the
     /// older ones where that is possible.

@@ -9,23 +9,26 @@
 //! | MPICH, Intel MPI, MVAPICH, Cray MPICH | shims that convert handles, statuses and constants |
 //! | Open MPI | the same, with other conversions |
 //!
-//! A function that the library lacks returns a code of its own, which [`missing()`] turns into its name
-//! and the version of the standard that is needed for it.
+//! A function that the library lacks returns a code of its own, which [`missing()`] turns into its
+//! name and the version of the standard that is needed for it.
 //!
 //! # What comes on top of the contract of the C functions
 //!
 //! * [`load()`] has returned successfully before the call.
 //! * Out-parameters point at initialised values: they are converted in as well, so that they are
 //!   defined when a call fails.
-//! * Error classes are the standard's wherever codes stand: in arguments, in statuses, in what is returned, and in what
-//!   functions of the caller get and give. Other codes are the library's own, and `MPI_Error_class` gives the class. What `MPI_Abort`
-//!   is given is the status of a process, and no code.
-//! * Arrays of datatypes for calls that go on after they have returned (`MPI_Ialltoallw`, `MPI_Alltoallw_init` and their kin) are
-//!   [`native::Datatypes`], which the caller keeps until the operation is complete.
-//! * A buffer of no elements must not be the dangling pointer of an empty Rust slice: that of an empty
-//!   `&[u8]` is `MPI_IN_PLACE`.
+//! * Error classes are the standard's wherever codes stand: in arguments, in statuses, in what is
+//!   returned, and in what functions of the caller get and give. Other codes are the library's own,
+//!   and `MPI_Error_class` gives the class. What `MPI_Abort` is given is the status of a process,
+//!   and no code.
+//! * Arrays of datatypes for calls that go on after they have returned (`MPI_Ialltoallw`,
+//!   `MPI_Alltoallw_init` and their kin) are [`native::Datatypes`], which the caller keeps until
+//!   the operation is complete.
+//! * A buffer of no elements must not be the dangling pointer of an empty Rust slice: that of an
+//!   empty `&[u8]` is `MPI_IN_PLACE`.
 //!
-//! The module [`native`] is for hot paths: the same functions with values in the library's own form.
+//! The module [`native`] is for hot paths: the same functions with values in the library's own
+//! form.
 
 #![deny(missing_docs)]
 

@@ -67,7 +67,8 @@ impl Loaded {
         self.version_text.lines().next().unwrap_or_default().trim()
     }
 
-    /// All that the library says of itself: MPICH names its device and how it was built, in further lines.
+    /// All that the library says of itself: MPICH names its device and how it was built, in further
+    /// lines.
     pub fn description(&self) -> &str {
         &self.version_text
     }
@@ -93,18 +94,21 @@ impl Loaded {
         self.family == Family::OpenMpi || self.version_text.contains("Open MPI")
     }
 
-    /// Returns `true` if it moves messages by ch3, the device of MPICH up to 3.4 and of what was made of it.
+    /// Returns `true` if it moves messages by ch3, the device of MPICH up to 3.4 and of what was
+    /// made of it.
     pub fn has_ch3(&self) -> bool {
         self.version_text.contains("ch3:")
     }
 
-    /// Returns whether it says that it takes addresses of the memory of GPUs of CUDA (`MPIX_Query_cuda_support`, or MPICH's
-    /// `MPIX_GPU_query_support`, which are in no standard); `None` if it cannot be asked. Ask while it is initialised: MPICH ends the
-    /// process that asks before.
+    /// Returns whether it says that it takes addresses of the memory of GPUs of CUDA
+    /// (`MPIX_Query_cuda_support`, or MPICH's `MPIX_GPU_query_support`, which are in no standard);
+    /// `None` if it cannot be asked. Ask while it is initialised: MPICH ends the process that asks
+    /// before.
     pub fn takes_gpu_memory(&self) -> Option<bool> {
         type Query = unsafe extern "C" fn() -> c_int;
         type QueryKind = unsafe extern "C" fn(c_int, *mut c_int) -> c_int;
-        // MPICH 3.4's `MPIX_Query_cuda_support` ends the process if there was no error: it asserts the opposite.
+        // MPICH 3.4's `MPIX_Query_cuda_support` ends the process if there was no error: it asserts
+        // the opposite.
         if let Some(query) = self.library.own_symbol(c"MPIX_GPU_query_support") {
             // SAFETY: in every library that has a function of this name it has this signature.
             let query = unsafe { std::mem::transmute::<NonNull<c_void>, QueryKind>(query) };
@@ -120,20 +124,23 @@ impl Loaded {
         Some(unsafe { query() == 1 })
     }
 
-    /// Returns whether it may find its ranks by PMIx: `false` only where it surely does not. MPICH does if it was built with a library for it.
+    /// Returns whether it may find its ranks by PMIx: `false` only where it surely does not. MPICH
+    /// does if it was built with a library for it.
     pub fn may_use_pmix(&self) -> bool {
         self.is_intel()
             || !self.version_text.contains("MPICH Version:")
             || protocols::mpich_has_pmix(&self.library)
     }
 
-    /// Returns whether it may find its ranks by PMI-1 or PMI-2: `false` only where it surely does not. Open MPI gave them up with release 5.
+    /// Returns whether it may find its ranks by PMI-1 or PMI-2: `false` only where it surely does
+    /// not. Open MPI gave them up with release 5.
     pub fn may_use_pmi(&self) -> bool {
         !self.is_openmpi()
             || protocols::open_mpi_may_have_pmi(&self.library, &self.name, &self.path)
     }
 
-    /// Returns `true` if it was in the process before [`load()`]: linked, preloaded or opened by somebody else.
+    /// Returns `true` if it was in the process before [`load()`]: linked, preloaded or opened by
+    /// somebody else.
     pub fn adopted(&self) -> bool {
         self.adopted
     }
@@ -143,7 +150,8 @@ impl Loaded {
         self.library.own_symbol(name)
     }
 
-    /// The settings that were made so that a library outside of its usual place finds its files, if any.
+    /// The settings that were made so that a library outside of its usual place finds its files, if
+    /// any.
     pub fn relocation(&self) -> &relocate::Relocation {
         &self.relocation
     }
@@ -162,7 +170,8 @@ pub fn loaded() -> Option<&'static Loaded> {
 pub(crate) fn family() -> Family {
     const MPICH: u8 = Family::Mpich as u8;
     const OPEN_MPI: u8 = Family::OpenMpi as u8;
-    // Safe functions lead here while another thread is in `load`. Nothing else is read on the strength of it.
+    // Safe functions lead here while another thread is in `load`. Nothing else is read on the
+    // strength of it.
     match FAMILY.load(Ordering::Relaxed) {
         MPICH => Family::Mpich,
         OPEN_MPI => Family::OpenMpi,
@@ -172,15 +181,16 @@ pub(crate) fn family() -> Family {
 
 /// Opens the first of `candidates` that is an MPI library of a known ABI, and fills the table.
 ///
-/// A process has one MPI library: one that is in the process already is adopted and `candidates` are
-/// not looked at, and later calls return what the first one loaded. After an error another list may
-/// be tried.
+/// A process has one MPI library: one that is in the process already is adopted and `candidates`
+/// are not looked at, and later calls return what the first one loaded. After an error another list
+/// may be tried.
 ///
 /// # Errors
 /// [`LoadError`] with every candidate and why it did not serve.
 ///
 /// # Safety
-/// To open a library runs code of it: each candidate is an MPI library, or another one whose initialisers may run in this process.
+/// To open a library runs code of it: each candidate is an MPI library, or another one whose
+/// initialisers may run in this process.
 pub unsafe fn load(candidates: &[Candidate]) -> Result<&'static Loaded, LoadError> {
     static LOADING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -204,8 +214,8 @@ pub unsafe fn load(candidates: &[Candidate]) -> Result<&'static Loaded, LoadErro
     Ok(LOADED.get_or_init(|| loaded))
 }
 
-/// An MPI library that somebody brought into the process. A profiling tool has `MPI_` functions, too,
-/// so what tells a library are its `PMPI_` functions and its data.
+/// An MPI library that somebody brought into the process. A profiling tool has `MPI_` functions,
+/// too, so what tells a library are its `PMPI_` functions and its data.
 fn in_process() -> Option<Library> {
     const OF_A_LIBRARY: [&CStr; 3] = [c"PMPI_Init_thread", openmpi::MARK, mpich::MARK];
     const SONAMES: [&str; 5] = [
@@ -279,8 +289,9 @@ fn family_of(library: &Library) -> Result<Family, String> {
         ));
     }
     if abi_version(library).is_some_and(|major| major >= 1) {
-        // Intel MPI 2021.17 to 2021.19 claim version 1.0 and have a draft's numbers for eight constants,
-        // ERRORS_RETURN and ERRORS_ABORT swapped among them: an error would end the process.
+        // Intel MPI 2021.17 to 2021.19 claim version 1.0 and have a draft's numbers for eight
+        // constants, ERRORS_RETURN and ERRORS_ABORT swapped among them: an error would end the
+        // process.
         if library.own_symbol(INTEL).is_some() {
             return Err(
                 "Intel's libmpi_abi has the constants of a draft of the standard ABI; \

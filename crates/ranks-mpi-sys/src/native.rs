@@ -1,10 +1,11 @@
 //! The hot path: calls with values in the library's own form, so that nothing is converted.
 //!
 //! The functions of this module have the names of the standard's and the library's own meaning of
-//! every argument: handles from [`comm`], [`datatype`], [`op`] and [`win`], ranks and tags that are either
-//! plain or come from [`any_source`], [`any_tag`] and [`proc_null`], statuses that stay as the library
-//! wrote them until they are [decoded](Status::source), or [`status_ignore`]. Only the code of an error is converted. A call costs what the C call costs, with a
-//! few instructions more in the MPICH family, whose handles are narrower than a word.
+//! every argument: handles from [`comm`], [`datatype`], [`op`] and [`win`], ranks and tags that are
+//! either plain or come from [`any_source`], [`any_tag`] and [`proc_null`], statuses that stay as
+//! the library wrote them until they are [decoded](Status::source), or [`status_ignore`]. Only the
+//! code of an error is converted. A call costs what the C call costs, with a few instructions more
+//! in the MPICH family, whose handles are narrower than a word.
 //!
 //! Everything else (the large-count forms, files, attributes, …) goes through the functions
 //! at the crate's root, in the standard's terms.
@@ -65,8 +66,8 @@ pub struct DatatypeWord(usize);
 
 /// Datatypes in the library's own form, side by side.
 ///
-/// They are for `MPI_Ialltoallw`, `MPI_Alltoallw_init` and their kin, which read them until the operation is complete or freed: who
-/// starts one keeps them for so long.
+/// They are for `MPI_Ialltoallw`, `MPI_Alltoallw_init` and their kin, which read them until the
+/// operation is complete or freed: who starts one keeps them for so long.
 #[derive(Debug)]
 pub struct Datatypes(Box<[usize]>);
 
@@ -139,8 +140,8 @@ pub unsafe fn win(standard: MPI_Win) -> Win {
     unsafe { handle(standard) }
 }
 
-/// A handle as C code has it that was compiled with the library's `mpi.h`: an `int` in the MPICH family, a pointer
-/// elsewhere.
+/// A handle as C code has it that was compiled with the library's `mpi.h`: an `int` in the MPICH
+/// family, a pointer elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CHandle {
     /// As MPICH, Intel MPI, MVAPICH and Cray MPICH have it.
@@ -337,8 +338,8 @@ impl Status {
         }
     }
 
-    /// The code of an operation that was completed together with others, by a call that answers `MPI_ERR_IN_STATUS`;
-    /// no other call writes it.
+    /// The code of an operation that was completed together with others, by a call that answers
+    /// `MPI_ERR_IN_STATUS`; no other call writes it.
     pub fn error(&self) -> c_int {
         code_of_library(match crate::load::family() {
             Family::Standard => self.0[2],

@@ -1,7 +1,8 @@
 //! Open MPI's own account of its parameters, which the standard's (`MPI_T`) is made of.
 //!
-//! `MPI_T_init_thread` opens all of its components to register what they have: 0.2 s in 4.1.4 as Debian has it. These functions read what the
-//! components that are in use have registered, in microseconds. They have been the same since 1.7.
+//! `MPI_T_init_thread` opens all of its components to register what they have: 0.2 s in 4.1.4 as
+//! Debian has it. These functions read what the components that are in use have registered, in
+//! microseconds. They have been the same since 1.7.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::transmute;
@@ -16,18 +17,21 @@ type Find = unsafe extern "C" fn(*const c_char, *mut c_int) -> c_int;
 type Value =
     unsafe extern "C" fn(c_int, *mut *const c_int, *mut c_int, *mut *const c_char) -> c_int;
 
-/// The offset of the name in `mca_base_component_t`: behind nine numbers, the project's name of 16 and the type's of 32 characters.
+/// The offset of the name in `mca_base_component_t`: behind nine numbers, the project's name of 16
+/// and the type's of 32 characters.
 const NAME: usize = 9 * size_of::<c_int>() + 16 + 32;
 
 /// The longest that it may be.
 const LONGEST: usize = 64;
 
 impl Loaded {
-    /// Of Open MPI, while it is initialised: the component that moves its messages, such as `ob1` or `ucx`.
+    /// Of Open MPI, while it is initialised: the component that moves its messages, such as `ob1`
+    /// or `ucx`.
     pub fn selected_pml(&self) -> Option<String> {
         let component = self.symbol(c"mca_pml_base_selected_component")?;
         let mut name = [0u8; LONGEST];
-        // SAFETY: the library's description of a component begins with `mca_base_component_t`, which is longer than this.
+        // SAFETY: the library's description of a component begins with `mca_base_component_t`,
+        // which is longer than this.
         let from = unsafe { component.as_ptr().cast::<u8>().add(NAME) };
         // SAFETY: so many characters are there, written before MPI was initialised.
         unsafe { ptr::copy_nonoverlapping(from, name.as_mut_ptr(), LONGEST) };
@@ -35,7 +39,8 @@ impl Loaded {
         (!name.is_empty()).then(|| name.to_owned())
     }
 
-    /// Of Open MPI: the value in force of a parameter; `None` if no component that is in use has it.
+    /// Of Open MPI: the value in force of a parameter; `None` if no component that is in use has
+    /// it.
     ///
     /// # Safety
     /// The library is initialised, and the parameter is an `int` or an `unsigned int`.
@@ -47,14 +52,16 @@ impl Loaded {
         // SAFETY: the same.
         let value = unsafe { transmute::<NonNull<c_void>, Value>(value) };
         let mut index: c_int = -1;
-        // SAFETY: the library is initialised, by this function's contract; the name ends with a zero, and the index is ours.
+        // SAFETY: the library is initialised, by this function's contract; the name ends with a
+        // zero, and the index is ours.
         if unsafe { find(name.as_ptr(), &raw mut index) } != 0 {
             return None;
         }
         let mut place = ptr::null();
         // SAFETY: it takes nulls for what is not wanted, and the place is ours.
         let code = unsafe { value(index, &raw mut place, ptr::null_mut(), ptr::null_mut()) };
-        // SAFETY: it is where the library keeps the parameter, which is such a number, by this function's contract.
+        // SAFETY: it is where the library keeps the parameter, which is such a number, by this
+        // function's contract.
         (code == 0 && !place.is_null()).then(|| unsafe { place.read() })
     }
 }

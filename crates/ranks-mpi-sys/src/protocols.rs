@@ -1,4 +1,5 @@
-//! By which protocols of launchers a library can find its ranks, as far as that is seen before it is initialised.
+//! By which protocols of launchers a library can find its ranks, as far as that is seen before it
+//! is initialised.
 
 use std::ffi::{CStr, CString};
 use std::path::Path;
@@ -19,7 +20,8 @@ pub(crate) fn mpich_has_pmix(library: &Library) -> bool {
     library.own_symbol(c"PMIx_Init").is_some()
 }
 
-/// Returns whether an Open MPI may understand PMI-1 or PMI-2: release 5 gave them up, and up to then there is a component for each.
+/// Returns whether an Open MPI may understand PMI-1 or PMI-2: release 5 gave them up, and up to
+/// then there is a component for each.
 pub(crate) fn open_mpi_may_have_pmi(library: &Library, name: &str, file: &Path) -> bool {
     let release = name.strip_prefix("Open MPI ").unwrap_or_default();
     match release
@@ -53,7 +55,8 @@ fn folders(file: &Path) -> impl Iterator<Item = impl Fn(&str) -> bool> {
     })
 }
 
-/// Returns `true` if a place for components may have those for PMI: it has, or it is not where components are.
+/// Returns `true` if a place for components may have those for PMI: it has, or it is not where
+/// components are.
 fn may_have_pmi(has: impl Fn(&str) -> bool) -> bool {
     !has(ALWAYS) || OF_PMI.into_iter().any(has)
 }

@@ -19,7 +19,8 @@ impl<T> Slot<T> {
     }
 
     /// # Safety
-    /// No `set` runs at the same time: the caller has seen [`crate::load()`] return, or is inside it.
+    /// No `set` runs at the same time: the caller has seen [`crate::load()`] return, or is inside
+    /// it.
     #[inline(always)]
     pub(crate) unsafe fn get(&'static self) -> &'static T {
         // SAFETY: nobody writes at the same time, by this function's contract.

@@ -57,7 +57,8 @@ handles! {
 
 /// The status of a completed operation (`MPI_Status`).
 ///
-/// Aligned to 8 bytes, more than the C header asks, so that the status of every library fits in place.
+/// Aligned to 8 bytes, more than the C header asks, so that the status of every library fits in
+/// place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct MPI_Status {

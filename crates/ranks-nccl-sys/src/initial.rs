@@ -1,6 +1,7 @@
 //! Structs as NCCL wants them before a program sets what it likes: what the header has as macros.
 //!
-//! They bear the header's version, as a C program's do; [`Nccl::struct_version`](crate::Nccl::struct_version) is the one that an older library takes.
+//! They bear the header's version, as a C program's do;
+//! [`Nccl::struct_version`](crate::Nccl::struct_version) is the one that an older library takes.
 
 use std::ffi::{c_char, c_int};
 use std::fmt;
@@ -18,7 +19,8 @@ pub const NCCL_UNDEF_FLOAT: f32 = -1.0;
 const VERSION: u32 = NCCL_VERSION_CODE.unsigned_abs();
 
 impl ncclConfig_v23100 {
-    /// All settings left to NCCL (`NCCL_CONFIG_INITIALIZER`). Settings that a library does not know it ignores.
+    /// All settings left to NCCL (`NCCL_CONFIG_INITIALIZER`). Settings that a library does not know
+    /// it ignores.
     #[doc(alias = "NCCL_CONFIG_INITIALIZER")]
     pub const fn new() -> Self {
         const UNDEF: c_int = NCCL_CONFIG_UNDEF_INT;

@@ -1,8 +1,9 @@
-//! NCCL, found at run time: its types, its constants, and its functions in a table of which each may be missing.
+//! NCCL, found at run time: its types, its constants, and its functions in a table of which each
+//! may be missing.
 //!
-//! [`Nccl::load`] finds the library; nothing is linked, and a program that has this crate in it starts where there is no NCCL.
-//! The types are those of NCCL 2.32.3, whose structs older and newer libraries take as well: they grow at the end only, and
-//! carry their size and version.
+//! [`Nccl::load`] finds the library; nothing is linked, and a program that has this crate in it
+//! starts where there is no NCCL. The types are those of NCCL 2.32.3, whose structs older and newer
+//! libraries take as well: they grow at the end only, and carry their size and version.
 //!
 //! | what | where |
 //! |---|---|
@@ -11,15 +12,18 @@
 //! | which release brought a function | [`since`] |
 //! | structs as NCCL wants them before use | [`ncclConfig_t::new`] and its like: what the macros `NCCL_…_INITIALIZER` stand for |
 //!
-//! NCCL 2.14 is the oldest that serves: from there on communicators can be made without blocking, and errors have a text.
-//! Left out is what code on GPUs needs (`nccl_device.h`), but for the properties of a communicator and the addresses of windows,
-//! and `ncclResetDebugInit`, which NVIDIA takes back.
+//! NCCL 2.14 is the oldest that serves: from there on communicators can be made without blocking,
+//! and errors have a text. Left out is what code on GPUs needs (`nccl_device.h`), but for the
+//! properties of a communicator and the addresses of windows, and `ncclResetDebugInit`, which
+//! NVIDIA takes back.
 //!
 //! # What a caller must know
 //!
-//! The contract of each C function. NCCL does not write `*comm` when it makes none; `ncclGetLastError` gives a text that the
-//! next call changes; after `ncclCommAbort` a communicator is freed. `ncclCommInitRankConfig` that finds no device does not end the
-//! group that it has started for itself (2.30 to 2.32.3): the thread is in a group from then on, until `ncclGroupEnd` is called.
+//! The contract of each C function. NCCL does not write `*comm` when it makes none;
+//! `ncclGetLastError` gives a text that the next call changes; after `ncclCommAbort` a communicator
+//! is freed. `ncclCommInitRankConfig` that finds no device does not end the group that it has
+//! started for itself (2.30 to 2.32.3): the thread is in a group from then on, until `ncclGroupEnd`
+//! is called.
 
 #![deny(missing_docs)]
 

@@ -47,13 +47,15 @@ static LOADED: OnceLock<&'static Nccl> = OnceLock::new();
 impl Nccl {
     /// The NCCL of this process, found and opened by the first call.
     ///
-    /// If `RANKS_NCCL` names a file, or a folder with a library, it is that and nothing else. Otherwise it is the one that is in
-    /// the process already, or the first that serves of: `libnccl.so.2` by the dynamic linker's search, the one in `$NCCL_HOME`,
-    /// those of Python packages in `$VIRTUAL_ENV` and `$CONDA_PREFIX`.
+    /// If `RANKS_NCCL` names a file, or a folder with a library, it is that and nothing else.
+    /// Otherwise it is the one that is in the process already, or the first that serves of:
+    /// `libnccl.so.2` by the dynamic linker's search, the one in `$NCCL_HOME`, those of Python
+    /// packages in `$VIRTUAL_ENV` and `$CONDA_PREFIX`.
     ///
     /// # Errors
-    /// [`Error::NotFound`] with everything that was tried, and why it did not serve; [`Error::NotNccl`] or [`Error::TooOld`] for a
-    /// file that was named or a library that is in the process. A later call tries again.
+    /// [`Error::NotFound`] with everything that was tried, and why it did not serve;
+    /// [`Error::NotNccl`] or [`Error::TooOld`] for a file that was named or a library that is in
+    /// the process. A later call tries again.
     pub fn load() -> Result<&'static Nccl, Error> {
         if let Some(nccl) = LOADED.get() {
             return Ok(nccl);
@@ -70,7 +72,8 @@ impl Nccl {
     /// [`Error::NotFound`] if it cannot be opened, [`Error::NotNccl`], [`Error::TooOld`].
     ///
     /// # Safety
-    /// The initialisers of the file may run in this process, and functions in it that have the names of NCCL's do what NCCL's do.
+    /// The initialisers of the file may run in this process, and functions in it that have the
+    /// names of NCCL's do what NCCL's do.
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<&'static Nccl, Error> {
         let candidate = Candidate::new(path.as_ref(), "it was asked for");
         // SAFETY: the caller vouches for the file.
@@ -101,8 +104,9 @@ impl Nccl {
         &self.table
     }
 
-    /// The version for structs that are passed to it: its own, or that of the header that these structs are of, if that is older. A library refuses
-    /// [`ncclCommProperties_t`] of a release that is later than itself.
+    /// The version for structs that are passed to it: its own, or that of the header that these
+    /// structs are of, if that is older. A library refuses [`ncclCommProperties_t`] of a release
+    /// that is later than itself.
     pub fn struct_version(&self) -> c_uint {
         self.version.min(NCCL_VERSION_CODE).unsigned_abs()
     }
@@ -142,7 +146,8 @@ impl Nccl {
 fn find() -> Result<&'static Nccl, Error> {
     if let Some(path) = PLACES.named() {
         let candidate = Candidate::new(path, "$RANKS_NCCL");
-        // SAFETY: whoever sets the variable says that the file is an NCCL, which is made to be loaded into processes.
+        // SAFETY: whoever sets the variable says that the file is an NCCL, which is made to be
+        // loaded into processes.
         let library = unsafe { Library::open(WHAT, &[candidate], |_| Ok(())) }?;
         return Ok(keep(take(library)?));
     }

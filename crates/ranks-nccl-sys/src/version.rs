@@ -2,7 +2,8 @@
 
 use crate::generated::table::FUNCTIONS;
 
-/// The release that brought a function, `"2.27"` for `"ncclCommShrink"`; `None` for a name that is not in the [`Table`](crate::Table).
+/// The release that brought a function, `"2.27"` for `"ncclCommShrink"`; `None` for a name that is
+/// not in the [`Table`](crate::Table).
 pub fn since(function: &str) -> Option<&'static str> {
     let found = FUNCTIONS.iter().find(|(name, _)| *name == function);
     found.map(|(_, since)| *since)

@@ -1,7 +1,9 @@
-//! Finding and opening: the real NCCL without a GPU, libraries that are none, and one that is too old.
+//! Finding and opening: the real NCCL without a GPU, libraries that are none, and one that is too
+//! old.
 //!
 //! Tests that need the real one are ignored; `cargo xtask test` runs them, and by hand it is
-//! `RANKS_NCCL=…/libnccl.so.2 cargo test -p ranks-nccl-sys -- --ignored`. Each runs in a process of its own, which has to end well.
+//! `RANKS_NCCL=…/libnccl.so.2 cargo test -p ranks-nccl-sys -- --ignored`. Each runs in a process of
+//! its own, which has to end well.
 
 use std::error::Error as _;
 use std::ffi::{CStr, c_char, c_int};
@@ -20,7 +22,8 @@ const FILE: &str = "RANKS_NCCL_SYS_TEST_FILE";
 /// What a test prints last.
 const END: &str = "came to its end";
 
-/// Starts the test anew in a process of its own, without the variables by which an NCCL is found but those given.
+/// Starts the test anew in a process of its own, without the variables by which an NCCL is found
+/// but those given.
 fn again(test: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command
@@ -36,7 +39,8 @@ fn again(test: &str, variables: &[(&str, &str)]) -> Output {
     command.output().expect("this program starts again")
 }
 
-/// Returns `true` if this process is one in which a test is to happen; if not it has happened in another, and went well.
+/// Returns `true` if this process is one in which a test is to happen; if not it has happened in
+/// another, and went well.
 fn inside(test: &str, variables: &[(&str, &str)]) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;

@@ -1,7 +1,9 @@
-//! Measures the cost of an all-reduce for the thread that enqueues it, in turns: by NCCL's own call on a communicator as C programs have it, which blocks in the
-//! call; by the same call on one that does not, as all of this library's are; and through this library.
+//! Measures the cost of an all-reduce for the thread that enqueues it, in turns: by NCCL's own call
+//! on a communicator as C programs have it, which blocks in the call; by the same call on one that
+//! does not, as all of this library's are; and through this library.
 //!
-//! `cargo run --release -p ranks-nccl --example nccl_enqueue` on a machine with a GPU; it prints the medians, and their ratios to the first.
+//! `cargo run --release -p ranks-nccl --example nccl_enqueue` on a machine with a GPU; it prints
+//! the medians, and their ratios to the first.
 #![allow(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "this is what the program is for")]
 
@@ -101,7 +103,8 @@ fn by_the_call(
     for data in data {
         let address = data.address() as *mut _;
         let stream = stream.raw().0.cast();
-        // SAFETY: the memory is the device's, and is used by nothing else until the stream is over, which is waited for below.
+        // SAFETY: the memory is the device's, and is used by nothing else until the stream is over,
+        // which is waited for below.
         let mut code = unsafe {
             function(
                 address,

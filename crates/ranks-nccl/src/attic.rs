@@ -1,4 +1,5 @@
-//! Memory that the library still knows of when nobody holds it any more: it is taken back later, or with the communicator.
+//! Memory that the library still knows of when nobody holds it any more: it is taken back later, or
+//! with the communicator.
 //!
 //! Taking it back is a call on the communicator, whose turn nobody waits for in `drop`.
 
@@ -23,7 +24,8 @@ pub(super) struct Attic {
 
 struct Thing {
     known: Known,
-    /// Over when nobody works on the memory any more. Without one it stays until the communicator goes.
+    /// Over when nobody works on the memory any more. Without one it stays until the communicator
+    /// goes.
     until: Option<Event>,
     memory: Box<dyn Any + Send>,
 }
@@ -88,7 +90,8 @@ impl Shared {
             let until = thing.until.as_ref();
             until.is_some_and(|event| matches!(event.query(), Ok(true)))
         };
-        // What the library does not take back now it may the next time, or it goes with the communicator.
+        // What the library does not take back now it may the next time, or it goes with the
+        // communicator.
         let (_free, left): (Vec<_>, Vec<_>) = all
             .into_iter()
             .partition(|thing| over(thing) && self.forget(thing.known).is_ok());

@@ -88,8 +88,8 @@ impl Call {
     /// Enqueues it. What NCCL before 2.28 has no function for is a group of sends and receives.
     ///
     /// # Safety
-    /// The addresses are those of as much memory of the communicator's device as the operation takes, which stays until it is over, and
-    /// `stream` is a live stream of that device.
+    /// The addresses are those of as much memory of the communicator's device as the operation
+    /// takes, which stays until it is over, and `stream` is a live stream of that device.
     pub(crate) unsafe fn enqueue(self, shared: &Arc<Shared>, stream: RawStream) -> Result<()> {
         let table = shared.nccl().table();
         let lacking = match self.what {

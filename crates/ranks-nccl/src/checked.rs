@@ -57,10 +57,12 @@ impl Checks<'_> {
         Which::of(self.comm)
     }
 
-    /// The address of memory that is read. The stream is made to wait for those who are known to write to it.
+    /// The address of memory that is read. The stream is made to wait for those who are known to
+    /// write to it.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if it is of another device or driver, [`ErrorKind::NotInLibrary`] if the library does not know its elements.
+    /// [`ErrorKind::Argument`] if it is of another device or driver, [`ErrorKind::NotInLibrary`] if
+    /// the library does not know its elements.
     #[inline]
     pub(crate) fn span<S: DeviceSlice<Element: Element>>(self, slice: &S) -> Result<Span> {
         let span = self.found(slice)?;

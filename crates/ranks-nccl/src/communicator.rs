@@ -55,10 +55,11 @@ impl NcclCommunicator {
         self.shared.context()
     }
 
-    /// NCCL's own handle (`ncclComm_t`), for other libraries that take one; null if the communicator was aborted.
+    /// NCCL's own handle (`ncclComm_t`), for other libraries that take one; null if the
+    /// communicator was aborted.
     ///
-    /// It is valid until the communicator is finalized, dropped or aborted, which also happens by itself when it fails.
-    /// One thread at a time may use it.
+    /// It is valid until the communicator is finalized, dropped or aborted, which also happens by
+    /// itself when it fails. One thread at a time may use it.
     #[must_use]
     pub fn raw(&self) -> *mut c_void {
         self.shared.raw()

@@ -15,7 +15,8 @@ use super::options::{CtaPolicy, NcclOptions, Number};
 /// The variable by which users of the library have all communicators block, or none.
 const BLOCKING: &str = "NCCL_COMM_BLOCKING";
 
-/// A configuration, and the texts that it points at, which are to be kept as long as the communicator is.
+/// A configuration, and the texts that it points at, which are to be kept as long as the
+/// communicator is.
 #[derive(Debug, Clone)]
 pub(super) struct Config {
     pub(super) native: ncclConfig_t,
@@ -29,8 +30,8 @@ impl Config {
     /// The configuration of the options, for a library that has all of it.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] for a setting that the library would ignore, [`ErrorKind::Argument`] for one that does not fit; as
-    /// [`none_may_block`].
+    /// [`ErrorKind::NotInLibrary`] for a setting that the library would ignore,
+    /// [`ErrorKind::Argument`] for one that does not fit; as [`none_may_block`].
     pub(super) fn of(options: &NcclOptions, nccl: &Nccl) -> Result<Self> {
         none_may_block("ncclConfig_t.blocking")?;
         let mut native = nccl.config();
@@ -72,10 +73,12 @@ impl Config {
     }
 }
 
-/// An error where the environment has the library make blocking communicators, whatever their configuration says. A call on one waits for
-/// other ranks within the library, with the state locked, and the library has no way out of it: `ncclCommAbort` beside it frees what it works on.
+/// An error where the environment has the library make blocking communicators, whatever their
+/// configuration says. A call on one waits for other ranks within the library, with the state
+/// locked, and the library has no way out of it: `ncclCommAbort` beside it frees what it works on.
 ///
-/// The library sets the variable by its own files of settings, which it reads when an id or a communicator is made: so this is asked before and after.
+/// The library sets the variable by its own files of settings, which it reads when an id or a
+/// communicator is made: so this is asked before and after.
 ///
 /// # Errors
 /// [`ErrorKind::Argument`].
@@ -133,7 +136,8 @@ fn place(config: &mut ncclConfig_t, number: Number) -> (&mut c_int, &'static str
     }
 }
 
-/// An error unless the library is of that release or a later one: an older one ignores what it does not know.
+/// An error unless the library is of that release or a later one: an older one ignores what it does
+/// not know.
 fn known(nccl: &Nccl, field: &'static str, (major, minor): Since) -> Result<()> {
     if nccl.version() >= major * 10_000 + minor * 100 {
         return Ok(());

@@ -2,10 +2,11 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// A type that NCCL moves and computes with: `i8`, `u8`, `i32`, `u32`, `i64`, `u64`, `f32`, `f64`, [`Fp8E4m3`],
-/// [`Fp8E5m2`], and with the feature `half` also `half::f16` and `half::bf16`.
+/// A type that NCCL moves and computes with: `i8`, `u8`, `i32`, `u32`, `i64`, `u64`, `f32`, `f64`,
+/// [`Fp8E4m3`], [`Fp8E5m2`], and with the feature `half` also `half::f16` and `half::bf16`.
 ///
-/// Anything else travels as its bytes, as a slice of `u8`. A `char` of Rust has four bytes, and none of NCCL's types is it:
+/// Anything else travels as its bytes, as a slice of `u8`. A `char` of Rust has four bytes, and
+/// none of NCCL's types is it:
 ///
 /// ```compile_fail,E0277
 /// fn is_an_element<T: ranks::nccl::Element>() {}

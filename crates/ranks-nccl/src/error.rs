@@ -140,24 +140,28 @@ fn error_string(nccl: &Nccl, code: ncclResult_t) -> Option<String> {
     copied(text)
 }
 
-/// The library's text about the last error of this process. It is overwritten by the next one, so it is copied at once.
+/// The library's text about the last error of this process. It is overwritten by the next one, so
+/// it is copied at once.
 fn last_error(nccl: &Nccl) -> Option<String> {
     let function = nccl.table().ncclGetLastError?;
-    // SAFETY: the function takes a null communicator (it does not look at the argument) and gives a buffer of the library's.
+    // SAFETY: the function takes a null communicator (it does not look at the argument) and gives a
+    // buffer of the library's.
     let text = unsafe { function(ptr::null_mut()) };
     copied(text)
 }
 
 /// A text of the library's, at most [`LONGEST`] bytes of it, none if it is empty.
 ///
-/// Another thread's error may overwrite it meanwhile: it is read byte by byte, up to the first zero.
+/// Another thread's error may overwrite it meanwhile: it is read byte by byte, up to the first
+/// zero.
 fn copied(text: *const c_char) -> Option<String> {
     if text.is_null() {
         return None;
     }
     let mut bytes = Vec::new();
     for at in 0..LONGEST {
-        // SAFETY: no byte before this one was zero, and texts of the library's end with a zero within their buffers.
+        // SAFETY: no byte before this one was zero, and texts of the library's end with a zero
+        // within their buffers.
         let place = unsafe { text.add(at) };
         // SAFETY: as above.
         let byte = unsafe { place.read_volatile() };

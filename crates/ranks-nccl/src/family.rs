@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::shared::Shared;
 
-/// The communicators of this process that were split or shrunk from one that shares with them; nothing if none does.
+/// The communicators of this process that were split or shrunk from one that shares with them;
+/// nothing if none does.
 ///
 /// NCCL says that aborting one of them can make the others unusable; here it always does.
 #[derive(Debug, Clone, Default)]

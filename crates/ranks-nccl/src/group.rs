@@ -22,7 +22,8 @@ use super::waiting::settle_all;
 const START: &str = "ncclGroupStart";
 const END: &str = "ncclGroupEnd";
 
-/// The time that a thread waits, while it has others in its group, for a communicator that another thread is using: two of them may wait for each other.
+/// The time that a thread waits, while it has others in its group, for a communicator that another
+/// thread is using: two of them may wait for each other.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 thread_local! {
@@ -42,7 +43,8 @@ struct Open {
 
 /// The calls of a group, in the closure of [`group`].
 ///
-/// Whatever is called on communicators there belongs to the group as well, on the thread of the closure.
+/// Whatever is called on communicators there belongs to the group as well, on the thread of the
+/// closure.
 pub struct Group<'env> {
     /// Operations on borrowed memory, which is told of them when the group is complete.
     queues: RefCell<Vec<Rc<Queue<'env>>>>,
@@ -53,7 +55,8 @@ pub struct Group<'env> {
 }
 
 impl<'env> Group<'env> {
-    /// Calls `body` with a queue of operations on `comm` and `stream`, which are enqueued when the group ends.
+    /// Calls `body` with a queue of operations on `comm` and `stream`, which are enqueued when the
+    /// group ends.
     ///
     /// ```no_run
     /// # use ranks::collectives::ops::Sum;
@@ -71,11 +74,13 @@ impl<'env> Group<'env> {
     /// ```
     ///
     /// Nothing is waited for: what is enqueued on the streams later comes after the group, and
-    /// [`NcclCommunicator::synchronize`] waits. Memory is kept by what owns it until the device is done with it.
+    /// [`NcclCommunicator::synchronize`] waits. Memory is kept by what owns it until the device is
+    /// done with it.
     ///
     /// # Errors
-    /// That of `body`; [`Argument`](ErrorKind::Argument) if the stream is of another device than the communicator, and
-    /// in a group that is part of another: the borrowed memory would be used after it.
+    /// That of `body`; [`Argument`](ErrorKind::Argument) if the stream is of another device than
+    /// the communicator, and in a group that is part of another: the borrowed memory would be used
+    /// after it.
     pub fn on<R>(
         &self,
         comm: &'env NcclCommunicator,
@@ -100,13 +105,15 @@ impl fmt::Debug for Group<'_> {
 
 /// Makes the calls of `body` as one: nothing of them is enqueued before it ends.
 ///
-/// Sends and receives between the same ranks may then stand in any order, and one thread can call a collective for many communicators.
-/// A group ends with its closure, also when that returns an error or panics: what it has called until then is enqueued. A group in a group is part of it.
+/// Sends and receives between the same ranks may then stand in any order, and one thread can call a
+/// collective for many communicators. A group ends with its closure, also when that returns an
+/// error or panics: what it has called until then is enqueued. A group in a group is part of it.
 /// Calls of other threads on communicators that have calls in the group wait for its end.
 ///
 /// # Errors
-/// That of `body`; else errors of the library in any of its calls. Of a group in which it refuses an
-/// argument nothing is enqueued, and communicators stay usable of which it does not say otherwise.
+/// That of `body`; else errors of the library in any of its calls. Of a group in which it refuses
+/// an argument nothing is enqueued, and communicators stay usable of which it does not say
+/// otherwise.
 #[doc(alias = "ncclGroupStart")]
 #[doc(alias = "ncclGroupEnd")]
 pub fn group<'env, R>(body: impl FnOnce(&Group<'env>) -> Result<R>) -> Result<R> {
@@ -151,7 +158,8 @@ pub(crate) fn is_open() -> bool {
         .unwrap_or(false)
 }
 
-/// Returns `true` if this thread has a group open in which the communicator has calls, so that it is its turn.
+/// Returns `true` if this thread has a group open in which the communicator has calls, so that it
+/// is its turn.
 pub(super) fn has(shared: &Shared) -> bool {
     let among = |open: &Open| open.members.iter().any(|one| std::ptr::eq(&**one, shared));
     OPEN.try_with(|open| {
@@ -255,7 +263,8 @@ fn end(nccl: &'static Nccl, members: &[Arc<Shared>]) -> Result<()> {
     outcome
 }
 
-/// A group that failed. Unless only an argument was refused, nobody knows how much of it was enqueued, so no member can be used any more.
+/// A group that failed. Unless only an argument was refused, nobody knows how much of it was
+/// enqueued, so no member can be used any more.
 #[cold]
 fn failed(nccl: &Nccl, code: i32, members: &[Arc<Shared>]) -> Error {
     let caller = members
@@ -284,12 +293,14 @@ pub(super) fn end_in(nccl: &'static Nccl) -> Result<i32> {
     let function = nccl.table().ncclGroupEnd;
     let function = function.ok_or_else(|| missing(nccl, END))?;
     // SAFETY: it takes nothing. Communicators with calls in the group are not freed before it ends
-    // (`Shared::set_grouped`), and what their arguments point at is kept by those who made the calls.
+    // (`Shared::set_grouped`), and what their arguments point at is kept by those who made the
+    // calls.
     Ok(unsafe { function() })
 }
 
-/// Ends a group that the library may have left open on this thread when it could not begin a communicator. NCCL 2.32 does when it
-/// finds no device, and whatever the thread called later would wait for an end that nobody makes. Where none is open it refuses, which is as well.
+/// Ends a group that the library may have left open on this thread when it could not begin a
+/// communicator. NCCL 2.32 does when it finds no device, and whatever the thread called later would
+/// wait for an end that nobody makes. Where none is open it refuses, which is as well.
 #[cold]
 pub(super) fn end_left_open(nccl: &'static Nccl) {
     let _refused = end_in(nccl);

@@ -19,7 +19,8 @@ impl NcclId {
     /// The size of an id in bytes.
     pub const LEN: usize = NCCL_UNIQUE_ID_BYTES;
 
-    /// A new id, for one communicator. The process that makes it must live until the communicator is made.
+    /// A new id, for one communicator. The process that makes it must live until the communicator
+    /// is made.
     ///
     /// # Errors
     /// Errors of the library.

@@ -27,15 +27,18 @@ use super::waiting::Deadline;
 const INIT: &str = "ncclCommInitRankConfig";
 
 impl NcclCommunicator {
-    /// Makes this rank of a communicator of all ranks of `bootstrap`, on the GPU with the number `device`. Collective.
+    /// Makes this rank of a communicator of all ranks of `bootstrap`, on the GPU with the number
+    /// `device`. Collective.
     ///
-    /// The ranks tell each other first that each of them has the library, a driver and the GPU; a rank that does not come to
-    /// that is waited for as long as the bootstrap waits, and one that does not come afterwards as long as the time limit says.
+    /// The ranks tell each other first that each of them has the library, a driver and the GPU; a
+    /// rank that does not come to that is waited for as long as the bootstrap waits, and one that
+    /// does not come afterwards as long as the time limit says.
     ///
     /// # Errors
-    /// The same on every rank if one of them cannot take part: [`ErrorKind::NotAvailable`] without NCCL, CUDA or a GPU,
-    /// [`ErrorKind::Argument`] for a GPU that is not there, [`ErrorKind::NotInLibrary`] for an option of a later release, [`ErrorKind::Mismatch`] if
-    /// the ranks have different releases. What NCCL reports; [`ErrorKind::TimedOut`].
+    /// The same on every rank if one of them cannot take part: [`ErrorKind::NotAvailable`] without
+    /// NCCL, CUDA or a GPU, [`ErrorKind::Argument`] for a GPU that is not there,
+    /// [`ErrorKind::NotInLibrary`] for an option of a later release, [`ErrorKind::Mismatch`] if the
+    /// ranks have different releases. What NCCL reports; [`ErrorKind::TimedOut`].
     #[doc(alias = "ncclCommInitRankConfig")]
     #[doc(alias = "ncclCommInitRank")]
     pub fn new(bootstrap: &dyn Bootstrap, device: usize, options: &NcclOptions) -> Result<Self> {
@@ -63,10 +66,12 @@ impl NcclCommunicator {
         means.join(id, place)
     }
 
-    /// The same for ranks that have shared an [id](NcclId::new) on their own. Collective; nothing is agreed on before.
+    /// The same for ranks that have shared an [id](NcclId::new) on their own. Collective; nothing
+    /// is agreed on before.
     ///
     /// # Errors
-    /// As [`new`](Self::new), but each rank's its own; a rank that does not come is waited for as long as the time limit says.
+    /// As [`new`](Self::new), but each rank's its own; a rank that does not come is waited for as
+    /// long as the time limit says.
     #[doc(alias = "ncclCommInitRankConfig")]
     pub fn with_id(
         id: NcclId,
@@ -79,12 +84,15 @@ impl NcclCommunicator {
         Means::find(device, options)?.join(id, Place { rank, size, device })
     }
 
-    /// Makes all ranks of a communicator in this process, one for each of `devices`, in their order.
+    /// Makes all ranks of a communicator in this process, one for each of `devices`, in their
+    /// order.
     ///
-    /// Operations on them belong into one [`group`](super::group()), or each to a thread of its own.
+    /// Operations on them belong into one [`group`](super::group()), or each to a thread of its
+    /// own.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if `devices` is empty; else as [`new`](Self::new). No communicator is left behind.
+    /// [`ErrorKind::Argument`] if `devices` is empty; else as [`new`](Self::new). No communicator
+    /// is left behind.
     #[doc(alias = "ncclCommInitAll")]
     pub fn on_devices(devices: &[usize], options: &NcclOptions) -> Result<Vec<Self>> {
         group::none_open(INIT)?;
@@ -209,7 +217,8 @@ impl Means {
     }
 }
 
-/// A communicator that the library is making. If it is dropped before it is [finished](Self::finish), it is aborted.
+/// A communicator that the library is making. If it is dropped before it is
+/// [finished](Self::finish), it is aborted.
 pub(super) struct Joining {
     pub(super) nccl: &'static Nccl,
     pub(super) slot: Slot,
@@ -233,8 +242,9 @@ impl Joining {
             .enter()
             .map_err(|error| of_driver(INIT, error))?;
         let (slot, config) = (self.slot.address(), &raw mut self.config);
-        // SAFETY: the slot stays where it is until the communicator is made or aborted, and so do the names that the
-        // configuration points at; the configuration itself is read during the call.
+        // SAFETY: the slot stays where it is until the communicator is made or aborted, and so do
+        // the names that the configuration points at; the configuration itself is read during the
+        // call.
         let code = unsafe { function(slot, size, id.native(), rank, config) };
         check(self.nccl, INIT, code, caller)
     }
@@ -313,7 +323,8 @@ impl Joining {
         let of_size = table
             .ncclCommCount
             .ok_or_else(|| missing(self.nccl, operation))?;
-        // SAFETY: the communicator is made, nobody else has it, and it writes one int to the address of one.
+        // SAFETY: the communicator is made, nobody else has it, and it writes one int to the
+        // address of one.
         let code = unsafe { of_rank(comm.0.as_ptr(), &raw mut rank) };
         check(self.nccl, "ncclCommUserRank", code, Caller::Nobody)?;
         // SAFETY: as above.

@@ -9,7 +9,8 @@ use ranks_comm::Result;
 
 use super::shared::Shared;
 
-/// The handle of the library for memory that it knows of, as a number: nothing is done behind it here.
+/// The handle of the library for memory that it knows of, as a number: nothing is done behind it
+/// here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     /// A buffer that is registered.
@@ -25,7 +26,8 @@ impl Shared {
             Known::Buffer(handle) => self.call("ncclCommDeregister", |table, comm| {
                 let deregister = table.ncclCommDeregister?;
                 let handle: *mut c_void = ptr::with_exposed_provenance_mut(handle);
-                // SAFETY: the communicator is alive, and has given the handle, which is used here for the last time.
+                // SAFETY: the communicator is alive, and has given the handle, which is used here
+                // for the last time.
                 Some(unsafe { deregister(comm, handle) })
             }),
             Known::Window(handle) => self.call("ncclCommWindowDeregister", |table, comm| {

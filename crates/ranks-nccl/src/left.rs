@@ -1,7 +1,8 @@
 //! Communicators that nobody holds any more, and that the library is not yet done with.
 //!
-//! A communicator is finalized before it is freed, which needs the other ranks, and nothing may wait for them in `drop`. So what is not over
-//! after a moment is put aside here, and looked at again whenever a communicator is made or ends in this process.
+//! A communicator is finalized before it is freed, which needs the other ranks, and nothing may
+//! wait for them in `drop`. So what is not over after a moment is put aside here, and looked at
+//! again whenever a communicator is made or ends in this process.
 #![allow(unsafe_code)]
 
 use std::any::Any;
@@ -41,7 +42,8 @@ struct Leaving {
     _memory: Memory,
 }
 
-/// Lets go of a communicator that nothing is under way on: frees it now or later. Does not wait for other ranks.
+/// Lets go of a communicator that nothing is under way on: frees it now or later. Does not wait for
+/// other ranks.
 pub(super) fn leave(
     nccl: &'static Nccl,
     context: Context,
@@ -134,7 +136,8 @@ pub(super) fn standing_of(nccl: &Nccl, comm: ncclComm_t) -> ncclResult_t {
     let Some(function) = nccl.table().ncclCommGetAsyncError else {
         return standing;
     };
-    // SAFETY: the handle was taken out of its state, or is in none yet, and is freed only by who holds it; the place is there to be written to.
+    // SAFETY: the handle was taken out of its state, or is in none yet, and is freed only by who
+    // holds it; the place is there to be written to.
     let code = unsafe { function(comm, ptr::from_mut(&mut standing)) };
     if code == ncclSuccess { standing } else { code }
 }

@@ -1,8 +1,10 @@
 //! Collective communication among GPUs by NCCL, which is found at run time.
 //!
-//! [`NcclCommunicator::new`] makes one rank of a communicator over any [`Bootstrap`](ranks_bootstrap::Bootstrap); [`NcclCommunicator::on_devices`] makes all of
-//! them in one process. Nothing here needs NCCL, CUDA or a GPU to build or to start: without them making a communicator is an
-//! `Err` of kind [`NotAvailable`](ranks_comm::ErrorKind::NotAvailable), the same on every rank.
+//! [`NcclCommunicator::new`] makes one rank of a communicator over any
+//! [`Bootstrap`](ranks_bootstrap::Bootstrap); [`NcclCommunicator::on_devices`] makes all of them in
+//! one process. Nothing here needs NCCL, CUDA or a GPU to build or to start: without them making a
+//! communicator is an `Err` of kind [`NotAvailable`](ranks_comm::ErrorKind::NotAvailable), the same
+//! on every rank.
 //!
 //! ```
 //! use ranks::collectives::ops::Sum;
@@ -20,18 +22,22 @@
 //!
 //! # When something fails
 //!
-//! A communicator works until it is finalized or aborted. It is aborted by [`NcclCommunicator::abort`], when NCCL reports a failure of
-//! the communicator itself (a peer is gone, a device failed), and when a time limit passes ([`NcclOptions::time_limit`]): NCCL then gives
-//! up what is under way, and every later call is an `Err` of kind [`Aborted`](ranks_comm::ErrorKind::Aborted) that tells why. After an argument that NCCL
-//! refuses it goes on, unless NCCL itself says that it cannot.
+//! A communicator works until it is finalized or aborted. It is aborted by
+//! [`NcclCommunicator::abort`], when NCCL reports a failure of the communicator itself (a peer is
+//! gone, a device failed), and when a time limit passes ([`NcclOptions::time_limit`]): NCCL then
+//! gives up what is under way, and every later call is an `Err` of kind
+//! [`Aborted`](ranks_comm::ErrorKind::Aborted) that tells why. After an argument that NCCL refuses
+//! it goes on, unless NCCL itself says that it cannot.
 //!
 //! # Threads
 //!
-//! A communicator may be used from any thread. One call is made at a time; `abort` does not wait for the others.
+//! A communicator may be used from any thread. One call is made at a time; `abort` does not wait
+//! for the others.
 //!
 //! # Operations
 //!
-//! An operation is enqueued on a stream, and goes on when its call has returned. There are three ways to hold its memory meanwhile:
+//! An operation is enqueued on a stream, and goes on when its call has returned. There are three
+//! ways to hold its memory meanwhile:
 //!
 //! | | memory | over |
 //! |---|---|---|
@@ -39,15 +45,19 @@
 //! | methods of [`Queue`] in [`NcclCommunicator::scope`] | is borrowed | when the scope ends |
 //! | methods of [`Queue`] in [`Group::on`] | is borrowed | in the order of the stream, or by [`NcclCommunicator::synchronize`] |
 //!
-//! Names are MPI's: `bcast` is `ncclBroadcast`, `reduce_scatter_block` is `ncclReduceScatter`. Counts are those of slices. All ranks call the same
-//! operations in the same order, with lengths, types, roots and reductions that fit each other: NCCL cannot see if they do not.
-//! An operation waits for whoever is known to work on its memory ([`DeviceSlice::order_after_use`](ranks_cuda::DeviceSlice::order_after_use)).
+//! Names are MPI's: `bcast` is `ncclBroadcast`, `reduce_scatter_block` is `ncclReduceScatter`.
+//! Counts are those of slices. All ranks call the same operations in the same order, with lengths,
+//! types, roots and reductions that fit each other: NCCL cannot see if they do not. An operation
+//! waits for whoever is known to work on its memory
+//! ([`DeviceSlice::order_after_use`](ranks_cuda::DeviceSlice::order_after_use)).
 //!
-//! Every operation has these errors besides its own: [`Argument`](ranks_comm::ErrorKind::Argument) for memory or a stream of another device or driver than
-//! the communicator's, and for a call that owns its memory in a [`group`](group()), which would be enqueued later;
-//! [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) for what the library is too old for (elements of eight bits before 2.24);
-//! [`Device`](ranks_comm::ErrorKind::Device) for what the driver reports; what NCCL reports, and [`TimedOut`](ranks_comm::ErrorKind::TimedOut), after which the
-//! communicator is aborted; [`Aborted`](ranks_comm::ErrorKind::Aborted) from then on.
+//! Every operation has these errors besides its own: [`Argument`](ranks_comm::ErrorKind::Argument)
+//! for memory or a stream of another device or driver than the communicator's, and for a call that
+//! owns its memory in a [`group`](group()), which would be enqueued later;
+//! [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) for what the library is too old for
+//! (elements of eight bits before 2.24); [`Device`](ranks_comm::ErrorKind::Device) for what the
+//! driver reports; what NCCL reports, and [`TimedOut`](ranks_comm::ErrorKind::TimedOut), after
+//! which the communicator is aborted; [`Aborted`](ranks_comm::ErrorKind::Aborted) from then on.
 #![deny(unsafe_code)]
 
 mod attic;

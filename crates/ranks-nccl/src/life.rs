@@ -12,26 +12,31 @@ const FINALIZE: &str = "ncclCommFinalize";
 const DESTROY: &str = "ncclCommDestroy";
 
 impl NcclCommunicator {
-    /// Gives up all that is under way, from any thread: whoever waits gets an `Err`, and so does every later call. A second time it does nothing.
+    /// Gives up all that is under way, from any thread: whoever waits gets an `Err`, and so does
+    /// every later call. A second time it does nothing.
     ///
-    /// The other ranks are not told; they learn of it when they miss this one.
-    /// While another thread has calls of this communicator in a [`group`](super::group()), it is aborted when that group ends.
+    /// The other ranks are not told; they learn of it when they miss this one. While another thread
+    /// has calls of this communicator in a [`group`](super::group()), it is aborted when that group
+    /// ends.
     #[doc(alias = "ncclCommAbort")]
     pub fn abort(&self) {
         self.shared().abort_because("the program asked for it");
     }
 
-    /// The failure of an operation in flight, if there is one: asked of the library, without waiting. Nothing is aborted by asking.
+    /// The failure of an operation in flight, if there is one: asked of the library, without
+    /// waiting. Nothing is aborted by asking.
     #[doc(alias = "ncclCommGetAsyncError")]
     #[must_use]
     pub fn async_error(&self) -> Option<Error> {
         self.shared().async_error()
     }
 
-    /// Waits until all is over that was enqueued, on every rank, and frees the communicator. Collective.
+    /// Waits until all is over that was enqueued, on every rank, and frees the communicator.
+    /// Collective.
     ///
     /// # Errors
-    /// Errors of NCCL, and [`TimedOut`](ranks_comm::ErrorKind::TimedOut): the communicator is aborted then. Of a communicator that was aborted before,
+    /// Errors of NCCL, and [`TimedOut`](ranks_comm::ErrorKind::TimedOut): the communicator is
+    /// aborted then. Of a communicator that was aborted before,
     /// [`Aborted`](ranks_comm::ErrorKind::Aborted), and why.
     #[doc(alias = "ncclCommFinalize")]
     #[doc(alias = "ncclCommDestroy")]

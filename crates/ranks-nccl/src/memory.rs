@@ -15,11 +15,13 @@ use super::error::{Caller, check, missing, of_driver};
 const ALLOC: &str = "ncclMemAlloc";
 
 impl NcclCommunicator {
-    /// `len` elements on this rank's device, all bits zero, in memory that NCCL allocates: what can be [registered](Self::register) for all of its
-    /// ways to move data, and be a [window](Self::window). It is a vector like any other, and may outlive the communicator.
+    /// `len` elements on this rank's device, all bits zero, in memory that NCCL allocates: what can
+    /// be [registered](Self::register) for all of its ways to move data, and be a
+    /// [window](Self::window). It is a vector like any other, and may outlive the communicator.
     ///
     /// # Errors
-    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.19, [`Length`](ErrorKind::Length) for more than memory can have; what NCCL and the driver report.
+    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.19, [`Length`](ErrorKind::Length)
+    /// for more than memory can have; what NCCL and the driver report.
     #[doc(alias = "ncclMemAlloc")]
     #[doc(alias = "ncclMemFree")]
     pub fn alloc<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>> {
@@ -36,7 +38,8 @@ impl NcclCommunicator {
         let code = {
             let current = context.enter();
             let _current = current.map_err(|error| of_driver(ALLOC, error))?;
-            // SAFETY: it writes one address to the address of one, of memory in the context that is current.
+            // SAFETY: it writes one address to the address of one, of memory in the context that is
+            // current.
             unsafe { allocate(&raw mut address, bytes.max(1)) }
         };
         check(nccl, ALLOC, code, Caller::Nobody)?;
@@ -48,7 +51,8 @@ impl NcclCommunicator {
             debug_assert!(code == ncclSuccess, "ncclMemFree returns {code}");
         };
         address.expose_provenance();
-        // SAFETY: the library has allocated so many bytes, aligned to a page at least, for this alone.
+        // SAFETY: the library has allocated so many bytes, aligned to a page at least, for this
+        // alone.
         let vec = unsafe { DeviceVec::adopt(context, place as u64, len, give_back) };
         vec.map_err(|error| of_driver(ALLOC, error))
     }

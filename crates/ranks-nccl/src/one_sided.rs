@@ -1,4 +1,5 @@
-//! Puts to the memory of other ranks, and signals: the other rank need not make a call for a put to arrive.
+//! Puts to the memory of other ranks, and signals: the other rank need not make a call for a put to
+//! arrive.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -73,7 +74,8 @@ impl Put {
     }
 
     /// # Safety
-    /// The memory and the window stay until it is over, and the stream is a live one of the communicator's device.
+    /// The memory and the window stay until it is over, and the stream is a live one of the
+    /// communicator's device.
     unsafe fn enqueue(self, shared: &Arc<Shared>, stream: RawStream) -> Result<()> {
         shared.call(PUT, |table, comm| {
             let put = table.ncclPutSignal?;
@@ -126,7 +128,8 @@ fn descriptions(checks: Checks<'_>, from: &[(usize, usize)]) -> Result<Vec<ncclW
 }
 
 /// # Safety
-/// So many descriptions are there until the wait is enqueued, and the stream is a live one of the communicator's device.
+/// So many descriptions are there until the wait is enqueued, and the stream is a live one of the
+/// communicator's device.
 unsafe fn wait_signal(
     shared: &Arc<Shared>,
     descriptions: *mut ncclWaitSignalDesc_t,
@@ -164,13 +167,14 @@ impl Shared {
 }
 
 impl NcclCommunicator {
-    /// Enqueues on `stream` to put `send` to the elements from `offset` on of rank `dest`'s part of `window`, and to signal that rank
-    /// when they are there.
+    /// Enqueues on `stream` to put `send` to the elements from `offset` on of rank `dest`'s part of
+    /// `window`, and to signal that rank when they are there.
     ///
     /// # Errors
-    /// [`Rank`](ErrorKind::Rank) if there is no such rank, [`Length`](ErrorKind::Length) if its part of the window has no such elements,
-    /// [`Argument`](ErrorKind::Argument) if the window is of another communicator, [`NotInLibrary`](ErrorKind::NotInLibrary) before
-    /// NCCL 2.29 and where it has no one-sided operations; otherwise as [all](crate#operations).
+    /// [`Rank`](ErrorKind::Rank) if there is no such rank, [`Length`](ErrorKind::Length) if its
+    /// part of the window has no such elements, [`Argument`](ErrorKind::Argument) if the window is
+    /// of another communicator, [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.29 and
+    /// where it has no one-sided operations; otherwise as [all](crate#operations).
     #[doc(alias = "ncclPutSignal")]
     pub fn put_signal<S, T>(
         &self,
@@ -188,7 +192,8 @@ impl NcclCommunicator {
         shared.one_sided(PUT)?;
         let put = Put::new(self.checks(stream), shared, &send, (dest, window, offset))?;
         let tell = |event: &_| window.used_until(event);
-        // SAFETY: the memory is the buffer's, and the window is told; the stream is of the communicator's device, by `begin`.
+        // SAFETY: the memory is the buffer's, and the window is told; the stream is of the
+        // communicator's device, by `begin`.
         let enqueue = || unsafe { put.enqueue(shared, stream.raw()) };
         // SAFETY: as above.
         unsafe { self.begin(PUT, send, tell, stream, enqueue) }
@@ -197,8 +202,9 @@ impl NcclCommunicator {
     /// Enqueues on `stream` to signal rank `dest`.
     ///
     /// # Errors
-    /// [`Rank`](ErrorKind::Rank) if there is no such rank, [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.29 and where it
-    /// has no one-sided operations; otherwise as [all](crate#operations).
+    /// [`Rank`](ErrorKind::Rank) if there is no such rank,
+    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.29 and where it has no one-sided
+    /// operations; otherwise as [all](crate#operations).
     #[doc(alias = "ncclSignal")]
     pub fn signal(&self, dest: usize, stream: &impl Stream) -> Result<Enqueued<(), NcclWatch>> {
         let shared = self.shared();
@@ -210,11 +216,13 @@ impl NcclCommunicator {
         unsafe { self.begin(SIGNAL, (), |_| (), stream, enqueue) }
     }
 
-    /// Enqueues on `stream` to wait for so many signals of each of these ranks: what they have put before is there then.
+    /// Enqueues on `stream` to wait for so many signals of each of these ranks: what they have put
+    /// before is there then.
     ///
     /// # Errors
-    /// [`Rank`](ErrorKind::Rank) if there is no such rank, [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.29 and where it
-    /// has no one-sided operations; otherwise as [all](crate#operations).
+    /// [`Rank`](ErrorKind::Rank) if there is no such rank,
+    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.29 and where it has no one-sided
+    /// operations; otherwise as [all](crate#operations).
     #[doc(alias = "ncclWaitSignal")]
     pub fn wait_signal(
         &self,
@@ -225,7 +233,8 @@ impl NcclCommunicator {
         shared.one_sided(WAIT)?;
         let mut all = descriptions(self.checks(stream), from)?;
         let (first, count) = (all.as_mut_ptr(), all.len());
-        // SAFETY: the descriptions are there until this returns, when the wait is enqueued; the stream is of the communicator's device, by `begin`.
+        // SAFETY: the descriptions are there until this returns, when the wait is enqueued; the
+        // stream is of the communicator's device, by `begin`.
         let enqueue = || unsafe { wait_signal(shared, first, count, stream.raw()) };
         // SAFETY: no memory of the device is used.
         unsafe { self.begin(WAIT, (), |_| (), stream, enqueue) }
@@ -233,7 +242,8 @@ impl NcclCommunicator {
 }
 
 impl<'env> Queue<'env> {
-    /// Enqueues to put `send` to the elements from `offset` on of rank `dest`'s part of `window`, and to signal that rank when they are there.
+    /// Enqueues to put `send` to the elements from `offset` on of rank `dest`'s part of `window`,
+    /// and to signal that rank when they are there.
     ///
     /// # Errors
     /// As [`NcclCommunicator::put_signal`].
@@ -255,7 +265,8 @@ impl<'env> Queue<'env> {
             send.used_until(event);
             window.used_until(event);
         });
-        // SAFETY: memory and window are kept until they were told of an event that comes after; the stream is of the communicator's device.
+        // SAFETY: memory and window are kept until they were told of an event that comes after; the
+        // stream is of the communicator's device.
         unsafe { put.enqueue(shared, self.stream().raw()) }
     }
 
@@ -273,7 +284,8 @@ impl<'env> Queue<'env> {
         unsafe { signal(shared, peer, self.stream().raw()) }
     }
 
-    /// Enqueues to wait for so many signals of each of these ranks: what they have put before is there then.
+    /// Enqueues to wait for so many signals of each of these ranks: what they have put before is
+    /// there then.
     ///
     /// # Errors
     /// As [`NcclCommunicator::wait_signal`].
@@ -285,7 +297,8 @@ impl<'env> Queue<'env> {
         let (first, count) = (all.as_mut_ptr(), all.len());
         // A group reads them at its end.
         self.keep(move |_| drop(all));
-        // SAFETY: the descriptions are kept until the queue ends, which is after any group; the stream is of the communicator's device.
+        // SAFETY: the descriptions are kept until the queue ends, which is after any group; the
+        // stream is of the communicator's device.
         unsafe { wait_signal(shared, first, count, self.stream().raw()) }
     }
 }

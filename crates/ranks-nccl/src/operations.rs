@@ -10,12 +10,14 @@ use super::waiting::NcclWatch;
 use ranks_collectives::ops::Sum;
 
 impl NcclCommunicator {
-    /// Enqueues on `stream` to reduce the `send` of all ranks with `op`, element by element, into `recv` of every rank.
+    /// Enqueues on `stream` to reduce the `send` of all ranks with `op`, element by element, into
+    /// `recv` of every rank.
     ///
     /// Both are as long as each other.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if they are not; otherwise as [all](crate#operations).
+    /// [`Length`](ranks_comm::ErrorKind::Length) if they are not; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclAllReduce")]
     #[inline]
     pub fn allreduce<S, R, O, T>(
@@ -40,7 +42,8 @@ impl NcclCommunicator {
         self.enqueue(&[call], (send, recv), op, stream)
     }
 
-    /// Enqueues on `stream` to reduce the `buffer` of all ranks with `op`, element by element, into `buffer` of every rank.
+    /// Enqueues on `stream` to reduce the `buffer` of all ranks with `op`, element by element, into
+    /// `buffer` of every rank.
     ///
     /// # Errors
     /// As [all](crate#operations).
@@ -68,7 +71,8 @@ impl NcclCommunicator {
     /// Enqueues on `stream` to copy `buffer` of `root` to all ranks, which pass as long ones.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclBroadcast")]
     #[inline]
     pub fn bcast<B, T>(
@@ -86,14 +90,17 @@ impl NcclCommunicator {
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
-    /// Enqueues on `stream` to reduce the `send` of all ranks with `op`, element by element, into `recv` of `root`.
+    /// Enqueues on `stream` to reduce the `send` of all ranks with `op`, element by element, into
+    /// `recv` of `root`.
     ///
-    /// At the root both are as long as each other. Elsewhere `recv` is not touched and may be `None`.
+    /// At the root both are as long as each other. Elsewhere `recv` is not touched and may be
+    /// `None`.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if the lengths
-    /// at the root differ,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `recv`; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root differ,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `recv`; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclReduce")]
     #[inline]
     pub fn reduce<S, R, O, T>(
@@ -120,11 +127,12 @@ impl NcclCommunicator {
         self.enqueue(&[call], (send, recv), op, stream)
     }
 
-    /// Enqueues on `stream` to reduce the `buffer` of all ranks with `op`, element by element, into `buffer` of `root`. Elsewhere
-    /// it stays as it is.
+    /// Enqueues on `stream` to reduce the `buffer` of all ranks with `op`, element by element, into
+    /// `buffer` of `root`. Elsewhere it stays as it is.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclReduce")]
     #[inline]
     pub fn reduce_in_place<B, O, T>(
@@ -147,12 +155,14 @@ impl NcclCommunicator {
         self.enqueue(&[call], buffer, op, stream)
     }
 
-    /// Enqueues on `stream` to collect the `send` of all ranks in `recv` of every rank, in the order of ranks.
+    /// Enqueues on `stream` to collect the `send` of all ranks in `recv` of every rank, in the
+    /// order of ranks.
     ///
     /// `recv` is `size` times as long as `send`.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise as [all](crate#operations).
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclAllGather")]
     #[inline]
     pub fn allgather<S, R, T>(
@@ -171,12 +181,15 @@ impl NcclCommunicator {
         self.enqueue(&[call], (send, recv), Sum, stream)
     }
 
-    /// Enqueues on `stream` to collect a block of each rank in `buffer` of every rank, in the order of ranks.
+    /// Enqueues on `stream` to collect a block of each rank in `buffer` of every rank, in the order
+    /// of ranks.
     ///
-    /// `buffer` is cut into `size` blocks of the same length, and that of this rank is already in its place.
+    /// `buffer` is cut into `size` blocks of the same length, and that of this rank is already in
+    /// its place.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as [all](crate#operations).
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclAllGather")]
     #[inline]
     pub fn allgather_in_place<B, T>(
@@ -193,13 +206,14 @@ impl NcclCommunicator {
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
-    /// Enqueues on `stream` to reduce the `send` of all ranks with `op`, element by element, and give rank r the r-th block of
-    /// the result in `recv`.
+    /// Enqueues on `stream` to reduce the `send` of all ranks with `op`, element by element, and
+    /// give rank r the r-th block of the result in `recv`.
     ///
     /// `send` is `size` times as long as `recv`.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise as [all](crate#operations).
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclReduceScatter")]
     #[inline]
     pub fn reduce_scatter_block<S, R, O, T>(
@@ -224,14 +238,15 @@ impl NcclCommunicator {
         self.enqueue(&[call], (send, recv), op, stream)
     }
 
-    /// Enqueues on `stream` to reduce the `buffer` of all ranks with `op`, element by element, and give rank r the r-th block of
-    /// the result in
-    /// the r-th block of its `buffer`.
+    /// Enqueues on `stream` to reduce the `buffer` of all ranks with `op`, element by element, and
+    /// give rank r the r-th block of the result in the r-th block of its `buffer`.
     ///
-    /// `buffer` is cut into `size` blocks of the same length. What is in the other blocks is unspecified afterwards.
+    /// `buffer` is cut into `size` blocks of the same length. What is in the other blocks is
+    /// unspecified afterwards.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as [all](crate#operations).
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclReduceScatter")]
     #[inline]
     pub fn reduce_scatter_block_in_place<B, O, T>(
@@ -251,9 +266,11 @@ impl NcclCommunicator {
         self.enqueue(&[call], buffer, op, stream)
     }
 
-    /// Enqueues on `stream` to give rank r the r-th block of `send`; that of rank r comes as the r-th block of `recv`.
+    /// Enqueues on `stream` to give rank r the r-th block of `send`; that of rank r comes as the
+    /// r-th block of `recv`.
     ///
-    /// Both are as long as each other, and cut into `size` blocks. NCCL before 2.28 is given a group of sends and receives.
+    /// Both are as long as each other, and cut into `size` blocks. NCCL before 2.28 is given a
+    /// group of sends and receives.
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if they are not, or cannot be cut so; otherwise as
@@ -276,15 +293,17 @@ impl NcclCommunicator {
         self.enqueue(&[call], (send, recv), Sum, stream)
     }
 
-    /// Enqueues on `stream` to collect the `send` of all ranks in `recv` of `root`, in the order of ranks.
+    /// Enqueues on `stream` to collect the `send` of all ranks in `recv` of `root`, in the order of
+    /// ranks.
     ///
-    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be `None`. NCCL before 2.28 is
-    /// given a group of sends and receives.
+    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be
+    /// `None`. NCCL before 2.28 is given a group of sends and receives.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if the lengths
-    /// at the root do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `recv`; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `recv`; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclGather")]
     #[inline]
     pub fn gather<S, R, T>(
@@ -304,14 +323,16 @@ impl NcclCommunicator {
         self.enqueue(&[call], (send, recv), Sum, stream)
     }
 
-    /// Enqueues on `stream` to collect a block of each rank in `buffer` of `root`, in the order of ranks.
+    /// Enqueues on `stream` to collect a block of each rank in `buffer` of `root`, in the order of
+    /// ranks.
     ///
-    /// At the root `buffer` is cut into `size` blocks of the same length, and its own is already in its place. Elsewhere it is
-    /// the block that is sent.
+    /// At the root `buffer` is cut into `size` blocks of the same length, and its own is already in
+    /// its place. Elsewhere it is the block that is sent.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if `buffer` of
-    /// the root cannot be cut so; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `buffer` of the root cannot be cut so;
+    /// otherwise as [all](crate#operations).
     #[doc(alias = "ncclGather")]
     #[inline]
     pub fn gather_in_place<B, T>(
@@ -329,15 +350,17 @@ impl NcclCommunicator {
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
-    /// Enqueues on `stream` to deal out `send` of `root`: rank r gets the r-th block of it in `recv`.
+    /// Enqueues on `stream` to deal out `send` of `root`: rank r gets the r-th block of it in
+    /// `recv`.
     ///
-    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be `None`. NCCL before 2.28 is
-    /// given a group of sends and receives.
+    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be
+    /// `None`. NCCL before 2.28 is given a group of sends and receives.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if the lengths
-    /// at the root do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `send`; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `send`; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclScatter")]
     #[inline]
     pub fn scatter<S, R, T>(
@@ -361,14 +384,16 @@ impl NcclCommunicator {
         self.enqueue(&[call], (send, recv), Sum, stream)
     }
 
-    /// Enqueues on `stream` to deal out `buffer` of `root`: rank r gets the r-th block of it in its `buffer`, and the root keeps
-    /// its own in its place.
+    /// Enqueues on `stream` to deal out `buffer` of `root`: rank r gets the r-th block of it in its
+    /// `buffer`, and the root keeps its own in its place.
     ///
-    /// At the root `buffer` is cut into `size` blocks of the same length. Elsewhere it is one block.
+    /// At the root `buffer` is cut into `size` blocks of the same length. Elsewhere it is one
+    /// block.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if `buffer` of
-    /// the root cannot be cut so; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `buffer` of the root cannot be cut so;
+    /// otherwise as [all](crate#operations).
     #[doc(alias = "ncclScatter")]
     #[inline]
     pub fn scatter_in_place<B, T>(
@@ -386,12 +411,15 @@ impl NcclCommunicator {
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
-    /// Enqueues on `stream` to send `buffer` to rank `dest`, which receives as many elements of the same type.
+    /// Enqueues on `stream` to send `buffer` to rank `dest`, which receives as many elements of the
+    /// same type.
     ///
-    /// Its place in the stream is taken until the receiver has come: ranks that send to each other group that with the receives.
+    /// Its place in the stream is taken until the receiver has come: ranks that send to each other
+    /// group that with the receives.
     ///
     /// # Errors
-    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as [all](crate#operations).
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclSend")]
     #[inline]
     pub fn send<S, T>(&self, buffer: S, dest: usize, stream: &T) -> Result<Enqueued<S, NcclWatch>>
@@ -404,10 +432,12 @@ impl NcclCommunicator {
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
-    /// Enqueues on `stream` to receive into `buffer` from rank `source`, which sends as many elements of the same type.
+    /// Enqueues on `stream` to receive into `buffer` from rank `source`, which sends as many
+    /// elements of the same type.
     ///
     /// # Errors
-    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as [all](crate#operations).
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclRecv")]
     #[inline]
     pub fn recv<B, T>(
@@ -425,12 +455,14 @@ impl NcclCommunicator {
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
-    /// Enqueues on `stream` to send `send` to rank `dest` and receive into `recv` from rank `source`, both at once.
+    /// Enqueues on `stream` to send `send` to rank `dest` and receive into `recv` from rank
+    /// `source`, both at once.
     ///
     /// The lengths are those of the other ranks' receive and send.
     ///
     /// # Errors
-    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as [all](crate#operations).
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclSend")]
     #[doc(alias = "ncclRecv")]
     #[inline]

@@ -7,7 +7,8 @@ use ranks_nccl_sys::Nccl;
 
 use super::family::Sharing;
 
-/// The options with which a communicator of NCCL is made. All that is not set is left to the library.
+/// The options with which a communicator of NCCL is made. All that is not set is left to the
+/// library.
 ///
 /// ```
 /// use std::time::Duration;
@@ -17,8 +18,9 @@ use super::family::Sharing;
 /// # drop(options);
 /// ```
 ///
-/// Settings are those of `ncclConfig_t`, each in the library from some release on. An older library would ignore it in
-/// silence, so making a communicator with it is an `Err` of kind [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) there.
+/// Settings are those of `ncclConfig_t`, each in the library from some release on. An older library
+/// would ignore it in silence, so making a communicator with it is an `Err` of kind
+/// [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) there.
 #[doc(alias = "ncclConfig_t")]
 #[derive(Debug, Clone, Default)]
 #[must_use]
@@ -63,7 +65,8 @@ pub(super) enum Number {
 }
 
 impl NcclOptions {
-    /// All left to the library, found by [`Nccl::load`], with the driver that [`Cuda::load`] finds; no time limit.
+    /// All left to the library, found by [`Nccl::load`], with the driver that [`Cuda::load`] finds;
+    /// no time limit.
     pub fn new() -> Self {
         Self::default()
     }
@@ -80,12 +83,14 @@ impl NcclOptions {
         self
     }
 
-    /// Sets the time that making a communicator, enqueueing, and waiting may take, each. After it the communicator is aborted.
+    /// Sets the time that making a communicator, enqueueing, and waiting may take, each. After it
+    /// the communicator is aborted.
     ///
-    /// Communicators are nonblocking ones (`blocking = 0`), so that every call of the library returns, and there is no other kind: one that blocks
-    /// waits for its peers within the library, which nothing ends, since `ncclCommAbort` frees a communicator under the call that is in it.
-    /// So where `NCCL_COMM_BLOCKING` asks for these, in the environment or in a file of NCCL's settings, making one is an `Err` of kind
-    /// [`Argument`](ranks_comm::ErrorKind::Argument).
+    /// Communicators are nonblocking ones (`blocking = 0`), so that every call of the library
+    /// returns, and there is no other kind: one that blocks waits for its peers within the library,
+    /// which nothing ends, since `ncclCommAbort` frees a communicator under the call that is in it.
+    /// So where `NCCL_COMM_BLOCKING` asks for these, in the environment or in a file of NCCL's
+    /// settings, making one is an `Err` of kind [`Argument`](ranks_comm::ErrorKind::Argument).
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self
@@ -103,7 +108,8 @@ impl NcclOptions {
         self
     }
 
-    /// Sets the number of blocks of threads that work together as a cluster, on GPUs that have clusters. NCCL 2.17.
+    /// Sets the number of blocks of threads that work together as a cluster, on GPUs that have
+    /// clusters. NCCL 2.17.
     pub fn cga_cluster_size(self, blocks: usize) -> Self {
         self.with(Number::CgaClusterSize, blocks)
     }
@@ -118,7 +124,8 @@ impl NcclOptions {
         self.with(Number::MaxCtas, blocks)
     }
 
-    /// Sets whether communicators that are [split](super::NcclCommunicator::split) from this one share its resources. They are aborted together then. NCCL 2.18.
+    /// Sets whether communicators that are [split](super::NcclCommunicator::split) from this one
+    /// share its resources. They are aborted together then. NCCL 2.18.
     pub fn split_share(self, share: bool) -> Self {
         self.with(Number::SplitShare, usize::from(share))
     }
@@ -139,12 +146,14 @@ impl NcclOptions {
         self
     }
 
-    /// Sets whether communicators that are [shrunk](super::NcclCommunicator::shrink) from this one share its resources. They are aborted together then. NCCL 2.27.
+    /// Sets whether communicators that are [shrunk](super::NcclCommunicator::shrink) from this one
+    /// share its resources. They are aborted together then. NCCL 2.27.
     pub fn shrink_share(self, share: bool) -> Self {
         self.with(Number::ShrinkShare, usize::from(share))
     }
 
-    /// Sets the number of blocks of threads that work on an operation in NVLink switches. NCCL 2.27.
+    /// Sets the number of blocks of threads that work on an operation in NVLink switches. NCCL
+    /// 2.27.
     pub fn nvls_ctas(self, blocks: usize) -> Self {
         self.with(Number::NvlsCtas, blocks)
     }

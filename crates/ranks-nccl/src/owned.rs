@@ -32,7 +32,8 @@ impl NcclCommunicator {
             .first()
             .map_or("ncclGroupEnd", |call| call.what.name());
         let tell = |event: &Event| op.used_until(event);
-        // SAFETY: the calls take the memory of the buffers and of `op`, which is of the communicator's device as the stream is.
+        // SAFETY: the calls take the memory of the buffers and of `op`, which is of the
+        // communicator's device as the stream is.
         let enqueue = || unsafe { Call::enqueue_all(calls, self.shared(), stream.raw()) };
         // SAFETY: as above; addresses do not change when buffers are moved, by `DeviceSlice`.
         unsafe { self.begin(operation, buffers, tell, stream, enqueue) }
@@ -41,7 +42,8 @@ impl NcclCommunicator {
     /// Enqueues by `enqueue`. `tell` is for what else the operation uses.
     ///
     /// # Safety
-    /// The operation is enqueued on `stream`, and works on nothing but what the buffers keep wherever they are moved, and what is told of its end.
+    /// The operation is enqueued on `stream`, and works on nothing but what the buffers keep
+    /// wherever they are moved, and what is told of its end.
     pub(super) unsafe fn begin<B: Send + 'static>(
         &self,
         operation: &'static str,

@@ -2,8 +2,9 @@
 //!
 //! # Safety
 //!
-//! NCCL reads a factor on the host before its call returns (`ncclScalarHostImmediate`), and one on the device while operations run
-//! (`ncclScalarDevice`): that one is owned here, and told of the end of each operation that uses it.
+//! NCCL reads a factor on the host before its call returns (`ncclScalarHostImmediate`), and one on
+//! the device while operations run (`ncclScalarDevice`): that one is owned here, and told of the
+//! end of each operation that uses it.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -34,8 +35,8 @@ type Scalar<'c> = Box<dyn Fn(&Event) + 'c>;
 
 /// The sum over all ranks of what each of them has, multiplied by its factor before.
 ///
-/// It belongs to the communicator that it is borrowed from, and is passed to reductions of that one by reference.
-/// Its number cannot be made up, and it does not outlive its communicator:
+/// It belongs to the communicator that it is borrowed from, and is passed to reductions of that one
+/// by reference. Its number cannot be made up, and it does not outlive its communicator:
 ///
 /// ```compile_fail,E0597
 /// use ranks::nccl::NcclCommunicator;
@@ -69,7 +70,8 @@ pub struct PreMulSum<'c, T: Element> {
 }
 
 impl NcclCommunicator {
-    /// An operation that multiplies the elements of this rank by `factor` before they are added to those of the others, which have factors of their own.
+    /// An operation that multiplies the elements of this rank by `factor` before they are added to
+    /// those of the others, which have factors of their own.
     ///
     /// # Errors
     /// As [all](crate#operations).
@@ -85,10 +87,12 @@ impl NcclCommunicator {
         })
     }
 
-    /// The same with a factor that lies on the device, one element, and is read there by each operation while it runs.
+    /// The same with a factor that lies on the device, one element, and is read there by each
+    /// operation while it runs.
     ///
     /// # Errors
-    /// [`Length`](ErrorKind::Length) unless `factor` is one element; otherwise as [all](crate#operations).
+    /// [`Length`](ErrorKind::Length) unless `factor` is one element; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclRedOpCreatePreMulSum")]
     pub fn pre_mul_sum_on_device<'c, S>(&'c self, factor: S) -> Result<PreMulSum<'c, S::Element>>
     where
@@ -108,7 +112,8 @@ impl NcclCommunicator {
         let scalar = factor.address() as *mut c_void;
         let owned: Scalar<'c> = Box::new(move |event| factor.used_until(event));
         let datatype = <S::Element as Datatype>::DATATYPE;
-        // SAFETY: the factor is one of that type, and owned by what is made, which tells it of each operation.
+        // SAFETY: the factor is one of that type, and owned by what is made, which tells it of each
+        // operation.
         let operator = unsafe { Operator::new(shared, scalar, datatype, ncclScalarDevice)? };
         Ok(PreMulSum {
             operator,
@@ -142,7 +147,8 @@ impl<T: Element> fmt::Debug for PreMulSum<'_, T> {
     }
 }
 
-/// An operation that the library keeps in a table of a communicator, destroyed when this is dropped.
+/// An operation that the library keeps in a table of a communicator, destroyed when this is
+/// dropped.
 #[derive(Debug)]
 pub(super) struct Operator<'c> {
     shared: &'c Arc<Shared>,
@@ -164,7 +170,8 @@ impl<'c> Operator<'c> {
     }
 
     /// # Safety
-    /// `scalar` points at an element of that type where `residence` says: on the host until this returns, on the device as long as it is used.
+    /// `scalar` points at an element of that type where `residence` says: on the host until this
+    /// returns, on the device as long as it is used.
     unsafe fn new(
         shared: &'c Arc<Shared>,
         scalar: *mut c_void,
@@ -174,7 +181,8 @@ impl<'c> Operator<'c> {
         let mut number = ncclSum;
         shared.call(CREATE, |table, comm| {
             let create = table.ncclRedOpCreatePreMulSum?;
-            // SAFETY: the communicator is alive, the caller vouches for the scalar, and the number is written to a place for one.
+            // SAFETY: the communicator is alive, the caller vouches for the scalar, and the number
+            // is written to a place for one.
             Some(unsafe { create(&raw mut number, scalar, datatype, residence, comm) })
         })?;
         Ok(Self { shared, number })
@@ -186,8 +194,8 @@ impl Drop for Operator<'_> {
         // What cannot be destroyed went with its communicator.
         let _gone = self.shared.ask("ncclRedOpDestroy", |table, comm| {
             let destroy = table.ncclRedOpDestroy?;
-            // SAFETY: the communicator is alive, and the number is one of its own that was not destroyed before. Operations
-            // that were called with it do not need it any more.
+            // SAFETY: the communicator is alive, and the number is one of its own that was not
+            // destroyed before. Operations that were called with it do not need it any more.
             Some(unsafe { destroy(self.number, comm) })
         });
     }

@@ -38,7 +38,8 @@ impl NcclCommunicator {
         let mut native = nccl.comm_properties();
         self.shared().call(CALL, |table, comm| {
             let function = table.ncclCommQueryProperties?;
-            // SAFETY: it writes one struct, as large as the struct itself says, to the address of one.
+            // SAFETY: it writes one struct, as large as the struct itself says, to the address of
+            // one.
             Some(unsafe { function(comm, &raw mut native) })
         })?;
         let number = |value: i32| {
@@ -51,7 +52,8 @@ impl NcclCommunicator {
             rank: number(native.rank)?,
             size: number(native.nRanks)?,
             device: number(native.cudaDev)?,
-            // 2.29.2 and 2.29.3 say nothing of it, and need what they call support of the device API: symmetric memory.
+            // 2.29.2 and 2.29.3 say nothing of it, and need what they call support of the device
+            // API: symmetric memory.
             host_rma: native.hostRmaSupport
                 || nccl.version() <= NO_HOST_RMA && native.deviceApiSupport,
             device_api: native.deviceApiSupport,

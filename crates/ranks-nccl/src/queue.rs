@@ -2,9 +2,11 @@
 //!
 //! # Safety
 //!
-//! Memory that an operation was given stays until the operation is over, because what borrows it is kept here, and is told, when the
-//! queue ends, of an event that comes after all of them: [`DeviceSlice::used_until`] keeps memory for that long, however it is dropped.
-//! A queue ends when its owner is left, also by a panic, and never inside of a group, before whose end nothing is enqueued.
+//! Memory that an operation was given stays until the operation is over, because what borrows it is
+//! kept here, and is told, when the queue ends, of an event that comes after all of them:
+//! [`DeviceSlice::used_until`] keeps memory for that long, however it is dropped. A queue ends when
+//! its owner is left, also by a panic, and never inside of a group, before whose end nothing is
+//! enqueued.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
@@ -28,14 +30,17 @@ mod operations;
 /// Tells the memory of an operation of an event that comes after it.
 type Uses<'env> = Box<dyn FnOnce(&Event) + 'env>;
 
-/// The time to wait for a device that answers neither for an event nor for a stream, before the process is ended.
+/// The time to wait for a device that answers neither for an event nor for a stream, before the
+/// process is ended.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Operations on borrowed memory, of one communicator and on one stream: what [`NcclCommunicator::scope`](super::NcclCommunicator::scope) and
-/// [`Group::on`](super::Group::on) give.
+/// Operations on borrowed memory, of one communicator and on one stream: what
+/// [`NcclCommunicator::scope`](super::NcclCommunicator::scope) and [`Group::on`](super::Group::on)
+/// give.
 ///
-/// An operation is enqueued by its call, in a group when that ends. The memory is borrowed for as long as the scope or the group was
-/// called for; a device may work on it for longer, and then it is not freed before that is over.
+/// An operation is enqueued by its call, in a group when that ends. The memory is borrowed for as
+/// long as the scope or the group was called for; a device may work on it for longer, and then it
+/// is not freed before that is over.
 pub struct Queue<'env> {
     shared: &'env Arc<Shared>,
     stream: &'env dyn Stream,
@@ -61,7 +66,8 @@ impl<'env> Queue<'env> {
         })
     }
 
-    /// Calls `body`, whose operations are enqueued as one: sends and receives in it may stand in any order.
+    /// Calls `body`, whose operations are enqueued as one: sends and receives in it may stand in
+    /// any order.
     ///
     /// # Errors
     /// That of `body`; else as [`group`].
@@ -102,8 +108,8 @@ impl<'env> Queue<'env> {
         };
         // Whatever becomes of the calls, the memory is waited for.
         self.keep(tell);
-        // SAFETY: what the addresses were taken from is kept until the queue ends, and then until an event that comes after;
-        // the stream is borrowed, and of the communicator's device.
+        // SAFETY: what the addresses were taken from is kept until the queue ends, and then until
+        // an event that comes after; the stream is borrowed, and of the communicator's device.
         unsafe { Call::enqueue_all(calls, self.shared, self.stream.raw()) }
     }
 
@@ -140,7 +146,8 @@ impl<'env> Queue<'env> {
         }
     }
 
-    /// Waits for the stream itself, where no event can be had of it: the memory cannot be given back before.
+    /// Waits for the stream itself, where no event can be had of it: the memory cannot be given
+    /// back before.
     #[cold]
     fn drain(&self) {
         let end = Instant::now() + PATIENCE;

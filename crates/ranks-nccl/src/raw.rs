@@ -2,8 +2,9 @@
 //!
 //! # Safety
 //!
-//! Lengths are what callers of the trait vouch for. That an address is of memory that the device can use is asked of the driver before each call,
-//! and after an error the stream is waited for, so that memory is given back only when nothing works on it.
+//! Lengths are what callers of the trait vouch for. That an address is of memory that the device
+//! can use is asked of the driver before each call, and after an error the stream is waited for, so
+//! that memory is given back only when nothing works on it.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -27,15 +28,18 @@ mod operator;
 mod types;
 mod waiting;
 
-/// A communicator of NCCL behind [`RawCollectives`], with a stream of its own on which its operations are enqueued.
+/// A communicator of NCCL behind [`RawCollectives`], with a stream of its own on which its
+/// operations are enqueued.
 ///
-/// Memory that other streams write to may be sent if this one waits for them: [`StreamSync`] has events for that.
+/// Memory that other streams write to may be sent if this one waits for them: [`StreamSync`] has
+/// events for that.
 ///
-/// NCCL takes memory of the GPU. The driver is asked about every address; one of the host is an `Err` unless the GPU can use
-/// it as well (managed and pinned memory).
+/// NCCL takes memory of the GPU. The driver is asked about every address; one of the host is an
+/// `Err` unless the GPU can use it as well (managed and pinned memory).
 ///
-/// NCCL knows no tags, and a message has the length that is received. Averages and [`PreMulSum`](RawOp::PreMulSum) are for
-/// floating-point numbers; those of 16 bits have the latter with the feature `half`.
+/// NCCL knows no tags, and a message has the length that is received. Averages and
+/// [`PreMulSum`](RawOp::PreMulSum) are for floating-point numbers; those of 16 bits have the latter
+/// with the feature `half`.
 pub struct RawNccl {
     comm: NcclCommunicator,
     stream: CudaStream,
@@ -87,7 +91,8 @@ impl RawNccl {
         types::moved(dtype, self.comm.shared().nccl().version())
     }
 
-    /// `blocks` blocks of `count` elements, if there can be so many and the device can use the memory.
+    /// `blocks` blocks of `count` elements, if there can be so many and the device can use the
+    /// memory.
     fn span(
         &self,
         what: What,
@@ -143,10 +148,12 @@ impl RawNccl {
     /// Enqueues it on the communicator's stream.
     ///
     /// # Safety
-    /// The addresses are those of as much memory as the operation takes, for as long as the trait says.
+    /// The addresses are those of as much memory as the operation takes, for as long as the trait
+    /// says.
     unsafe fn begin(&self, call: Result<Call>) -> Result<()> {
         let call = call?;
-        // SAFETY: the memory is the device's, by `span`; the rest is passed on, and the stream is of the communicator's device.
+        // SAFETY: the memory is the device's, by `span`; the rest is passed on, and the stream is
+        // of the communicator's device.
         unsafe { call.enqueue(self.comm.shared(), self.stream.raw()) }
     }
 

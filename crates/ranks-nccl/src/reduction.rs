@@ -12,7 +12,8 @@ use ranks_collectives::ops::{Avg, Max, Min, Prod, Sum};
 ///
 /// Integers wrap, and their average is cut off towards zero.
 ///
-/// The trait is sealed: NCCL looks a number up in a table of the communicator, and so it is never the program's.
+/// The trait is sealed: NCCL looks a number up in a table of the communicator, and so it is never
+/// the program's.
 ///
 /// ```compile_fail,E0277
 /// fn is_a_reduction<O: ranks::nccl::Reduction<f32>>() {}

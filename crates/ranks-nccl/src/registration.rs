@@ -20,12 +20,15 @@ use super::{NcclCommunicator, group};
 
 const REGISTER: &str = "ncclCommRegister";
 
-/// A buffer that is registered with a communicator: operations on it, and on parts of it, need no copies inside of NCCL where that knows a way.
+/// A buffer that is registered with a communicator: operations on it, and on parts of it, need no
+/// copies inside of NCCL where that knows a way.
 ///
-/// It owns the buffer, and is memory of the device itself, for operations that own and that borrow. What is read of it is had by `Deref`; of a
-/// [`DeviceVec`] also [parts to be written to](Self::slice_mut). It keeps the communicator.
+/// It owns the buffer, and is memory of the device itself, for operations that own and that borrow.
+/// What is read of it is had by `Deref`; of a [`DeviceVec`] also [parts to be written
+/// to](Self::slice_mut). It keeps the communicator.
 ///
-/// Dropped, it is taken back when nobody works on it any more: at the next registration, or with the communicator.
+/// Dropped, it is taken back when nobody works on it any more: at the next registration, or with
+/// the communicator.
 #[doc(alias = "ncclCommRegister")]
 #[doc(alias = "ncclCommDeregister")]
 pub struct Registered<B: DeviceSlice + Send + 'static> {
@@ -52,8 +55,9 @@ impl NcclCommunicator {
     /// ```
     ///
     /// # Errors
-    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.19, [`Argument`](ErrorKind::Argument) for a buffer with no elements; otherwise as
-    /// [all operations](crate#operations).
+    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.19,
+    /// [`Argument`](ErrorKind::Argument) for a buffer with no elements; otherwise as [all
+    /// operations](crate#operations).
     #[doc(alias = "ncclCommRegister")]
     pub fn register<B>(&self, buffer: B) -> Result<Registered<B>>
     where
@@ -69,7 +73,8 @@ impl NcclCommunicator {
         let mut handle: *mut c_void = ptr::null_mut();
         shared.call(REGISTER, |table, comm| {
             let register = table.ncclCommRegister?;
-            // SAFETY: the communicator is alive, the buffer has so many bytes, and the handle is written to a place for one.
+            // SAFETY: the communicator is alive, the buffer has so many bytes, and the handle is
+            // written to a place for one.
             Some(unsafe { register(comm, address, bytes, &raw mut handle) })
         })?;
         Ok(Registered {
@@ -145,7 +150,8 @@ impl<B: DeviceSlice + Send + 'static> Deref for Registered<B> {
     }
 }
 
-// SAFETY: the elements are those of the buffer, which is owned, and never lent so that another could take its place.
+// SAFETY: the elements are those of the buffer, which is owned, and never lent so that another
+// could take its place.
 unsafe impl<B: DeviceSlice + Send + 'static> DeviceSlice for Registered<B> {
     type Element = B::Element;
 

@@ -12,7 +12,8 @@ use super::queue::Queue;
 const SCOPE: &str = "cuEventQuery";
 
 impl NcclCommunicator {
-    /// Enqueues operations on borrowed memory in `body`, on `stream`, and waits until all of them are over.
+    /// Enqueues operations on borrowed memory in `body`, on `stream`, and waits until all of them
+    /// are over.
     ///
     /// ```no_run
     /// # use ranks::collectives::ops::Sum;
@@ -51,8 +52,8 @@ impl NcclCommunicator {
     /// # }
     /// ```
     ///
-    /// If `body` returns an error or panics, what it has enqueued goes on and is not waited for: the memory is kept by what owns it
-    /// until the device is done with it, however it is dropped.
+    /// If `body` returns an error or panics, what it has enqueued goes on and is not waited for:
+    /// the memory is kept by what owns it until the device is done with it, however it is dropped.
     ///
     /// # Errors
     /// That of `body`; otherwise as [all operations](crate#operations).
@@ -77,7 +78,8 @@ impl NcclCommunicator {
         Ok(value)
     }
 
-    /// Waits until all is over that was enqueued on `stream` so far, for as long as the communicator is well and its time limit says.
+    /// Waits until all is over that was enqueued on `stream` so far, for as long as the
+    /// communicator is well and its time limit says.
     ///
     /// # Errors
     /// As [all operations](crate#operations).

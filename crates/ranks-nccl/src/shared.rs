@@ -1,10 +1,12 @@
-//! The state of a communicator, held by it and by all that is in flight on it: NCCL's handle, and whether it may still be used.
+//! The state of a communicator, held by it and by all that is in flight on it: NCCL's handle, and
+//! whether it may still be used.
 //!
 //! # Safety
 //!
-//! A handle is given to the library by [`Shared::make`], on which all calls stand, and by the end of the communicator (`abort`, `finalize`, the
-//! last handle dropped), and by nothing else. Those that use it do so under the mutex of its state; those that free it have
-//! taken it out of there before. So a handle that was freed (which `ncclCommAbort` does as well) reaches no call.
+//! A handle is given to the library by [`Shared::make`], on which all calls stand, and by the end
+//! of the communicator (`abort`, `finalize`, the last handle dropped), and by nothing else. Those
+//! that use it do so under the mutex of its state; those that free it have taken it out of there
+//! before. So a handle that was freed (which `ncclCommAbort` does as well) reaches no call.
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_void};
@@ -64,7 +66,8 @@ enum State {
 #[derive(Clone, Copy)]
 pub(super) struct Handle(pub(super) NonNull<ncclComm>);
 
-// SAFETY: the library lets any thread use a communicator, one at a time; the mutex around the state sees to that.
+// SAFETY: the library lets any thread use a communicator, one at a time; the mutex around the state
+// sees to that.
 unsafe impl Send for Handle {}
 
 impl Shared {
@@ -124,15 +127,17 @@ impl Shared {
         self.time_limit
     }
 
-    /// Makes one C call on the communicator, and waits until the library has done what belongs to it: until an operation is
-    /// enqueued, that is, not until it is over.
+    /// Makes one C call on the communicator, and waits until the library has done what belongs to
+    /// it: until an operation is enqueued, that is, not until it is over.
     ///
-    /// In an open group of this thread nothing is waited for, and nothing is enqueued before the group ends.
-    /// `make` gets the library's functions and the handle, and makes the call; it returns `None` if the library lacks the function.
+    /// In an open group of this thread nothing is waited for, and nothing is enqueued before the
+    /// group ends. `make` gets the library's functions and the handle, and makes the call; it
+    /// returns `None` if the library lacks the function.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] for that; [`ErrorKind::Aborted`] and [`ErrorKind::Finalized`] for a communicator that is gone; what NCCL
-    /// reports, which aborts the communicator unless the library only refuses an argument; [`ErrorKind::TimedOut`], which aborts it.
+    /// [`ErrorKind::NotInLibrary`] for that; [`ErrorKind::Aborted`] and [`ErrorKind::Finalized`]
+    /// for a communicator that is gone; what NCCL reports, which aborts the communicator unless the
+    /// library only refuses an argument; [`ErrorKind::TimedOut`], which aborts it.
     #[inline]
     pub(crate) fn call(
         self: &Arc<Self>,
@@ -171,11 +176,13 @@ impl Shared {
         Ok(())
     }
 
-    /// The same for a call that is over when it returns, and in a group as well: one that takes something back. It waits for
-    /// other threads' calls no longer than a moment, so that it may be made in `drop`.
+    /// The same for a call that is over when it returns, and in a group as well: one that takes
+    /// something back. It waits for other threads' calls no longer than a moment, so that it may be
+    /// made in `drop`.
     ///
     /// # Errors
-    /// As [`call`](Self::call), and [`ErrorKind::TimedOut`] after that moment: then nothing was done.
+    /// As [`call`](Self::call), and [`ErrorKind::TimedOut`] after that moment: then nothing was
+    /// done.
     pub(crate) fn ask(
         &self,
         operation: &'static str,
@@ -219,7 +226,8 @@ impl Shared {
         }
     }
 
-    /// The error for a code; the communicator is aborted unless only an argument was refused, and the library thinks so too.
+    /// The error for a code; the communicator is aborted unless only an argument was refused, and
+    /// the library thinks so too.
     #[cold]
     pub(super) fn failed(&self, operation: &'static str, code: ncclResult_t) -> Error {
         let error = failure(self.nccl, operation, code, self.caller());
@@ -243,7 +251,8 @@ impl Shared {
         let mut standing = ncclSuccess;
         let code = self.make(operation, |table, comm| {
             let function = table.ncclCommGetAsyncError?;
-            // SAFETY: the handle is not freed while the state is locked, and `standing` is there to be written to.
+            // SAFETY: the handle is not freed while the state is locked, and `standing` is there to
+            // be written to.
             Some(unsafe { function(comm, &raw mut standing) })
         })?;
         Ok(if code == ncclSuccess { standing } else { code })
@@ -322,7 +331,8 @@ impl Shared {
         }
     }
 
-    /// A group that is open now has calls of the communicator, until [`ungrouped`](Self::ungrouped).
+    /// A group that is open now has calls of the communicator, until
+    /// [`ungrouped`](Self::ungrouped).
     pub(super) fn set_grouped(&self) {
         if let State::Live { grouped, .. } = &mut *self.lock() {
             *grouped = true;
@@ -425,8 +435,8 @@ pub(super) fn abort_handle(nccl: &'static Nccl, context: &Context, comm: Handle)
         return;
     };
     let _current = context.enter();
-    // SAFETY: whoever has a `Handle` outside of a state has taken it from there, so that this is its last use.
-    // What the call reports changes nothing: the handle is gone.
+    // SAFETY: whoever has a `Handle` outside of a state has taken it from there, so that this is
+    // its last use. What the call reports changes nothing: the handle is gone.
     let _code = unsafe { function(comm.0.as_ptr()) };
 }
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use ranks_nccl_sys::{ncclComm, ncclComm_t};
 
-/// A handle's place in memory, which does not move: a communicator is made by a thread of the library's after the call has returned.
+/// A handle's place in memory, which does not move: a communicator is made by a thread of the
+/// library's after the call has returned.
 #[derive(Debug)]
 pub(super) struct Slot(Box<AtomicPtr<ncclComm>>);
 

@@ -38,14 +38,16 @@ pub enum ShrinkMode {
 }
 
 impl NcclCommunicator {
-    /// One new communicator for each color, in which ranks are ordered by `key`, then by rank here. Collective.
+    /// One new communicator for each color, in which ranks are ordered by `key`, then by rank here.
+    /// Collective.
     ///
-    /// A rank that passes `None` for the color gets `None`; every other gets a communicator. It has this one's options; it may
-    /// outlive this one, and is aborted with it only if they [share](NcclOptions::split_share) resources.
+    /// A rank that passes `None` for the color gets `None`; every other gets a communicator. It has
+    /// this one's options; it may outlive this one, and is aborted with it only if they
+    /// [share](NcclOptions::split_share) resources.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] for a color above 2³¹ − 1; [`ErrorKind::NotInLibrary`] before NCCL 2.18; what NCCL reports; [`ErrorKind::TimedOut`],
-    /// which aborts this communicator.
+    /// [`ErrorKind::Argument`] for a color above 2³¹ − 1; [`ErrorKind::NotInLibrary`] before NCCL
+    /// 2.18; what NCCL reports; [`ErrorKind::TimedOut`], which aborts this communicator.
     #[doc(alias = "ncclCommSplit")]
     pub fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {
         let color = color
@@ -76,11 +78,13 @@ impl NcclCommunicator {
         }
     }
 
-    /// A communicator of all ranks but those in `exclude`, in the same order. Called by all that stay, with the same list.
+    /// A communicator of all ranks but those in `exclude`, in the same order. Called by all that
+    /// stay, with the same list.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] for a rank that is not here, [`ErrorKind::Argument`] if this rank is excluded or one is named twice;
-    /// [`ErrorKind::NotInLibrary`] before NCCL 2.27; what NCCL reports; [`ErrorKind::TimedOut`], which aborts this communicator.
+    /// [`ErrorKind::Rank`] for a rank that is not here, [`ErrorKind::Argument`] if this rank is
+    /// excluded or one is named twice; [`ErrorKind::NotInLibrary`] before NCCL 2.27; what NCCL
+    /// reports; [`ErrorKind::TimedOut`], which aborts this communicator.
     #[doc(alias = "ncclCommShrink")]
     pub fn shrink(&self, exclude: &[usize], mode: ShrinkMode) -> Result<Self> {
         let mut excluded = self.excluded(exclude)?;
@@ -96,7 +100,8 @@ impl NcclCommunicator {
         let child = self.child(SHRINK, family, parent, |table, comm, slot, config| {
             let function = table.ncclCommShrink?;
             let list = excluded.as_mut_ptr();
-            // SAFETY: the list has `count` numbers and outlives the wait in `child`; the rest as in `split`.
+            // SAFETY: the list has `count` numbers and outlives the wait in `child`; the rest as in
+            // `split`.
             Some(unsafe { function(comm, list, count, slot, config, flags) })
         })?;
         child.ok_or_else(|| {
@@ -108,7 +113,8 @@ impl NcclCommunicator {
         })
     }
 
-    /// An id by which new ranks join this communicator when it [grows](Self::grow). One rank makes it, and sends it to all new ones.
+    /// An id by which new ranks join this communicator when it [grows](Self::grow). One rank makes
+    /// it, and sends it to all new ones.
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] before NCCL 2.29; what NCCL reports.
@@ -124,12 +130,14 @@ impl NcclCommunicator {
         Ok(NcclId::of(id))
     }
 
-    /// A communicator of these ranks, which keep their numbers, and new ones: `size` in all. Collective, together with [`join`](Self::join) of
-    /// the new ones. The rank that made the [id](Self::growth_id) passes it; the others pass `None`.
+    /// A communicator of these ranks, which keep their numbers, and new ones: `size` in all.
+    /// Collective, together with [`join`](Self::join) of the new ones. The rank that made the
+    /// [id](Self::growth_id) passes it; the others pass `None`.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] unless `size` is larger than this communicator's; [`ErrorKind::NotInLibrary`] before NCCL 2.29; what NCCL
-    /// reports; [`ErrorKind::TimedOut`], which aborts this communicator.
+    /// [`ErrorKind::Length`] unless `size` is larger than this communicator's;
+    /// [`ErrorKind::NotInLibrary`] before NCCL 2.29; what NCCL reports; [`ErrorKind::TimedOut`],
+    /// which aborts this communicator.
     #[doc(alias = "ncclCommGrow")]
     pub fn grow(&self, size: usize, id: Option<NcclId>) -> Result<Self> {
         let ranks = c_int::try_from(size).ok().filter(|_| size > self.size());
@@ -154,7 +162,8 @@ impl NcclCommunicator {
             .ok_or_else(|| Error::new(ErrorKind::Library, GROW, "the library made no communicator"))
     }
 
-    /// Joins a communicator that grows: as `rank` of `size`, on the GPU with the number `device`. Collective with [`grow`](Self::grow).
+    /// Joins a communicator that grows: as `rank` of `size`, on the GPU with the number `device`.
+    /// Collective with [`grow`](Self::grow).
     ///
     /// # Errors
     /// As [`with_id`](Self::with_id) and [`grow`](Self::grow).
@@ -180,7 +189,8 @@ impl NcclCommunicator {
                 .map_err(|error| of_driver(GROW, error))?;
             let (slot, config) = (joining.slot.address(), &raw mut joining.config);
             let id = &raw const id;
-            // SAFETY: there is no parent here; slot, id and what the configuration points at outlive the wait below.
+            // SAFETY: there is no parent here; slot, id and what the configuration points at
+            // outlive the wait below.
             unsafe { function(ptr::null_mut(), native_size, id, native_rank, slot, config) }
         };
         check(joining.nccl, GROW, code, joining.caller())?;
@@ -256,7 +266,8 @@ impl NcclCommunicator {
             .enter()
             .map_err(|error| of_driver(operation, error))?;
         let slot = joining.slot.address();
-        // No configuration: the child has its parent's, for which each call returns at once as well.
+        // No configuration: the child has its parent's, for which each call returns at once as
+        // well.
         let code = shared.make(operation, |table, comm| {
             make(table, comm, slot, ptr::null_mut())
         })?;

@@ -1,9 +1,11 @@
-//! One thread at a time makes calls on a communicator: NCCL wants a call to be over, which takes several looks, before the next.
+//! One thread at a time makes calls on a communicator: NCCL wants a call to be over, which takes
+//! several looks, before the next.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Whose turn it is. Not tied to a scope, because the turn of a group lasts from its first call to its end.
+/// Whose turn it is. Not tied to a scope, because the turn of a group lasts from its first call to
+/// its end.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     taken: Mutex<bool>,

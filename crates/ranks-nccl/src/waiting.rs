@@ -1,4 +1,5 @@
-//! Waiting for what the library or a device does, for as long as a communicator's time limit allows.
+//! Waiting for what the library or a device does, for as long as a communicator's time limit
+//! allows.
 
 use std::sync::Arc;
 use std::thread;
@@ -60,7 +61,8 @@ impl Shared {
         }
     }
 
-    /// Returns `true` if operations in flight can still complete: the question to ask again and again while waiting for a device.
+    /// Returns `true` if operations in flight can still complete: the question to ask again and
+    /// again while waiting for a device.
     ///
     /// # Errors
     /// [`ErrorKind::Aborted`]; a failure that NCCL has come to know, which aborts the communicator.
@@ -76,10 +78,12 @@ impl Shared {
         Err(self.failed(operation, standing))
     }
 
-    /// Waits until `done`, for as long as the communicator is well and `limit` says (the communicator's own if it is `None`).
+    /// Waits until `done`, for as long as the communicator is well and `limit` says (the
+    /// communicator's own if it is `None`).
     ///
     /// # Errors
-    /// That of `done`; as [`well`](Self::well); [`ErrorKind::TimedOut`], which aborts the communicator.
+    /// That of `done`; as [`well`](Self::well); [`ErrorKind::TimedOut`], which aborts the
+    /// communicator.
     pub(crate) fn until(
         &self,
         operation: &'static str,
@@ -130,9 +134,11 @@ impl Shared {
     }
 }
 
-/// Looks after an operation of NCCL while one waits for it: whether its communicator is well, and how long it has taken.
+/// Looks after an operation of NCCL while one waits for it: whether its communicator is well, and
+/// how long it has taken.
 ///
-/// Once it has taken longer than the communicator's [time limit](super::NcclOptions::time_limit), the communicator is aborted.
+/// Once it has taken longer than the communicator's [time limit](super::NcclOptions::time_limit),
+/// the communicator is aborted.
 #[derive(Debug)]
 pub struct NcclWatch {
     shared: Arc<Shared>,

@@ -23,10 +23,12 @@ use super::{NcclCommunicator, group};
 
 const REGISTER: &str = "ncclCommWindowRegister";
 
-/// This rank's part of a window, which the other ranks may put to, and which it reads and writes itself as any memory of its device.
+/// This rank's part of a window, which the other ranks may put to, and which it reads and writes
+/// itself as any memory of its device.
 ///
-/// It owns the memory, and keeps the communicator. Dropped, it is taken back with the communicator; [`free`](Self::free) does it at once.
-/// Puts of others are mixed up with what this rank does to the same elements meanwhile: signals say when something has come.
+/// It owns the memory, and keeps the communicator. Dropped, it is taken back with the communicator;
+/// [`free`](Self::free) does it at once. Puts of others are mixed up with what this rank does to
+/// the same elements meanwhile: signals say when something has come.
 #[doc(alias = "ncclWindow_t")]
 pub struct Window<T: Element> {
     /// Taken once: by `free`, or by `drop`.
@@ -39,19 +41,23 @@ pub struct Window<T: Element> {
     shared: Arc<Shared>,
 }
 
-// SAFETY: the handle is the library's, which lets any thread use it; nothing is done behind it here.
+// SAFETY: the handle is the library's, which lets any thread use it; nothing is done behind it
+// here.
 unsafe impl<T: Element> Send for Window<T> {}
 // SAFETY: as above; the rest is `Sync`.
 unsafe impl<T: Element> Sync for Window<T> {}
 
 impl NcclCommunicator {
-    /// Makes a window of memory that NCCL has allocated ([`alloc`](Self::alloc)). Each rank passes as much. Collective.
+    /// Makes a window of memory that NCCL has allocated ([`alloc`](Self::alloc)). Each rank passes
+    /// as much. Collective.
     ///
     /// # Errors
-    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.27, [`Argument`](ErrorKind::Argument) for no elements or memory that does not
-    /// begin at a multiple of 4096 bytes, which is [`PeerFailed`](ErrorKind::PeerFailed) on the other ranks; on all ranks
-    /// [`Mismatch`](ErrorKind::Mismatch) if their elements are of different types, [`Length`](ErrorKind::Length) if they pass different lengths;
-    /// otherwise as [all operations](crate#operations).
+    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.27,
+    /// [`Argument`](ErrorKind::Argument) for no elements or memory that does not begin at a
+    /// multiple of 4096 bytes, which is [`PeerFailed`](ErrorKind::PeerFailed) on the other ranks;
+    /// on all ranks [`Mismatch`](ErrorKind::Mismatch) if their elements are of different types,
+    /// [`Length`](ErrorKind::Length) if they pass different lengths; otherwise as [all
+    /// operations](crate#operations).
     #[doc(alias = "ncclCommWindowRegister")]
     pub fn window<T: Element>(&self, memory: DeviceVec<T>) -> Result<Window<T>> {
         group::none_open(REGISTER)?;
@@ -80,16 +86,18 @@ impl NcclCommunicator {
             let detail = format_args!("the ranks pass different lengths: {lengths:?}");
             return Err(Error::new(ErrorKind::Length, REGISTER, detail));
         }
-        // The library may write to it after the call has returned, until the communicator is well or gone.
+        // The library may write to it after the call has returned, until the communicator is well
+        // or gone.
         let place: *mut ncclWindow_t = Box::into_raw(Box::new(ptr::null_mut()));
         shared.call(REGISTER, |table, comm| {
             let register = table.ncclCommWindowRegister?;
             let address = memory.address() as *mut c_void;
-            // SAFETY: the communicator is alive, the memory has so many bytes, and the place for the handle is given back only
-            // when the library is done with the call.
+            // SAFETY: the communicator is alive, the memory has so many bytes, and the place for
+            // the handle is given back only when the library is done with the call.
             Some(unsafe { register(comm, address, bytes, place, NCCL_WIN_COLL_SYMMETRIC) })
         })?;
-        // SAFETY: the place was made by a box, and the library is done with it. After an error it is left.
+        // SAFETY: the place was made by a box, and the library is done with it. After an error it
+        // is left.
         let handle = *unsafe { Box::from_raw(place) };
         Ok(Window {
             memory: ManuallyDrop::new(memory),
@@ -100,7 +108,8 @@ impl NcclCommunicator {
         })
     }
 
-    /// Exchanges what each rank says of its part of a window: the number of elements, the window's own, and the type. Collective.
+    /// Exchanges what each rank says of its part of a window: the number of elements, the window's
+    /// own, and the type. Collective.
     fn told(&self, mine: [u64; 3]) -> Result<Vec<[u64; 3]>> {
         let failed = |error| of_driver(REGISTER, error);
         let stream = self.shared().own_stream()?;
@@ -157,11 +166,12 @@ impl<T: Element> Window<T> {
         self.memory.slice_mut(range)
     }
 
-    /// Waits for all ranks, and for those who work on the memory here, takes the window back and gives the memory. Collective.
+    /// Waits for all ranks, and for those who work on the memory here, takes the window back and
+    /// gives the memory. Collective.
     ///
     /// # Errors
-    /// [`Mismatch`](ErrorKind::Mismatch) on all ranks if they free different windows; as [all operations](crate#operations). The
-    /// memory is then freed with the communicator.
+    /// [`Mismatch`](ErrorKind::Mismatch) on all ranks if they free different windows; as [all
+    /// operations](crate#operations). The memory is then freed with the communicator.
     #[doc(alias = "ncclCommWindowDeregister")]
     pub fn free(self) -> Result<DeviceVec<T>> {
         const CALL: &str = "ncclCommWindowDeregister";
@@ -214,7 +224,8 @@ impl<T: Element> Deref for Window<T> {
     }
 }
 
-// SAFETY: the elements are those of the vector, which is owned, and never lent so that another could take its place.
+// SAFETY: the elements are those of the vector, which is owned, and never lent so that another
+// could take its place.
 unsafe impl<T: Element> DeviceSlice for Window<T> {
     type Element = T;
 

@@ -1,4 +1,5 @@
-//! numr's traits, for `super::numr`, which is one of its versions: this file is a module of each of them.
+//! numr's traits, for `super::numr`, which is one of its versions: this file is a module of each of
+//! them.
 #![allow(unsafe_code)]
 
 use ranks_raw::{Dtype, RawOp, StreamSync};

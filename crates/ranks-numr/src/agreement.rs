@@ -28,7 +28,8 @@ const NAMES: [&str; 6] = [
 /// The operations that numr has.
 const OPS: [RawOp; 4] = [RawOp::Sum, RawOp::Prod, RawOp::Min, RawOp::Max];
 
-/// The length of the message that describes a call: method, count, type, operation, root, and whether it is refused.
+/// The length of the message that describes a call: method, count, type, operation, root, and
+/// whether it is refused.
 const WORDS: usize = 6;
 
 impl Call {
@@ -81,8 +82,9 @@ impl Call {
     }
 }
 
-/// Exchanges `call` with the other ranks, over a communicator on which nothing else is in flight: `Err` with a text that is the same
-/// on all ranks, unless all make the same call and none refuses it.
+/// Exchanges `call` with the other ranks, over a communicator on which nothing else is in flight:
+/// `Err` with a text that is the same on all ranks, unless all make the same call and none refuses
+/// it.
 pub(crate) fn compare(
     aside: &dyn RawCollectives,
     call: Call,
@@ -90,7 +92,8 @@ pub(crate) fn compare(
 ) -> Result<std::result::Result<(), String>> {
     let mine = call.told(refused);
     let mut all = vec![0_u64; WORDS * aside.size()];
-    // SAFETY: `mine` and `all` have `WORDS` elements a rank, and live until `sync` has returned, below.
+    // SAFETY: `mine` and `all` have `WORDS` elements a rank, and live until `sync` has returned,
+    // below.
     unsafe {
         aside.allgather(
             mine.as_ptr().cast(),

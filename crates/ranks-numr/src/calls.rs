@@ -1,4 +1,5 @@
-//! The operations of numr's trait, whichever its version: checked, compared among ranks if that is asked for, and started.
+//! The operations of numr's trait, whichever its version: checked, compared among ranks if that is
+//! asked for, and started.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::Ordering;
@@ -16,7 +17,8 @@ type Result<T> = std::result::Result<T, Failure>;
 
 impl NumrCommunicator {
     /// # Safety
-    /// As numr's `all_reduce`: at `address` are `count` elements, and they stay allocated until a `sync` is complete.
+    /// As numr's `all_reduce`: at `address` are `count` elements, and they stay allocated until a
+    /// `sync` is complete.
     pub(crate) unsafe fn allreduce(
         &self,
         address: u64,
@@ -41,7 +43,8 @@ impl NumrCommunicator {
     }
 
     /// # Safety
-    /// As numr's `broadcast`: at `address` are `count` elements, and they stay allocated until a `sync` is complete.
+    /// As numr's `broadcast`: at `address` are `count` elements, and they stay allocated until a
+    /// `sync` is complete.
     pub(crate) unsafe fn bcast(
         &self,
         address: u64,
@@ -61,7 +64,8 @@ impl NumrCommunicator {
     }
 
     /// # Safety
-    /// As numr's `all_gather`: at `send` are `count` elements, at `recv` as many for each rank, and they stay allocated until a `sync` is complete.
+    /// As numr's `all_gather`: at `send` are `count` elements, at `recv` as many for each rank, and
+    /// they stay allocated until a `sync` is complete.
     pub(crate) unsafe fn allgather(
         &self,
         send: u64,
@@ -74,13 +78,15 @@ impl NumrCommunicator {
         let (send, recv) = self.agreed(call, ready)?;
         let (send, recv) = (send.begin(), recv.begin_mut());
         self.begins();
-        // SAFETY: the caller's promise; the two are apart, or the one is this rank's block of the other, as was checked.
+        // SAFETY: the caller's promise; the two are apart, or the one is this rank's block of the
+        // other, as was checked.
         let begun = unsafe { self.raw.allgather(send, recv, count, dtype) };
         self.outcome(call.name, begun)
     }
 
     /// # Safety
-    /// As numr's `reduce_scatter`: at `send` are `count` elements for each rank, at `recv` as many once, and they stay allocated until a `sync` is complete.
+    /// As numr's `reduce_scatter`: at `send` are `count` elements for each rank, at `recv` as many
+    /// once, and they stay allocated until a `sync` is complete.
     pub(crate) unsafe fn reduce_scatter_block(
         &self,
         send: u64,
@@ -97,7 +103,8 @@ impl NumrCommunicator {
         let (from, to) = (send.begin(), recv.begin_mut());
         self.begins();
         let begun = match self.in_rank_order() {
-            // SAFETY: the caller's promise; the two are apart, or the one is this rank's block of the other, as was checked.
+            // SAFETY: the caller's promise; the two are apart, or the one is this rank's block of
+            // the other, as was checked.
             Some(aside) => unsafe { rank_order::reduce_scatter(aside, send, recv, dtype, op) },
             // SAFETY: as above.
             None => unsafe { self.raw.reduce_scatter_block(from, to, count, dtype, op) },
@@ -106,7 +113,8 @@ impl NumrCommunicator {
     }
 
     /// # Safety
-    /// As numr's `send`: at `address` are `count` elements that nobody changes or frees until a `sync` is complete.
+    /// As numr's `send`: at `address` are `count` elements that nobody changes or frees until a
+    /// `sync` is complete.
     pub(crate) unsafe fn isend(
         &self,
         address: u64,
@@ -127,7 +135,8 @@ impl NumrCommunicator {
     }
 
     /// # Safety
-    /// As numr's `recv`: at `address` is room for `count` elements that nobody uses or frees until a `sync` is complete.
+    /// As numr's `recv`: at `address` is room for `count` elements that nobody uses or frees until
+    /// a `sync` is complete.
     pub(crate) unsafe fn irecv(
         &self,
         address: u64,
@@ -184,7 +193,8 @@ impl NumrCommunicator {
         Ok(part)
     }
 
-    /// Returns `true` if a reduction is supported, by the library or, in the order of ranks, by this crate.
+    /// Returns `true` if a reduction is supported, by the library or, in the order of ranks, by
+    /// this crate.
     pub(crate) fn does_reduce(&self, op: RawOp, dtype: Dtype) -> bool {
         if self.options.rank_order {
             rank_order::supports(op, dtype)
@@ -199,7 +209,8 @@ impl NumrCommunicator {
             .ok_or(Failure::Dtype)
     }
 
-    /// The collectives that carry the elements of reductions in the order of ranks, if that order is asked for.
+    /// The collectives that carry the elements of reductions in the order of ranks, if that order
+    /// is asked for.
     fn in_rank_order(&self) -> Option<&dyn RawCollectives> {
         self.aside.as_deref().filter(|_| self.options.rank_order)
     }
@@ -215,7 +226,8 @@ impl NumrCommunicator {
         ))
     }
 
-    /// The memory of one block and that of all ranks' blocks, which are apart unless the one is this rank's of the other.
+    /// The memory of one block and that of all ranks' blocks, which are apart unless the one is
+    /// this rank's of the other.
     fn block_and_all(
         &self,
         (arg, block): (&'static str, u64),
@@ -229,7 +241,8 @@ impl NumrCommunicator {
         Ok((block, whole))
     }
 
-    /// `ready`, if no rank refuses the call and all make the same; not compared unless that is asked for.
+    /// `ready`, if no rank refuses the call and all make the same; not compared unless that is
+    /// asked for.
     fn agreed<T>(&self, call: Call, ready: Result<T>) -> Result<T> {
         let Some(aside) = self.aside.as_deref().filter(|_| self.compares) else {
             return ready;

@@ -12,13 +12,15 @@ use crate::element::{Element, Operation};
 use crate::options::NumrOptions;
 use crate::streams::Streams;
 
-/// numr's `Communicator`, and its `StreamSyncOps` where the backend has streams, over any [`RawCollectives`].
+/// numr's `Communicator`, and its `StreamSyncOps` where the backend has streams, over any
+/// [`RawCollectives`].
 ///
-/// It implements the traits of every version of numr whose feature is on. Its behaviour where numr leaves a choice is
-/// described [at the top](crate).
+/// It implements the traits of every version of numr whose feature is on. Its behaviour where numr
+/// leaves a choice is described [at the top](crate).
 ///
-/// A drop with operations in flight waits for them for a while ([`NumrOptions::drop_limit`]); it logs what went wrong and neither panics nor
-/// waits for ever. Other holders of the [`RawCollectives`] find it unusable after a drop that gave up.
+/// A drop with operations in flight waits for them for a while ([`NumrOptions::drop_limit`]); it
+/// logs what went wrong and neither panics nor waits for ever. Other holders of the
+/// [`RawCollectives`] find it unusable after a drop that gave up.
 pub struct NumrCommunicator {
     pub(crate) raw: Arc<dyn RawCollectives>,
     /// The same ranks, for exchanges about calls. Nothing is in flight on it between two calls.
@@ -32,11 +34,12 @@ pub struct NumrCommunicator {
 }
 
 impl NumrCommunicator {
-    /// A communicator over `raw`. Collective if ranks are to compare their calls or to reduce in the order of ranks.
+    /// A communicator over `raw`. Collective if ranks are to compare their calls or to reduce in
+    /// the order of ranks.
     ///
     /// # Errors
-    /// [`Argument`](ErrorKind::Argument) if the order of ranks is asked for of a backend that takes no memory of the host; what the library
-    /// reports.
+    /// [`Argument`](ErrorKind::Argument) if the order of ranks is asked for of a backend that takes
+    /// no memory of the host; what the library reports.
     pub fn new(raw: Arc<dyn RawCollectives>, options: NumrOptions) -> Result<Self> {
         let host = raw.takes().host;
         if options.rank_order && !host {
@@ -84,7 +87,8 @@ impl NumrCommunicator {
         Self::new(Arc::new(RawNccl::new(comm)?), options)
     }
 
-    /// Returns `true` if a reduction with `op` computes with elements of that type. Both are numr's own, or of [`ranks_raw`].
+    /// Returns `true` if a reduction with `op` computes with elements of that type. Both are numr's
+    /// own, or of [`ranks_raw`].
     ///
     /// Every type can be moved.
     #[must_use]
@@ -93,13 +97,15 @@ impl NumrCommunicator {
         dtype.is_some_and(|dtype| self.does_reduce(op.into().0, dtype))
     }
 
-    /// The underlying collectives, for what numr's trait lacks: progress, groups of sends and receives, waits with a time limit.
+    /// The underlying collectives, for what numr's trait lacks: progress, groups of sends and
+    /// receives, waits with a time limit.
     #[must_use]
     pub fn raw(&self) -> &Arc<dyn RawCollectives> {
         &self.raw
     }
 
-    /// Aborts all pending operations, from any thread: every wait on this rank gets an error, and so does every later call.
+    /// Aborts all pending operations, from any thread: every wait on this rank gets an error, and
+    /// so does every later call.
     ///
     /// Other ranks learn of it by their time limits, or as their library tells them.
     ///
@@ -113,7 +119,8 @@ impl NumrCommunicator {
         }
     }
 
-    /// Checks whether a pending operation has failed, without waiting for it. Makes progress as well.
+    /// Checks whether a pending operation has failed, without waiting for it. Makes progress as
+    /// well.
     ///
     /// # Errors
     /// The error of the operation that has failed.

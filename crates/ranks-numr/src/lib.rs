@@ -1,7 +1,8 @@
 //! numr's communicator over MPI, in process, and over NCCL.
 //!
-//! [`NumrCommunicator`] implements numr's `Communicator` and, over NCCL, its `StreamSyncOps`. Programs that hold an
-//! `Arc<dyn Communicator>`, as boostr's do, run on any of them without a change:
+//! [`NumrCommunicator`] implements numr's `Communicator` and, over NCCL, its `StreamSyncOps`.
+//! Programs that hold an `Arc<dyn Communicator>`, as boostr's do, run on any of them without a
+//! change:
 //!
 //! ```
 //! # #[cfg(not(feature = "numr-0_14"))]
@@ -33,8 +34,8 @@
 //! | `numr-0_14` | =0.14.0 | 1.95 |
 //! | `numr-0_5` | =0.5.2 | 1.89 |
 //!
-//! numr's minor releases change its interface, so each is pinned, and a program turns on the one that it uses. None is on by itself.
-//! Both may be on: one type implements the traits of both.
+//! numr's minor releases change its interface, so each is pinned, and a program turns on the one
+//! that it uses. None is on by itself. Both may be on: one type implements the traits of both.
 //!
 //! # What an implementation of numr's trait may do in several ways
 //!

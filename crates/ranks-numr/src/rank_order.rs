@@ -1,4 +1,5 @@
-//! Reductions in the order of ranks: the elements of all ranks are moved to the ranks that need them, and combined there.
+//! Reductions in the order of ranks: the elements of all ranks are moved to the ranks that need
+//! them, and combined there.
 #![allow(unsafe_code)]
 
 use bytemuck::Pod;
@@ -20,7 +21,8 @@ pub(crate) fn supports(op: RawOp, dtype: Dtype) -> bool {
 /// Reduces the elements at `buffer` of all ranks, in place, on every rank.
 ///
 /// # Safety
-/// `buffer` is memory that may be read and written, of elements of `dtype`; the same length on all ranks. Nothing else is in flight on `aside`.
+/// `buffer` is memory that may be read and written, of elements of `dtype`; the same length on all
+/// ranks. Nothing else is in flight on `aside`.
 pub(crate) unsafe fn allreduce(
     aside: &dyn RawCollectives,
     buffer: Span,
@@ -32,7 +34,8 @@ pub(crate) unsafe fn allreduce(
     let mine = unsafe { buffer.part_mut(0, buffer.bytes()) };
     for piece in mine.chunks_mut(PIECE) {
         blocks.resize(piece.len() * aside.size(), 0);
-        // SAFETY: `blocks` has room for `piece` of every rank, and both live until `sync` has returned, below.
+        // SAFETY: `blocks` has room for `piece` of every rank, and both live until `sync` has
+        // returned, below.
         unsafe {
             aside.allgather(
                 piece.as_ptr().cast(),
@@ -50,8 +53,9 @@ pub(crate) unsafe fn allreduce(
 /// Reduces the r-th blocks at `send` of all ranks to `recv` on rank r.
 ///
 /// # Safety
-/// `send` may be read and has a block of the length of `recv` for each rank; `recv` may be written. It is apart from `send`, or this rank's block
-/// there. Elements are of `dtype`, and nothing else is in flight on `aside`.
+/// `send` may be read and has a block of the length of `recv` for each rank; `recv` may be written.
+/// It is apart from `send`, or this rank's block there. Elements are of `dtype`, and nothing else
+/// is in flight on `aside`.
 pub(crate) unsafe fn reduce_scatter(
     aside: &dyn RawCollectives,
     send: Span,
@@ -64,7 +68,8 @@ pub(crate) unsafe fn reduce_scatter(
         let length = PIECE.min(recv.bytes() - begin);
         packed.clear();
         for rank in 0..aside.size() {
-            // SAFETY: the caller's promise: `send` may be read, which has a block of `recv`'s length for each rank.
+            // SAFETY: the caller's promise: `send` may be read, which has a block of `recv`'s
+            // length for each rank.
             let part = unsafe { send.part(rank * recv.bytes() + begin, length) };
             packed.extend_from_slice(part);
         }
@@ -79,14 +84,16 @@ pub(crate) unsafe fn reduce_scatter(
             )?;
         }
         aside.sync()?;
-        // SAFETY: the caller's promise: `recv` may be written, and `part`, which it may be one with, is no longer in use.
+        // SAFETY: the caller's promise: `recv` may be written, and `part`, which it may be one
+        // with, is no longer in use.
         let piece = unsafe { recv.part_mut(begin, length) };
         combine(piece, &blocks, dtype, op);
     }
     Ok(())
 }
 
-/// Combines `blocks`, one a rank and each as long as `into`, in order, and leaves the result there. Returns whether it can be done.
+/// Combines `blocks`, one a rank and each as long as `into`, in order, and leaves the result there.
+/// Returns whether it can be done.
 fn combine(into: &mut [u8], blocks: &[u8], dtype: Dtype, op: RawOp) -> bool {
     match dtype {
         Dtype::F64 => fold(into, blocks, op, |x: f64| x, |x| x),
@@ -106,7 +113,8 @@ fn combine(into: &mut [u8], blocks: &[u8], dtype: Dtype, op: RawOp) -> bool {
     true
 }
 
-/// Combines elements as `widen` converts them, and leaves the result as `narrow` converts it: rounded once.
+/// Combines elements as `widen` converts them, and leaves the result as `narrow` converts it:
+/// rounded once.
 fn fold<T: Pod, W: Combine>(
     into: &mut [u8],
     blocks: &[u8],

@@ -69,7 +69,8 @@ impl Span {
         if length == 0 {
             return &[];
         }
-        // SAFETY: the caller's promise; what has elements is not at address 0, which `of` has checked.
+        // SAFETY: the caller's promise; what has elements is not at address 0, which `of` has
+        // checked.
         unsafe { slice::from_raw_parts(pointer, length) }
     }
 
@@ -82,7 +83,8 @@ impl Span {
         if length == 0 {
             return &mut [];
         }
-        // SAFETY: the caller's promise; what has elements is not at address 0, which `of` has checked.
+        // SAFETY: the caller's promise; what has elements is not at address 0, which `of` has
+        // checked.
         unsafe { slice::from_raw_parts_mut(pointer, length) }
     }
 

@@ -1,4 +1,5 @@
-//! Streams that numr's functions name by a number: those that the program has shown, and the driver's default ones.
+//! Streams that numr's functions name by a number: those that the program has shown, and the
+//! driver's default ones.
 
 use std::fmt;
 use std::ptr::without_provenance_mut;
@@ -31,10 +32,13 @@ impl Known {
 }
 
 impl NumrCommunicator {
-    /// Lets numr's `StreamSyncOps` use `stream`, of this communicator and of those that are split from it from now on: their functions are safe and
-    /// take a number, which could be anything. It is kept as long as they are.
+    /// Lets numr's `StreamSyncOps` use `stream`, of this communicator and of those that are split
+    /// from it from now on: their functions are safe and take a number, which could be anything. It
+    /// is kept as long as they are.
     ///
-    /// One of numr's own is made known by [`Context::stream_from_raw`](ranks_cuda::Context::stream_from_raw). The driver's default streams (0, 1, 2) are known.
+    /// One of numr's own is made known by
+    /// [`Context::stream_from_raw`](ranks_cuda::Context::stream_from_raw). The driver's default
+    /// streams (0, 1, 2) are known.
     ///
     /// ```no_run
     /// # fn f(comm: &ranks_numr::NumrCommunicator, context: &ranks_cuda::Context, handle: u64) {

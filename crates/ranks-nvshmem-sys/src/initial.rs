@@ -1,4 +1,5 @@
-//! Structs as NVSHMEM wants them before a program sets what it likes: what the headers have as macros.
+//! Structs as NVSHMEM wants them before a program sets what it likes: what the headers have as
+//! macros.
 
 use std::ffi::{c_char, c_int};
 use std::fmt;
@@ -27,7 +28,8 @@ const fn word<T>(layout: c_int) -> c_int {
     (layout << 16) + size
 }
 
-/// The attributes that a library of that release wants, without an id (`NVSHMEMX_INIT_ATTR_INITIALIZER`, and the `V1` of it).
+/// The attributes that a library of that release wants, without an id
+/// (`NVSHMEMX_INIT_ATTR_INITIALIZER`, and the `V1` of it).
 pub(crate) const fn attr(has_device: bool) -> nvshmemx_init_attr_t {
     let layout = if has_device { 2 } else { 1 };
     nvshmemx_init_attr_t {

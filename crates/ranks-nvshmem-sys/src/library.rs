@@ -53,13 +53,15 @@ static LOADED: OnceLock<&'static NvshmemLibrary> = OnceLock::new();
 impl NvshmemLibrary {
     /// The NVSHMEM of this process, found and opened by the first call.
     ///
-    /// If `RANKS_NVSHMEM` names a file, or a folder with a library, it is that and nothing else. Otherwise it is the one that is
-    /// in the process already, or the first that serves of: `libnvshmem_host.so.3` by the dynamic linker's search, the one in
-    /// `$NVSHMEM_HOME`, those of Python packages in `$VIRTUAL_ENV` and `$CONDA_PREFIX`.
+    /// If `RANKS_NVSHMEM` names a file, or a folder with a library, it is that and nothing else.
+    /// Otherwise it is the one that is in the process already, or the first that serves of:
+    /// `libnvshmem_host.so.3` by the dynamic linker's search, the one in `$NVSHMEM_HOME`, those of
+    /// Python packages in `$VIRTUAL_ENV` and `$CONDA_PREFIX`.
     ///
     /// # Errors
-    /// [`Error::NotFound`] with everything that was tried, and why it did not serve; [`Error::NotNvshmem`], [`Error::TooOld`] or
-    /// [`Error::Incomplete`] for a file that was named or a library that is in the process. A later call tries again.
+    /// [`Error::NotFound`] with everything that was tried, and why it did not serve;
+    /// [`Error::NotNvshmem`], [`Error::TooOld`] or [`Error::Incomplete`] for a file that was named
+    /// or a library that is in the process. A later call tries again.
     pub fn load() -> Result<&'static NvshmemLibrary, Error> {
         if let Some(library) = LOADED.get() {
             return Ok(library);
@@ -73,11 +75,12 @@ impl NvshmemLibrary {
     /// A file that is open already is the same [`NvshmemLibrary`].
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it cannot be opened, [`Error::NotNvshmem`], [`Error::TooOld`], [`Error::Incomplete`].
+    /// [`Error::NotFound`] if it cannot be opened, [`Error::NotNvshmem`], [`Error::TooOld`],
+    /// [`Error::Incomplete`].
     ///
     /// # Safety
-    /// The initialisers of the file may run in this process, and functions in it that have the names of NVSHMEM's do what
-    /// NVSHMEM's do.
+    /// The initialisers of the file may run in this process, and functions in it that have the
+    /// names of NVSHMEM's do what NVSHMEM's do.
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<&'static NvshmemLibrary, Error> {
         let candidate = Candidate::new(path.as_ref(), "it was asked for");
         // SAFETY: the caller vouches for the file.
@@ -96,7 +99,8 @@ impl NvshmemLibrary {
         self.version.to_string()
     }
 
-    /// The major and the minor number of the OpenSHMEM specification that it follows, which say nothing of the release.
+    /// The major and the minor number of the OpenSHMEM specification that it follows, which say
+    /// nothing of the release.
     #[doc(alias = "nvshmem_info_get_version")]
     pub fn spec_version(&self) -> (i32, i32) {
         let (mut major, mut minor): (c_int, c_int) = (0, 0);
@@ -118,7 +122,8 @@ impl NvshmemLibrary {
         &self.table
     }
 
-    /// The reduction of that form, operation and type; `None` if the library has none. The first call for each looks it up by name.
+    /// The reduction of that form, operation and type; `None` if the library has none. The first
+    /// call for each looks it up by name.
     #[inline]
     pub fn reduction(
         &self,
@@ -141,19 +146,21 @@ impl NvshmemLibrary {
             .on_stream(&self.library, form, operation, element)
     }
 
-    /// The attributes of an initialisation as this release wants them, without an id and without a device
-    /// (`NVSHMEMX_INIT_ATTR_INITIALIZER`).
+    /// The attributes of an initialisation as this release wants them, without an id and without a
+    /// device (`NVSHMEMX_INIT_ATTR_INITIALIZER`).
     #[doc(alias = "NVSHMEMX_INIT_ATTR_INITIALIZER")]
     pub fn attr(&self) -> nvshmemx_init_attr_t {
         initial::attr(self.attr_has_device())
     }
 
-    /// Returns whether `cuda_device_id` of the attributes is looked at: from 3.5 on. Before, the device is the one that is bound to the thread.
+    /// Returns whether `cuda_device_id` of the attributes is looked at: from 3.5 on. Before, the
+    /// device is the one that is bound to the thread.
     pub fn attr_has_device(&self) -> bool {
         initial::attr_has_device(self.version)
     }
 
-    /// The settings of a team as this release wants them, all left to it (`NVSHMEM_TEAM_CONFIG_INITIALIZER`).
+    /// The settings of a team as this release wants them, all left to it
+    /// (`NVSHMEM_TEAM_CONFIG_INITIALIZER`).
     #[doc(alias = "NVSHMEM_TEAM_CONFIG_INITIALIZER")]
     pub fn team_config(&self) -> nvshmem_team_config_t {
         initial::team_config(self.version)
@@ -191,7 +198,8 @@ impl NvshmemLibrary {
 fn find() -> Result<&'static NvshmemLibrary, Error> {
     if let Some(path) = PLACES.named() {
         let candidate = Candidate::new(path, "$RANKS_NVSHMEM");
-        // SAFETY: whoever sets the variable says that the file is an NVSHMEM, which is made to be loaded into processes.
+        // SAFETY: whoever sets the variable says that the file is an NVSHMEM, which is made to be
+        // loaded into processes.
         let library = unsafe { Library::open(WHAT, &[candidate], |_| Ok(())) }?;
         return Ok(keep(take(library)?));
     }

@@ -1,4 +1,5 @@
-//! The reductions: one function for each operation and type, looked up by name when it is needed first.
+//! The reductions: one function for each operation and type, looked up by name when it is needed
+//! first.
 
 use std::ffi::{CString, c_int, c_void};
 use std::fmt;
@@ -40,7 +41,8 @@ pub enum Operation {
     Min,
     /// The greatest.
     Max,
-    /// Each bit that is set in all. Of elements that [have bits](Element::has_bits), as are the next two.
+    /// Each bit that is set in all. Of elements that [have bits](Element::has_bits), as are the
+    /// next two.
     And,
     /// Each bit that is set in any.
     Or,
@@ -110,7 +112,8 @@ impl Reductions {
         element: Element,
     ) -> Option<Reduction> {
         let address = self.address(library, form, operation, element, false);
-        // SAFETY: functions of these names have this type, as is checked when the types of elements are generated.
+        // SAFETY: functions of these names have this type, as is checked when the types of elements
+        // are generated.
         unsafe { function(address) }
     }
 
@@ -122,7 +125,8 @@ impl Reductions {
         element: Element,
     ) -> Option<ReductionOnStream> {
         let address = self.address(library, form, operation, element, true);
-        // SAFETY: functions of these names have this type, as is checked when the types of elements are generated.
+        // SAFETY: functions of these names have this type, as is checked when the types of elements
+        // are generated.
         unsafe { function(address) }
     }
 

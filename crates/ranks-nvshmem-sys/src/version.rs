@@ -42,8 +42,8 @@ impl fmt::Display for Version {
     }
 }
 
-/// The release that brought a function, `"3.7"` for `"nvshmemx_flush"` (`"3.1"` stands for that or any before); `None` for a name that is not in the
-/// [`Table`](crate::Table).
+/// The release that brought a function, `"3.7"` for `"nvshmemx_flush"` (`"3.1"` stands for that or
+/// any before); `None` for a name that is not in the [`Table`](crate::Table).
 pub fn since(function: &str) -> Option<&'static str> {
     let found = FUNCTIONS.iter().find(|(name, _)| *name == function);
     found.map(|(_, since)| *since)

@@ -1,5 +1,5 @@
-//! Agreement of all PEs on the host, over the bootstrap: they compare what they are about to call, say whether they can, and free what
-//! all of them have dropped.
+//! Agreement of all PEs on the host, over the bootstrap: they compare what they are about to call,
+//! say whether they can, and free what all of them have dropped.
 
 use std::cell::Cell;
 
@@ -26,11 +26,13 @@ struct Said {
 }
 
 impl Nvshmem<'_> {
-    /// All PEs are about to call `operation` with the same `words`, and `mine` says whether this one can. What all have dropped is freed. Collective.
+    /// All PEs are about to call `operation` with the same `words`, and `mine` says whether this
+    /// one can. What all have dropped is freed. Collective.
     ///
     /// # Errors
-    /// The same on all PEs: [`ErrorKind::Mismatch`], naming two that differ; what failed on one of them. What the bootstrap
-    /// reports, after which the heap cannot be used: nobody knows what the others do.
+    /// The same on all PEs: [`ErrorKind::Mismatch`], naming two that differ; what failed on one of
+    /// them. What the bootstrap reports, after which the heap cannot be used: nobody knows what the
+    /// others do.
     pub(crate) fn meet(
         &self,
         operation: &'static str,

@@ -2,7 +2,8 @@
 
 use crate::team::{Team, TeamRef};
 
-/// A team that is there for as long as a scope: a reference to a [`Team`] or a [`TeamRef`], or a [`TeamRef`] itself. The trait is sealed.
+/// A team that is there for as long as a scope: a reference to a [`Team`] or a [`TeamRef`], or a
+/// [`TeamRef`] itself. The trait is sealed.
 pub trait AnyTeam<'env>: of::State {}
 
 pub(crate) mod of {

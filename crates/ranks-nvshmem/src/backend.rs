@@ -1,8 +1,11 @@
-//! The interface between the safe layer and its two backends: the NVSHMEM library, and threads of one process.
+//! The interface between the safe layer and its two backends: the NVSHMEM library, and threads of
+//! one process.
 //!
-//! Everything was checked by the caller: PEs are below their number, places lie inside their blocks, lengths fit, teams are live and of this heap,
-//! a stream is of this backend and this PE's device, the calling thread is the PE's. What depends on the backend (a symbol that a release lacks,
-//! a call that would end the process in limited mode) is checked behind the interface. An operation without elements does not come here.
+//! Everything was checked by the caller: PEs are below their number, places lie inside their
+//! blocks, lengths fit, teams are live and of this heap, a stream is of this backend and this PE's
+//! device, the calling thread is the PE's. What depends on the backend (a symbol that a release
+//! lacks, a call that would end the process in limited mode) is checked behind the interface. An
+//! operation without elements does not come here.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -18,7 +21,8 @@ use crate::in_process::HostStream;
 use crate::library::Direct;
 use crate::stream::StreamRef;
 
-/// The time at which an operation takes place: before its call returns, or in the order of a stream.
+/// The time at which an operation takes place: before its call returns, or in the order of a
+/// stream.
 #[derive(Clone, Copy)]
 pub(crate) enum Order<'a> {
     /// Before the call returns.
@@ -100,7 +104,8 @@ pub enum Kind {
     Bf16,
 }
 
-/// The operation of a reduction. The caller has checked that the kind allows it: bits of integers only.
+/// The operation of a reduction. The caller has checked that the kind allows it: bits of integers
+/// only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reduce {
     Sum,
@@ -132,7 +137,8 @@ pub(crate) trait Life {
     fn n_pes(&self) -> usize;
     /// `NVSHMEM 3.8.0`, `in process`.
     fn name(&self) -> String;
-    /// Returns whether several PEs share a GPU without sharing its context, so that teams, their operations and waits on streams are unavailable.
+    /// Returns whether several PEs share a GPU without sharing its context, so that teams, their
+    /// operations and waits on streams are unavailable.
     fn limited(&self) -> bool {
         false
     }
@@ -140,7 +146,8 @@ pub(crate) trait Life {
     fn context(&self) -> Option<&Context> {
         None
     }
-    /// Kernels of this code may work on the heap from now on. It was compiled with device code of `release`.
+    /// Kernels of this code may work on the heap from now on. It was compiled with device code of
+    /// `release`.
     fn init_code(&self, code: DeviceCode, release: Option<[i32; 3]>) -> Result<()> {
         let _ = (code, release);
         let text = "a heap in process has no device, and no kernels";
@@ -160,7 +167,8 @@ pub(crate) trait Life {
         let text = "streams are those of the device";
         Err(Error::new(ErrorKind::NotAvailable, "cuStreamCreate", text))
     }
-    /// Returns whether calls that wait for other PEs end by themselves when the time limit has passed.
+    /// Returns whether calls that wait for other PEs end by themselves when the time limit has
+    /// passed.
     fn keeps_limit(&self) -> bool {
         false
     }
@@ -172,11 +180,13 @@ pub(crate) trait Life {
 
 /// Blocks of the heap, and copies between this PE's part and the host.
 pub(crate) trait Memory {
-    /// Collective: `bytes` (not 0, the same on all PEs, as is `number`), zeroed on all PEs before it returns on any. An error that is not of the kind
-    /// [`ErrorKind::Memory`] has left the PEs, or the heap, in no known state.
+    /// Collective: `bytes` (not 0, the same on all PEs, as is `number`), zeroed on all PEs before
+    /// it returns on any. An error that is not of the kind [`ErrorKind::Memory`] has left the PEs,
+    /// or the heap, in no known state.
     fn alloc(&self, bytes: usize, number: u64) -> Result<Block>;
     /// # Errors
-    /// [`ErrorKind::Memory`] where this PE knows that [`alloc`](Self::alloc) of so many bytes would do harm.
+    /// [`ErrorKind::Memory`] where this PE knows that [`alloc`](Self::alloc) of so many bytes would
+    /// do harm.
     fn has_room(&self, bytes: usize) -> Result<()> {
         let _ = bytes;
         Ok(())
@@ -189,7 +199,8 @@ pub(crate) trait Memory {
     fn write(&self, from: &[u8], to: Place<'_>) -> Result<()>;
     /// Fills this PE's part with one byte.
     fn fill(&self, to: Place<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()>;
-    /// Returns the address at which the part of `pe` can be loaded from and stored to directly, if it can.
+    /// Returns the address at which the part of `pe` can be loaded from and stored to directly, if
+    /// it can.
     fn peer(&self, place: Place<'_>, pe: usize) -> Option<*mut u8>;
     /// Returns the address at which all parts of a team are stored to at once, if the hardware can.
     fn multicast(&self, place: Place<'_>, team: TeamHandle) -> Option<*mut u8>;
@@ -202,7 +213,8 @@ pub(crate) trait Memory {
         let _ = address;
         Err(in_process("nvshmemx_buffer_unregister"))
     }
-    /// Collective: makes memory of the device that all PEs have, of the same length, part of the heap. The block keeps `memory`.
+    /// Collective: makes memory of the device that all PEs have, of the same length, part of the
+    /// heap. The block keeps `memory`.
     fn register_symmetric(
         &self,
         address: u64,
@@ -235,7 +247,8 @@ pub(crate) trait OneSided {
         order: Order<'_>,
         reuse: Reuse,
     ) -> Result<()>;
-    /// Returns an object that puts and gets on one stream without asking anew what and where, if the backend has such.
+    /// Returns an object that puts and gets on one stream without asking anew what and where, if
+    /// the backend has such.
     fn direct(&self, stream: StreamRef<'_>) -> Option<Direct> {
         let _ = stream;
         None
@@ -371,7 +384,8 @@ impl Kind {
     }
 }
 
-/// From where to where, which are the same or do not overlap, and how much: bytes, or elements that are reduced; for each PE, where each has its own.
+/// From where to where, which are the same or do not overlap, and how much: bytes, or elements that
+/// are reduced; for each PE, where each has its own.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moved<'a> {
     pub(crate) dest: Place<'a>,

@@ -17,7 +17,8 @@ pub(crate) struct Block {
     pub(crate) kept: Option<Arc<dyn Any>>,
 }
 
-/// The offset of something in an allocation: the same on every PE. Whoever makes one has checked that what is there lies inside.
+/// The offset of something in an allocation: the same on every PE. Whoever makes one has checked
+/// that what is there lies inside.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     pub(crate) block: &'a Block,

@@ -1,4 +1,5 @@
-//! One-sided operations as the backends take them: what is the same for those that wait, those of a scope, and those that own their memory.
+//! One-sided operations as the backends take them: what is the same for those that wait, those of a
+//! scope, and those that own their memory.
 
 use ranks_comm::{Error, ErrorKind, Result};
 
@@ -102,7 +103,8 @@ impl Reach<'_> {
         }
     }
 
-    /// Returns the places of the elements on the PE and here, and their size in bytes; `None` if there is none.
+    /// Returns the places of the elements on the PE and here, and their size in bytes; `None` if
+    /// there is none.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`]; [`ErrorKind::Length`].
@@ -254,7 +256,8 @@ pub(crate) fn strided(
 }
 
 /// # Errors
-/// [`ErrorKind::Length`] unless so many elements, each `stride` after the one before, lie among `len`; [`ErrorKind::Argument`] for a stride of 0.
+/// [`ErrorKind::Length`] unless so many elements, each `stride` after the one before, lie among
+/// `len`; [`ErrorKind::Argument`] for a stride of 0.
 fn fits(name: &'static str, what: &str, len: usize, stride: usize, count: usize) -> Result<()> {
     if stride == 0 {
         let text =

@@ -16,8 +16,8 @@ const DEVICE: &str = "SymmetricVec::device";
 
 /// Elements of this PE's part, where its device has them.
 ///
-/// Other PEs put to them and get from them at any time. What works on them is waited for before the block is freed, but not by operations of the
-/// heap: their streams are to be ordered by events.
+/// Other PEs put to them and get from them at any time. What works on them is waited for before the
+/// block is freed, but not by operations of the heap: their streams are to be ordered by events.
 pub struct SymmetricView<'a, T: Pod> {
     elements: SymmetricSlice<'a, T>,
     context: &'a Context,
@@ -30,7 +30,8 @@ impl<T: Pod> SymmetricVec<'_, T> {
     /// This PE's part as memory of its device.
     ///
     /// # Errors
-    /// [`ErrorKind::NotAvailable`] in process, where it is memory of the host that other threads write to.
+    /// [`ErrorKind::NotAvailable`] in process, where it is memory of the host that other threads
+    /// write to.
     pub fn device(&self) -> Result<SymmetricView<'_, T>> {
         self.as_slice().device()
     }
@@ -43,10 +44,12 @@ impl<T: Pod> SymmetricVec<'_, T> {
         self.as_slice_mut().device_mut()
     }
 
-    /// Returns the address at which this PE's device (in process: this thread) can load from and store to the first element of another PE's part, if it can.
+    /// Returns the address at which this PE's device (in process: this thread) can load from and
+    /// store to the first element of another PE's part, if it can.
     ///
-    /// The program is responsible for the soundness of what is done there: the address is good until the block is freed, others use it at the same time, and it is
-    /// never to be passed to NVSHMEM.
+    /// The program is responsible for the soundness of what is done there: the address is good
+    /// until the block is freed, others use it at the same time, and it is never to be passed to
+    /// NVSHMEM.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] for a PE that is not there.
@@ -55,9 +58,11 @@ impl<T: Pod> SymmetricVec<'_, T> {
         self.as_slice().peer(pe)
     }
 
-    /// Returns the address at which the first elements of the parts of all PEs of a team can be stored to at once, if the hardware can.
+    /// Returns the address at which the first elements of the parts of all PEs of a team can be
+    /// stored to at once, if the hardware can.
     ///
-    /// As for [`peer`](Self::peer), the program is responsible for the soundness of what is done there.
+    /// As for [`peer`](Self::peer), the program is responsible for the soundness of what is done
+    /// there.
     ///
     /// # Errors
     /// [`ErrorKind::Aborted`] after a failure that left the heap in no known state.
@@ -140,8 +145,9 @@ impl<'a, T: Pod> SymmetricViewMut<'a, T> {
 
 macro_rules! device_slice {
     ($($type:ty),*) => {$(
-        // SAFETY: the elements lie in a block of the heap, on the device of its context, as long as the block is borrowed. Before it is freed, which is
-        // a collective call of the heap, the heap waits for the events that it was told of.
+        // SAFETY: the elements lie in a block of the heap, on the device of its context, as long as
+        // the block is borrowed. Before it is freed, which is a collective call of the heap, the
+        // heap waits for the events that it was told of.
         unsafe impl<T: Pod> DeviceSlice for $type {
             type Element = T;
 
@@ -171,7 +177,8 @@ macro_rules! device_slice {
             }
 
             fn order_after_use(&self, _stream: &dyn Stream) -> ranks_cuda::Result<()> {
-                // Nobody knows which of the operations under way work on these elements, and waiting for all of them could be waiting for this one.
+                // Nobody knows which of the operations under way work on these elements, and
+                // waiting for all of them could be waiting for this one.
                 Ok(())
             }
         }
@@ -186,5 +193,6 @@ macro_rules! device_slice {
 
 device_slice!(SymmetricView<'_, T>, SymmetricViewMut<'_, T>);
 
-// SAFETY: the elements are borrowed mutably; what other PEs do with them is never looked at but as bits, which all are elements.
+// SAFETY: the elements are borrowed mutably; what other PEs do with them is never looked at but as
+// bits, which all are elements.
 unsafe impl<T: Pod> DeviceSliceMut for SymmetricViewMut<'_, T> {}

@@ -1,4 +1,5 @@
-//! Deferred free: dropped allocations and teams, freed once all PEs that have them have dropped them.
+//! Deferred free: dropped allocations and teams, freed once all PEs that have them have dropped
+//! them.
 
 use std::cmp::Ordering;
 
@@ -21,8 +22,8 @@ pub(crate) struct DroppedTeam {
 
 /// The name of a team, the same on all its PEs.
 ///
-/// A team's children are numbered in the order in which they are made, on all its PEs, also those that are in none of them: the path
-/// from the world's is the same wherever the team is known.
+/// A team's children are numbered in the order in which they are made, on all its PEs, also those
+/// that are in none of them: the path from the world's is the same wherever the team is known.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct TeamName {
     /// The numbers, from the world's child on.

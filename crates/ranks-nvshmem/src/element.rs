@@ -2,10 +2,11 @@
 
 use bytemuck::Pod;
 
-/// A type that [reductions](crate::Team::reduce) compute with: the integers from 8 to 64 bits, `f32` and `f64`; with the feature `half` also
-/// `half::f16` and `half::bf16`.
+/// A type that [reductions](crate::Team::reduce) compute with: the integers from 8 to 64 bits,
+/// `f32` and `f64`; with the feature `half` also `half::f16` and `half::bf16`.
 ///
-/// NVSHMEM has no complex numbers and no integers of 128 bits. What is only moved (broadcast, collected, …) may be of any [`Pod`] type instead.
+/// NVSHMEM has no complex numbers and no integers of 128 bits. What is only moved (broadcast,
+/// collected, …) may be of any [`Pod`] type instead.
 ///
 /// The trait is sealed: what a type is called in NVSHMEM decides how many bytes are written.
 ///

@@ -16,8 +16,9 @@ use crate::symmetric_vec::SymmetricVec;
 
 /// An operation that was enqueued on a stream, with the buffers `B` that it works on.
 ///
-/// They come back when it is over ([`wait`](Self::wait)), or in the order of another stream ([`enqueue_wait`](Self::enqueue_wait)). If this is dropped before, the operation
-/// goes on, and the buffers are put aside until it is over; `drop` does not wait.
+/// They come back when it is over ([`wait`](Self::wait)), or in the order of another stream
+/// ([`enqueue_wait`](Self::enqueue_wait)). If this is dropped before, the operation goes on, and
+/// the buffers are put aside until it is over; `drop` does not wait.
 ///
 /// ```compile_fail,E0382
 /// # use ranks::nvshmem::{Nvshmem, PeStream, SymmetricVec};
@@ -43,7 +44,8 @@ pub struct Enqueued<'c, B> {
     buffers: B,
 }
 
-/// Memory that a pending operation may own: a [`SymmetricVec`], a [`SymmetricPart`] of one, other memory of the device ([`OnDevice`]), and pairs of such. The trait is sealed.
+/// Memory that a pending operation may own: a [`SymmetricVec`], a [`SymmetricPart`] of one, other
+/// memory of the device ([`OnDevice`]), and pairs of such. The trait is sealed.
 ///
 /// However it is dropped, its memory is not freed before the operation is over.
 pub trait Owned: kept::Kept {}
@@ -131,7 +133,8 @@ impl<'c, B: Owned> Enqueued<'c, B> {
     /// Waits until the operation is over here, for no longer than the heap's time limit.
     ///
     /// # Errors
-    /// [`TimedOut`](ranks_comm::ErrorKind::TimedOut); what went wrong. The buffers are then put aside as by `drop`.
+    /// [`TimedOut`](ranks_comm::ErrorKind::TimedOut); what went wrong. The buffers are then put
+    /// aside as by `drop`.
     pub fn wait(self) -> Result<B> {
         self.reach.finish(self.what, self.mark, None)?;
         Ok(self.buffers)
@@ -154,10 +157,12 @@ impl<'c, B: Owned> Enqueued<'c, B> {
         self.mark.is_over(self.what.name)
     }
 
-    /// Makes what is enqueued on `stream` from now on wait for the operation, and gives the buffers back for use there. It does not wait itself.
+    /// Makes what is enqueued on `stream` from now on wait for the operation, and gives the buffers
+    /// back for use there. It does not wait itself.
     ///
     /// # Errors
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) for a stream of another device or backend; what the driver reports. The buffers are then put aside as by `drop`.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) for a stream of another device or backend;
+    /// what the driver reports. The buffers are then put aside as by `drop`.
     pub fn enqueue_wait(self, stream: &impl Ordered) -> Result<B> {
         let stream = self.reach.stream(self.what.name, stream)?;
         stream.wait_for(&self.mark, self.what.name)?;
@@ -184,7 +189,8 @@ impl<'c, T: Pod> SymmetricPart<'c, T> {
     /// The elements of `vec` in `range`.
     ///
     /// # Errors
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) for a range that it does not have: `vec` is then dropped.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) for a range that it does not have: `vec` is
+    /// then dropped.
     pub fn of(vec: SymmetricVec<'c, T>, range: std::ops::Range<usize>) -> Result<Self> {
         let (from, to) = (range.start, range.end);
         vec.slice(range)?;

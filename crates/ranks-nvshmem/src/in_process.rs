@@ -1,8 +1,9 @@
 //! PEs that are threads, over memory of the host.
 //!
-//! No code here is unsafe: whatever a program does to memory that others work on as well, it does with atomic operations on words
-//! (`part.rs`). Waits look for what they wait for, for peers that have gone, and at the clock (`world.rs`); what PEs do together they do in
-//! meetings, in which they compare what they call (`meeting.rs`).
+//! No code here is unsafe: whatever a program does to memory that others work on as well, it does
+//! with atomic operations on words (`part.rs`). Waits look for what they wait for, for peers that
+//! have gone, and at the clock (`world.rs`); what PEs do together they do in meetings, in which
+//! they compare what they call (`meeting.rs`).
 
 use std::cell::RefCell;
 use std::fmt;
@@ -80,7 +81,8 @@ impl Heap {
         }
     }
 
-    /// Does it now, or when the stream comes to it, where nothing but the end of its peers limits how long it waits.
+    /// Does it now, or when the stream comes to it, where nothing but the end of its peers limits
+    /// how long it waits.
     fn carry_out(
         &self,
         operation: &'static str,

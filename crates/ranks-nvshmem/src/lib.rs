@@ -1,7 +1,10 @@
-//! A symmetric heap: memory that has a place of the same length on every PE, which all others put to and get from.
+//! A symmetric heap: memory that has a place of the same length on every PE, which all others put
+//! to and get from.
 //!
-//! Over NVSHMEM, which is found at run time, the memory is that of GPUs and a PE is a process. In process, without any library, the memory is that of the host and
-//! a PE is a thread. Programs are the same. In process is chosen by [`HeapBackend::InProcess`] or `RANKS_BACKEND=inprocess`, and never taken in silence.
+//! Over NVSHMEM, which is found at run time, the memory is that of GPUs and a PE is a process. In
+//! process, without any library, the memory is that of the host and a PE is a thread. Programs are
+//! the same. In process is chosen by [`HeapBackend::InProcess`] or `RANKS_BACKEND=inprocess`, and
+//! never taken in silence.
 //!
 //! ```
 //! use ranks::bootstrap::ThreadBootstrap;
@@ -48,14 +51,18 @@
 //!
 //! # What cannot happen
 //!
-//! NVSHMEM ends the process for most mistakes, reads past what it is given, and waits for ever for a PE that is gone. Here PEs, lengths, places, teams, streams and threads
-//! are compared before each call, nothing is called before the library is initialised or after its end, and what would end the process (several PEs
-//! on one GPU without MPS: [`Nvshmem::limited`]; strides over a network) is an `Err`. Collective calls of the host are agreed over the bootstrap first. No `drop` waits for others.
-//! There is no reference to elements of the heap: others may write to them at any time, and are copied from and to the host, or worked on by operations.
+//! NVSHMEM ends the process for most mistakes, reads past what it is given, and waits for ever for
+//! a PE that is gone. Here PEs, lengths, places, teams, streams and threads are compared before
+//! each call, nothing is called before the library is initialised or after its end, and what would
+//! end the process (several PEs on one GPU without MPS: [`Nvshmem::limited`]; strides over a
+//! network) is an `Err`. Collective calls of the host are agreed over the bootstrap first. No
+//! `drop` waits for others. There is no reference to elements of the heap: others may write to them
+//! at any time, and are copied from and to the host, or worked on by operations.
 //!
 //! # What is not offered
 //!
-//! Atomic operations called by the host and `g` on a stream: the library only pretends to do them. Signals set and add 64 bits.
+//! Atomic operations called by the host and `g` on a stream: the library only pretends to do them.
+//! Signals set and add 64 bits.
 #![deny(unsafe_code)]
 
 mod agree;

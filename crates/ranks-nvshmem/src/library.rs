@@ -2,13 +2,16 @@
 //!
 //! # Safety
 //!
-//! Nearly every function of NVSHMEM ends the process where it cannot do its work. What makes calls sound, and lets the process live:
+//! Nearly every function of NVSHMEM ends the process where it cannot do its work. What makes calls
+//! sound, and lets the process live:
 //!
-//! * A [`LibraryHeap`] is made only when `nvshmemx_init_status` says that the library is initialised, and nothing is called after
-//!   `nvshmemx_hostlib_finalize`, which takes the last one.
-//! * Calls are made on the thread that has initialised it, with the device's context current: [`LibraryHeap::enter`].
-//! * PEs, lengths, places, teams and streams were checked before (see [`backend`](crate::backend)); what ends the process while several PEs
-//!   share a GPU is refused by [`LibraryHeap::full`].
+//! * A [`LibraryHeap`] is made only when `nvshmemx_init_status` says that the library is
+//!   initialised, and nothing is called after `nvshmemx_hostlib_finalize`, which takes the last
+//!   one.
+//! * Calls are made on the thread that has initialised it, with the device's context current:
+//!   [`LibraryHeap::enter`].
+//! * PEs, lengths, places, teams and streams were checked before (see [`backend`](crate::backend));
+//!   what ends the process while several PEs share a GPU is refused by [`LibraryHeap::full`].
 //! * A function that the library lacks is an `Err`: [`LibraryHeap::missing`].
 
 mod collectives;

@@ -26,16 +26,18 @@ thread_local! {
 impl<'b> Nvshmem<'b> {
     /// Makes this PE of a symmetric heap of all ranks of `bootstrap`. Collective.
     ///
-    /// The PEs tell each other first that each of them has the library, a driver and a GPU; nothing of NVSHMEM is called before, since it would
-    /// wait for ever for one that does not come.
+    /// The PEs tell each other first that each of them has the library, a driver and a GPU; nothing
+    /// of NVSHMEM is called before, since it would wait for ever for one that does not come.
     ///
     /// A thread has one PE at a time. NVSHMEM itself can be started once in the life of a process.
     ///
     /// # Errors
-    /// The same on all PEs if one of them cannot take part: [`ErrorKind::NotAvailable`] without NVSHMEM, CUDA or a GPU;
-    /// [`ErrorKind::Argument`] for a GPU that is not there, and where there is a heap already; [`ErrorKind::Mismatch`] if the PEs have different releases;
-    /// [`ErrorKind::Finalized`] after the end of another. [`ErrorKind::Library`] if NVSHMEM could not be started, and from then on:
-    /// then it can be neither used nor ended, and the process goes on without it.
+    /// The same on all PEs if one of them cannot take part: [`ErrorKind::NotAvailable`] without
+    /// NVSHMEM, CUDA or a GPU; [`ErrorKind::Argument`] for a GPU that is not there, and where there
+    /// is a heap already; [`ErrorKind::Mismatch`] if the PEs have different releases;
+    /// [`ErrorKind::Finalized`] after the end of another. [`ErrorKind::Library`] if NVSHMEM could
+    /// not be started, and from then on: then it can be neither used nor ended, and the process
+    /// goes on without it.
     #[doc(alias = "nvshmem_init")]
     #[doc(alias = "nvshmemx_init_attr")]
     #[doc(alias = "nvshmemx_hostlib_init_attr")]
@@ -63,10 +65,12 @@ impl<'b> Nvshmem<'b> {
         ))
     }
 
-    /// Takes up the handle that this thread has dropped without [finalizing](Self::finalize), over the same bootstrap or another of the same ranks. Not collective.
+    /// Takes up the handle that this thread has dropped without [finalizing](Self::finalize), over
+    /// the same bootstrap or another of the same ranks. Not collective.
     ///
     /// # Errors
-    /// [`ErrorKind::NotAvailable`] if this thread has dropped none, [`ErrorKind::Argument`] for a bootstrap in which it is another rank.
+    /// [`ErrorKind::NotAvailable`] if this thread has dropped none, [`ErrorKind::Argument`] for a
+    /// bootstrap in which it is another rank.
     pub fn resume(bootstrap: &'b dyn Bootstrap) -> Result<Self> {
         const RESUME: &str = "Nvshmem::resume";
         let parked = PARKED.with(RefCell::take).ok_or_else(|| {
@@ -99,8 +103,9 @@ impl<'b> Nvshmem<'b> {
     /// ```
     ///
     /// # Errors
-    /// The same on all PEs: [`ErrorKind::Mismatch`] if they do not call the same, [`ErrorKind::TimedOut`] if what was enqueued is not over in
-    /// time. The handle is then parked, as if it had been dropped. What the bootstrap or the library report.
+    /// The same on all PEs: [`ErrorKind::Mismatch`] if they do not call the same,
+    /// [`ErrorKind::TimedOut`] if what was enqueued is not over in time. The handle is then parked,
+    /// as if it had been dropped. What the bootstrap or the library report.
     #[doc(alias = "nvshmem_finalize")]
     #[doc(alias = "nvshmemx_hostlib_finalize")]
     pub fn finalize(mut self) -> Result<()> {

@@ -22,14 +22,16 @@ const ALIGNMENT: usize = 512;
 const NO_BLOCK: u64 = u64::MAX;
 
 impl Nvshmem<'_> {
-    /// `len` elements on every PE, all bits zero. Collective; `len` and the size of `T` are the same on all PEs.
+    /// `len` elements on every PE, all bits zero. Collective; `len` and the size of `T` are the
+    /// same on all PEs.
     ///
     /// Memory that all PEs have dropped is freed before.
     ///
     /// # Errors
-    /// The same on all PEs: [`ErrorKind::Mismatch`] if they do not call the same, [`ErrorKind::Memory`] if the heap has no room
-    /// (`NVSHMEM_SYMMETRIC_SIZE`), [`ErrorKind::Length`] for more bytes than there are addresses, [`ErrorKind::TimedOut`] if what works on memory that is to
-    /// be freed is not over in time.
+    /// The same on all PEs: [`ErrorKind::Mismatch`] if they do not call the same,
+    /// [`ErrorKind::Memory`] if the heap has no room (`NVSHMEM_SYMMETRIC_SIZE`),
+    /// [`ErrorKind::Length`] for more bytes than there are addresses, [`ErrorKind::TimedOut`] if
+    /// what works on memory that is to be freed is not over in time.
     #[doc(alias = "nvshmem_malloc")]
     #[doc(alias = "nvshmem_align")]
     #[doc(alias = "nvshmem_calloc")]
@@ -64,10 +66,12 @@ impl Nvshmem<'_> {
         Ok(SymmetricVec::of(self, Some(block), len))
     }
 
-    /// Frees what was dropped on all PEs. Collective, as [`alloc`](Self::alloc), [`free`](SymmetricVec::free) and [`finalize`](Self::finalize) are, which do it as well.
+    /// Frees what was dropped on all PEs. Collective, as [`alloc`](Self::alloc),
+    /// [`free`](SymmetricVec::free) and [`finalize`](Self::finalize) are, which do it as well.
     ///
     /// # Errors
-    /// The same on all PEs: [`ErrorKind::Mismatch`] if they do not call the same, [`ErrorKind::TimedOut`] if what works on it is not over in time.
+    /// The same on all PEs: [`ErrorKind::Mismatch`] if they do not call the same,
+    /// [`ErrorKind::TimedOut`] if what works on it is not over in time.
     #[doc(alias = "nvshmem_free")]
     pub fn collect(&self) -> Result<()> {
         self.meet("collect", &[], Ok(()))
@@ -90,7 +94,8 @@ impl<T: Pod> SymmetricVec<'_, T> {
         heap.meet(FREE, &[number], Ok(()))
     }
 
-    /// Copies to this PE's part, and waits until it is there. What others do with it at the same time is not waited for.
+    /// Copies to this PE's part, and waits until it is there. What others do with it at the same
+    /// time is not waited for.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] unless both have as many elements; what the driver reports.
@@ -147,7 +152,8 @@ impl<T: Pod> SymmetricSlice<'_, T> {
 }
 
 impl<T: Pod> SymmetricSliceMut<'_, T> {
-    /// Copies to this PE's part, and waits until it is there. What others do with it at the same time is not waited for.
+    /// Copies to this PE's part, and waits until it is there. What others do with it at the same
+    /// time is not waited for.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] unless both have as many elements; what the driver reports.

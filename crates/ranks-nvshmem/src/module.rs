@@ -14,13 +14,16 @@ use crate::nvshmem::Nvshmem;
 
 const MODULE: &str = "nvshmemx_cumodule_init";
 const LIBRARY: &str = "nvshmemx_culibrary_init";
-/// The symbol in a module at which NVSHMEM's device code keeps what it knows of the PE, and which release it is.
+/// The symbol in a module at which NVSHMEM's device code keeps what it knows of the PE, and which
+/// release it is.
 const STATE: &str = "nvshmemi_device_state_d";
 const RELEASE: &str = "nvshmemi_device_lib_version_d";
 
-/// Code for the PE's device that NVSHMEM was told of, by [`Nvshmem::init_module`]: its kernels put, get and wait themselves.
+/// Code for the PE's device that NVSHMEM was told of, by [`Nvshmem::init_module`]: its kernels put,
+/// get and wait themselves.
 ///
-/// NVSHMEM writes to the module's variables as long as this lives, which therefore keeps the module. It ends before the heap does.
+/// NVSHMEM writes to the module's variables as long as this lives, which therefore keeps the
+/// module. It ends before the heap does.
 #[must_use = "without it, the kernels do not know the heap"]
 pub struct InitialisedCode<'c> {
     heap: &'c Nvshmem<'c>,
@@ -30,12 +33,14 @@ pub struct InitialisedCode<'c> {
 }
 
 impl Nvshmem<'_> {
-    /// Tells NVSHMEM of a module that was compiled with its device functions, before any kernel of it is launched. Each PE does so for itself.
+    /// Tells NVSHMEM of a module that was compiled with its device functions, before any kernel of
+    /// it is launched. Each PE does so for itself.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if the module is of another device, or has none of NVSHMEM's device code: it must be linked with `libnvshmem_device.a`;
-    /// [`ErrorKind::NotInLibrary`] if that is of a newer release than the library, or another major one, and where the heap is in process, which has no kernels;
-    /// [`ErrorKind::Device`] for what the driver reports.
+    /// [`ErrorKind::Argument`] if the module is of another device, or has none of NVSHMEM's device
+    /// code: it must be linked with `libnvshmem_device.a`; [`ErrorKind::NotInLibrary`] if that is
+    /// of a newer release than the library, or another major one, and where the heap is in process,
+    /// which has no kernels; [`ErrorKind::Device`] for what the driver reports.
     #[doc(alias = "nvshmemx_cumodule_init")]
     pub fn init_module(&self, module: &Module) -> Result<InitialisedCode<'_>> {
         let backend = self.begin(MODULE)?;
@@ -68,13 +73,15 @@ impl Nvshmem<'_> {
         self.init_code(code, Some(release), Some(module.clone()))
     }
 
-    /// As [`init_module`](Self::init_module), for a `CUmodule` that another part of the program has loaded.
+    /// As [`init_module`](Self::init_module), for a `CUmodule` that another part of the program has
+    /// loaded.
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] in process; what the library reports.
     ///
     /// # Safety
-    /// It is a module of the PE's device, linked with the device code of a release of NVSHMEM that the library takes, and is unloaded after the value is dropped.
+    /// It is a module of the PE's device, linked with the device code of a release of NVSHMEM that
+    /// the library takes, and is unloaded after the value is dropped.
     #[doc(alias = "nvshmemx_cumodule_init")]
     pub unsafe fn init_raw_module(&self, module: *mut c_void) -> Result<InitialisedCode<'_>> {
         self.begin(MODULE)?;

@@ -12,7 +12,8 @@ use crate::pe::Pe;
 
 /// This PE of a symmetric heap.
 ///
-/// It stays on the thread that has made it: NVSHMEM lets one thread at a time call, and what belongs to the heap borrows this.
+/// It stays on the thread that has made it: NVSHMEM lets one thread at a time call, and what
+/// belongs to the heap borrows this.
 ///
 /// ```compile_fail,E0277
 /// fn is_send<T: Send>() {}
@@ -24,8 +25,8 @@ use crate::pe::Pe;
 /// is_sync::<ranks::nvshmem::Nvshmem<'_>>();
 /// ```
 ///
-/// It ends by [`finalize`](Self::finalize), which is collective. A handle that is dropped without it is parked, because no `drop` waits for others:
-/// [`resume`](Self::resume) takes it up again.
+/// It ends by [`finalize`](Self::finalize), which is collective. A handle that is dropped without
+/// it is parked, because no `drop` waits for others: [`resume`](Self::resume) takes it up again.
 pub struct Nvshmem<'b> {
     bootstrap: &'b dyn Bootstrap,
     /// Taken when this ends.
@@ -58,7 +59,8 @@ impl<'b> Nvshmem<'b> {
         self.pe().backend().name()
     }
 
-    /// Returns whether several PEs share a GPU without MPS. Teams, their operations, and waits of streams for signals are then an `Err`: NVSHMEM would end the process.
+    /// Returns whether several PEs share a GPU without MPS. Teams, their operations, and waits of
+    /// streams for signals are then an `Err`: NVSHMEM would end the process.
     #[doc(alias = "nvshmemx_init_status")]
     #[must_use]
     pub fn limited(&self) -> bool {

@@ -10,12 +10,15 @@ use crate::symmetric::{Destination, Source, Symmetric, SymmetricMut};
 impl Nvshmem<'_> {
     /// Puts the elements of `source` to where `dest` is on the PE `pe`. Both have as many.
     ///
-    /// On return, `source` may be used again; the elements have arrived after the next [`quiet`](Self::quiet) or [`barrier_all`](Self::barrier_all).
+    /// On return, `source` may be used again; the elements have arrived after the next
+    /// [`quiet`](Self::quiet) or [`barrier_all`](Self::barrier_all).
     ///
-    /// Operations in flight on streams are not waited for, except those known to work on `source` if that is [`OnDevice`](crate::OnDevice).
+    /// Operations in flight on streams are not waited for, except those known to work on `source`
+    /// if that is [`OnDevice`](crate::OnDevice).
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`](ranks_comm::ErrorKind::Rank) if there is no such PE, [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) unless both have as many elements,
+    /// [`ErrorKind::Rank`](ranks_comm::ErrorKind::Rank) if there is no such PE,
+    /// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) unless both have as many elements,
     /// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) for memory of another device.
     #[doc(alias = "nvshmem_putmem")]
     pub fn put<D, S>(&self, dest: D, source: S, pe: usize) -> Result<()>
@@ -30,7 +33,8 @@ impl Nvshmem<'_> {
         })
     }
 
-    /// As [`put`](Self::put), and `source` may be used again after [`quiet`](Self::quiet), [`flush`](Self::flush) or a barrier only. It is of the heap: what is written to it before,
+    /// As [`put`](Self::put), and `source` may be used again after [`quiet`](Self::quiet),
+    /// [`flush`](Self::flush) or a barrier only. It is of the heap: what is written to it before,
     /// by whom ever, may arrive instead.
     ///
     /// # Errors
@@ -46,7 +50,8 @@ impl Nvshmem<'_> {
         reach.put(&dest, &source, pe, Order::Now, Reuse::AfterQuiet)
     }
 
-    /// Gets the elements of `source` on the PE `pe` into `dest` here. Both have as many. When it returns, they are there.
+    /// Gets the elements of `source` on the PE `pe` into `dest` here. Both have as many. When it
+    /// returns, they are there.
     ///
     /// # Errors
     /// As [`put`](Self::put).
@@ -63,7 +68,8 @@ impl Nvshmem<'_> {
         })
     }
 
-    /// As [`get`](Self::get), and the elements are there after [`quiet`](Self::quiet) or a barrier only. `dest` is of the heap.
+    /// As [`get`](Self::get), and the elements are there after [`quiet`](Self::quiet) or a barrier
+    /// only. `dest` is of the heap.
     ///
     /// # Errors
     /// As [`put`](Self::put).
@@ -78,13 +84,16 @@ impl Nvshmem<'_> {
         reach.get(&dest, &source, pe, Order::Now, Reuse::AfterQuiet)
     }
 
-    /// Puts `count` elements of `source`, of which each is [`Strides::source`] after the one before, to where `dest` is on the PE `pe`, each [`Strides::dest`] after the one before.
+    /// Puts `count` elements of `source`, of which each is [`Strides::source`] after the one
+    /// before, to where `dest` is on the PE `pe`, each [`Strides::dest`] after the one before.
     ///
     /// Only where this PE can store to the other's memory directly.
     ///
     /// # Errors
-    /// As [`put`](Self::put); [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) if they do not fit, [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) for a stride of 0, for
-    /// elements that have not 1, 2, 4, 8 or 16 bytes, and for a PE that is reached over a network, where NVSHMEM would end the process.
+    /// As [`put`](Self::put); [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) if they do not
+    /// fit, [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) for a stride of 0, for
+    /// elements that have not 1, 2, 4, 8 or 16 bytes, and for a PE that is reached over a network,
+    /// where NVSHMEM would end the process.
     #[doc(alias = "nvshmem_iput8")]
     #[doc(alias = "nvshmem_iput16")]
     #[doc(alias = "nvshmem_iput32")]
@@ -109,7 +118,8 @@ impl Nvshmem<'_> {
         })
     }
 
-    /// Gets `count` elements of `source` on the PE `pe`, of which each is [`Strides::source`] after the one before, into `dest` here, each [`Strides::dest`] after the one before.
+    /// Gets `count` elements of `source` on the PE `pe`, of which each is [`Strides::source`] after
+    /// the one before, into `dest` here, each [`Strides::dest`] after the one before.
     ///
     /// # Errors
     /// As [`iput`](Self::iput).

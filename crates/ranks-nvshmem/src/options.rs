@@ -12,7 +12,8 @@ use crate::in_process::Delivery;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HeapBackend {
-    /// Memory of the host, if `RANKS_BACKEND` is `inprocess`; else NVSHMEM. Where that is not there, there is no heap: nothing takes its place in silence.
+    /// Memory of the host, if `RANKS_BACKEND` is `inprocess`; else NVSHMEM. Where that is not
+    /// there, there is no heap: nothing takes its place in silence.
     #[default]
     Auto,
     /// NVSHMEM: PEs are processes, and the memory is that of GPUs.
@@ -44,7 +45,8 @@ pub struct NvshmemOptions {
 }
 
 impl NvshmemOptions {
-    /// The backend that `RANKS_BACKEND` says, the library and the driver that are found, the device that the PE's place on its node says, no time limit.
+    /// The backend that `RANKS_BACKEND` says, the library and the driver that are found, the device
+    /// that the PE's place on its node says, no time limit.
     pub fn new() -> Self {
         Self::default()
     }
@@ -67,7 +69,8 @@ impl NvshmemOptions {
         self
     }
 
-    /// The number of this PE's GPU. Where it is not said, it is the PE's number modulo the number of GPUs that the process sees.
+    /// The number of this PE's GPU. Where it is not said, it is the PE's number modulo the number
+    /// of GPUs that the process sees.
     pub fn device(mut self, ordinal: usize) -> Self {
         self.device = Some(ordinal);
         self
@@ -75,16 +78,18 @@ impl NvshmemOptions {
 
     /// Sets the time limit of a wait of this PE for streams, or for other PEs.
     ///
-    /// Messages of the PEs over the bootstrap have the time limit of the bootstrap. A call of NVSHMEM itself cannot be left: those that wait for others
-    /// are made only after all PEs have said that they come.
+    /// Messages of the PEs over the bootstrap have the time limit of the bootstrap. A call of
+    /// NVSHMEM itself cannot be left: those that wait for others are made only after all PEs have
+    /// said that they come.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self
     }
 
-    /// In process, whether what is put is seen as late as the rules allow: at the PE's next `quiet` or barrier, or, by a fence, before its next signal; and
-    /// whether what is put or gotten by forms with `nbi` is read no sooner. What no fence parts is delivered the last first. Programs that forget to ask for
-    /// completion, or for order, are found out so.
+    /// In process, whether what is put is seen as late as the rules allow: at the PE's next `quiet`
+    /// or barrier, or, by a fence, before its next signal; and whether what is put or gotten by
+    /// forms with `nbi` is read no sooner. What no fence parts is delivered the last first.
+    /// Programs that forget to ask for completion, or for order, are found out so.
     pub fn late_delivery(mut self, late: bool) -> Self {
         self.delivery = if late {
             Delivery::Late

@@ -17,7 +17,8 @@ pub(crate) const BARRIER_ALL_ON_STREAM: &str = "nvshmemx_barrier_all_on_stream";
 pub(crate) const SYNC_ALL_ON_STREAM: &str = "nvshmemx_sync_all_on_stream";
 
 impl Nvshmem<'_> {
-    /// Orders puts: those of this PE to a PE from now on arrive there after its earlier ones. Operations of streams are not ordered by it.
+    /// Orders puts: those of this PE to a PE from now on arrive there after its earlier ones.
+    /// Operations of streams are not ordered by it.
     ///
     /// # Errors
     /// Errors that the library reports.
@@ -26,7 +27,8 @@ impl Nvshmem<'_> {
         self.reach(FENCE)?.backend.fence()
     }
 
-    /// Waits until all has arrived that this PE has put by calls that are done when they return, and until those with `nbi` are complete.
+    /// Waits until all has arrived that this PE has put by calls that are done when they return,
+    /// and until those with `nbi` are complete.
     ///
     /// Operations enqueued on streams are not waited for: [`Queue::quiet`] does that.
     ///
@@ -40,19 +42,23 @@ impl Nvshmem<'_> {
         Ok(())
     }
 
-    /// Waits until what was put from by calls with `nbi` may be used again. It may not have arrived.
+    /// Waits until what was put from by calls with `nbi` may be used again. It may not have
+    /// arrived.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) before NVSHMEM 3.7: [`quiet`](Self::quiet) does more, and is in every release.
+    /// [`ErrorKind::NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) before NVSHMEM 3.7:
+    /// [`quiet`](Self::quiet) does more, and is in every release.
     #[doc(alias = "nvshmemx_flush")]
     pub fn flush(&self) -> Result<()> {
         self.reach(FLUSH)?.backend.flush(Order::Now)
     }
 
-    /// Waits until all PEs have come, and all has arrived that they have put: [`quiet`](Self::quiet) and [`sync_all`](Self::sync_all). Collective.
+    /// Waits until all PEs have come, and all has arrived that they have put:
+    /// [`quiet`](Self::quiet) and [`sync_all`](Self::sync_all). Collective.
     ///
     /// # Errors
-    /// [`ErrorKind::TimedOut`](ranks_comm::ErrorKind::TimedOut) after the heap's time limit, if it has one.
+    /// [`ErrorKind::TimedOut`](ranks_comm::ErrorKind::TimedOut) after the heap's time limit, if it
+    /// has one.
     #[doc(alias = "nvshmem_barrier_all")]
     pub fn barrier_all(&self) -> Result<()> {
         let reach = self.reach(BARRIER_ALL)?;
@@ -79,7 +85,8 @@ impl Nvshmem<'_> {
 }
 
 impl Queue<'_> {
-    /// The stream goes on when all has arrived that was put on it before, and when operations with `nbi` are complete, those of the host included.
+    /// The stream goes on when all has arrived that was put on it before, and when operations with
+    /// `nbi` are complete, those of the host included.
     ///
     /// # Errors
     /// Errors that the library reports.
@@ -92,10 +99,12 @@ impl Queue<'_> {
         Ok(())
     }
 
-    /// The stream goes on when what was put from with `nbi` may be used again. It may not have arrived.
+    /// The stream goes on when what was put from with `nbi` may be used again. It may not have
+    /// arrived.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) before NVSHMEM 3.7: [`quiet`](Self::quiet) does more, and is in every release.
+    /// [`ErrorKind::NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) before NVSHMEM 3.7:
+    /// [`quiet`](Self::quiet) does more, and is in every release.
     #[doc(alias = "nvshmemx_flush_on_stream")]
     pub fn flush(&self) -> Result<()> {
         self.enqueue(FLUSH_ON_STREAM, None, || {
@@ -103,7 +112,8 @@ impl Queue<'_> {
         })
     }
 
-    /// The stream goes on when the streams of all PEs have come here, and all has arrived that was put on them before. Collective.
+    /// The stream goes on when the streams of all PEs have come here, and all has arrived that was
+    /// put on them before. Collective.
     ///
     /// # Errors
     /// Errors that the library reports.

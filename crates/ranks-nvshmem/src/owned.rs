@@ -26,7 +26,8 @@ impl Nvshmem<'_> {
     /// As [`Queue::put`](crate::Queue::put), with memory that it owns.
     ///
     /// # Errors
-    /// As [`put`](Self::put); [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) for a stream of another device or backend. The buffers are then dropped.
+    /// As [`put`](Self::put); [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) for a stream
+    /// of another device or backend. The buffers are then dropped.
     #[doc(alias = "nvshmemx_putmem_on_stream")]
     pub fn put_on_stream<D, S>(
         &self,
@@ -79,7 +80,8 @@ impl Nvshmem<'_> {
         Enqueued::begin(reach, what, (dest, source), stream, call)
     }
 
-    /// As [`Queue::put_signal`](crate::Queue::put_signal), with memory that it owns. The signal need not be owned: it is not freed before the operation is over.
+    /// As [`Queue::put_signal`](crate::Queue::put_signal), with memory that it owns. The signal
+    /// need not be owned: it is not freed before the operation is over.
     ///
     /// # Errors
     /// As [`put_on_stream`](Self::put_on_stream).

@@ -75,7 +75,8 @@ impl Pe {
     /// The backend that `operation` is called on: begins every call.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`]; [`ErrorKind::Aborted`] after a failure that left the heap in no known state.
+    /// [`ErrorKind::WrongThread`]; [`ErrorKind::Aborted`] after a failure that left the heap in no
+    /// known state.
     #[inline]
     pub(crate) fn begin(&self, operation: &'static str) -> Result<&dyn Backend> {
         if thread::current().id() != self.thread {

@@ -1,7 +1,9 @@
 //! Operations on borrowed memory, enqueued on one stream.
 //!
-//! Memory of the heap that an operation was given stays until the operation is over: a scope that is left before leaves a point of its stream
-//! behind that is waited for before any block is freed. Other memory of the device is told of an event ([`DeviceSlice::used_until`](ranks_cuda::DeviceSlice::used_until)).
+//! Memory of the heap that an operation was given stays until the operation is over: a scope that
+//! is left before leaves a point of its stream behind that is waited for before any block is freed.
+//! Other memory of the device is told of an event
+//! ([`DeviceSlice::used_until`](ranks_cuda::DeviceSlice::used_until)).
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -20,15 +22,19 @@ use crate::symmetric::part::Near;
 mod collectives;
 mod one_sided;
 
-/// A callback that keeps something until the queue is closed, and is told the point of its completion, if there is one.
+/// A callback that keeps something until the queue is closed, and is told the point of its
+/// completion, if there is one.
 type OnClose<'env> = Box<dyn FnOnce(Option<&Mark>) + 'env>;
 
-/// The time for which a device that answers neither for an event nor for a stream is waited for, before the process is ended.
+/// The time for which a device that answers neither for an event nor for a stream is waited for,
+/// before the process is ended.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Operations on borrowed memory, in the order of one stream: what [`Nvshmem::scope`](crate::Nvshmem::scope) gives.
+/// Operations on borrowed memory, in the order of one stream: what
+/// [`Nvshmem::scope`](crate::Nvshmem::scope) gives.
 ///
-/// An operation is enqueued by its call. What it works on is borrowed for as long as the scope was called for.
+/// An operation is enqueued by its call. What it works on is borrowed for as long as the scope was
+/// called for.
 pub struct Queue<'env> {
     pub(crate) reach: Reach<'env>,
     pub(crate) stream: StreamRef<'env>,
@@ -93,7 +99,8 @@ impl<'env> Queue<'env> {
         self.enqueue(name, pe, call)
     }
 
-    /// As [`enqueue`](Self::enqueue), with memory of this PE, and another thing that is kept as long.
+    /// As [`enqueue`](Self::enqueue), with memory of this PE, and another thing that is kept as
+    /// long.
     #[inline]
     pub(crate) fn enqueue_with<N: Near + 'env, K: 'env>(
         &self,
@@ -141,7 +148,8 @@ impl<'env> Queue<'env> {
         self.begun.set(begun);
     }
 
-    /// A point after all that was enqueued, if there is anything; what is not complete is completed before. All memory is told of it.
+    /// A point after all that was enqueued, if there is anything; what is not complete is completed
+    /// before. All memory is told of it.
     pub(crate) fn end(&self) -> Result<Option<Mark>> {
         let Some(last) = self.last.take() else {
             return Ok(None);
@@ -168,7 +176,8 @@ impl<'env> Queue<'env> {
         self.awaits.get().or(self.last.get())
     }
 
-    /// Waits for the stream itself, where no event can be had of it: other memory of the device cannot be given back before.
+    /// Waits for the stream itself, where no event can be had of it: other memory of the device
+    /// cannot be given back before.
     #[cold]
     fn drain(&self, name: &'static str) {
         if self.kept.borrow().is_empty() {

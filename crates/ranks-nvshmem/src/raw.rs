@@ -2,8 +2,10 @@
 //!
 //! # Safety
 //!
-//! * What belongs to the heap (the team, the staging memory) is touched on the thread of the heap alone: each call looks first, and what is dropped on another thread is left alone.
-//! * The memory of the caller is touched while a call of it is under way, by copies that wait for nobody; what other PEs work on is staging memory of the heap.
+//! * What belongs to the heap (the team, the staging memory) is touched on the thread of the heap
+//!   alone: each call looks first, and what is dropped on another thread is left alone.
+//! * The memory of the caller is touched while a call of it is under way, by copies that wait for
+//!   nobody; what other PEs work on is staging memory of the heap.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -24,16 +26,23 @@ mod staging;
 
 const NEW: &str = "RawNvshmem::new";
 
-/// A heap behind [`RawCollectives`](ranks_raw::RawCollectives): its operations over addresses, on a team.
+/// A heap behind [`RawCollectives`](ranks_raw::RawCollectives): its operations over addresses, on a
+/// team.
 ///
-/// NVSHMEM works on memory of the heap, at the same place on all PEs, and frameworks have addresses. So what is sent is copied to the heap, and
-/// what comes is copied from there; all is over when an operation returns, and [`sync`](ranks_raw::RawCollectives::sync) has nothing to wait for. Memory may be that of the host, and of the PE's GPU.
+/// NVSHMEM works on memory of the heap, at the same place on all PEs, and frameworks have
+/// addresses. So what is sent is copied to the heap, and what comes is copied from there; all is
+/// over when an operation returns, and [`sync`](ranks_raw::RawCollectives::sync) has nothing to
+/// wait for. Memory may be that of the host, and of the PE's GPU.
 ///
-/// NVSHMEM has no messages: [`send`](ranks_raw::RawCollectives::send) and [`recv`](ranks_raw::RawCollectives::recv) are [`NotInLibrary`](ErrorKind::NotInLibrary). What goes to one root, or comes
-/// from one, is done with all. [`split`](ranks_raw::RawCollectives::split) needs NVSHMEM 3.3. An [`abort`](ranks_raw::RawCollectives::abort) is seen by calls that begin after it.
+/// NVSHMEM has no messages: [`send`](ranks_raw::RawCollectives::send) and
+/// [`recv`](ranks_raw::RawCollectives::recv) are [`NotInLibrary`](ErrorKind::NotInLibrary). What
+/// goes to one root, or comes from one, is done with all.
+/// [`split`](ranks_raw::RawCollectives::split) needs NVSHMEM 3.3. An
+/// [`abort`](ranks_raw::RawCollectives::abort) is seen by calls that begin after it.
 ///
-/// It may be sent to other threads and is used on that of the heap: elsewhere it is [`WrongThread`](ErrorKind::WrongThread), and if it is dropped there, what it has of the
-/// heap stays.
+/// It may be sent to other threads and is used on that of the heap: elsewhere it is
+/// [`WrongThread`](ErrorKind::WrongThread), and if it is dropped there, what it has of the heap
+/// stays.
 pub struct RawNvshmem {
     home: Arc<Home>,
     /// Dropped on the heap's thread alone.
@@ -59,7 +68,8 @@ enum Member {
     Part(Team<'static>),
 }
 
-// SAFETY: what is not of any thread (the heap, the team, the staging memory) is touched after `begin` has seen that this is the heap's own, and dropped there or not at all.
+// SAFETY: what is not of any thread (the heap, the team, the staging memory) is touched after
+// `begin` has seen that this is the heap's own, and dropped there or not at all.
 unsafe impl Send for RawNvshmem {}
 // SAFETY: as above.
 unsafe impl Sync for RawNvshmem {}
@@ -74,7 +84,8 @@ impl RawNvshmem {
     /// Larger operations are done in parts.
     ///
     /// # Errors
-    /// [`Length`](ErrorKind::Length) for less than 64 bytes for each PE; else as [`Nvshmem::alloc`].
+    /// [`Length`](ErrorKind::Length) for less than 64 bytes for each PE; else as
+    /// [`Nvshmem::alloc`].
     pub fn new(heap: &'static Nvshmem<'static>, staging: usize) -> Result<Self> {
         let (rank, size) = (heap.my_pe(), heap.n_pes());
         let half = staging / 2 / 64 * 64;

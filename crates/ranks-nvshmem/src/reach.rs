@@ -1,4 +1,5 @@
-//! The parts of a PE that operations need: its heap, its number of PEs, its streams, its time limit.
+//! The parts of a PE that operations need: its heap, its number of PEs, its streams, its time
+//! limit.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -70,7 +71,8 @@ impl Pe {
     /// Waits until nothing is under way that works on blocks of the heap: before any is freed.
     ///
     /// # Errors
-    /// As [`UnderWay::settle`](crate::under_way::UnderWay::settle), and as [`begin`](Self::begin). Nothing may be freed then.
+    /// As [`UnderWay::settle`](crate::under_way::UnderWay::settle), and as [`begin`](Self::begin).
+    /// Nothing may be freed then.
     pub(crate) fn settle(&self, operation: &'static str) -> Result<()> {
         if self.own.begun.get() {
             self.begin(operation)?.quiet(Order::Now)?;
@@ -123,7 +125,8 @@ impl<'a> Reach<'a> {
         Err(Error::new(ErrorKind::Argument, operation, text))
     }
 
-    /// Checks that memory that is not of the heap can be worked on; the stream waits for those who are known to.
+    /// Checks that memory that is not of the heap can be worked on; the stream waits for those who
+    /// are known to.
     pub(crate) fn take<T: bytemuck::Pod>(
         &self,
         operation: &'static str,
@@ -150,7 +153,8 @@ impl<'a> Reach<'a> {
         ordered.map_err(|error| of_driver(operation, error))
     }
 
-    /// Does `call` with memory of this PE before it returns, when nobody else is known to work on that.
+    /// Does `call` with memory of this PE before it returns, when nobody else is known to work on
+    /// that.
     pub(crate) fn now<N: Near>(
         &self,
         operation: &'static str,
@@ -188,7 +192,8 @@ impl<'a> Reach<'a> {
     /// Enqueues by `call` on a stream of the PE's own, and waits until that is over.
     ///
     /// # Errors
-    /// Errors that `call` returns; [`ErrorKind::TimedOut`]: it goes on, and the next call has another stream.
+    /// Errors that `call` returns; [`ErrorKind::TimedOut`]: it goes on, and the next call has
+    /// another stream.
     pub(crate) fn on_own_stream(
         &self,
         what: What,
@@ -207,7 +212,8 @@ impl<'a> Reach<'a> {
         finished
     }
 
-    /// As [`on_own_stream`](Self::on_own_stream), with memory of this PE. Other memory than the heap's is told of the end, since it may go on.
+    /// As [`on_own_stream`](Self::on_own_stream), with memory of this PE. Other memory than the
+    /// heap's is told of the end, since it may go on.
     pub(crate) fn on_own_stream_with<N: Near>(
         &self,
         what: What,
@@ -229,7 +235,8 @@ impl<'a> Reach<'a> {
         finished
     }
 
-    /// Does what all PEs come to: in a call of the backend, or by way of a stream where the call would not keep the time limit.
+    /// Does what all PEs come to: in a call of the backend, or by way of a stream where the call
+    /// would not keep the time limit.
     pub(crate) fn together(
         &self,
         name: &'static str,
@@ -242,7 +249,8 @@ impl<'a> Reach<'a> {
         self.on_own_stream(what, None, |stream| call(Order::On(stream)))
     }
 
-    /// A point after all that was enqueued so far. Where none can be had, nothing of the heap is freed any more.
+    /// A point after all that was enqueued so far. Where none can be had, nothing of the heap is
+    /// freed any more.
     pub(crate) fn mark(&self, operation: &'static str, stream: StreamRef<'_>) -> Result<Mark> {
         let mark = stream.mark(operation);
         if mark.is_err() {
@@ -251,10 +259,12 @@ impl<'a> Reach<'a> {
         mark
     }
 
-    /// Waits until a point is passed. Otherwise what is before it goes on, and no block is freed before it is over.
+    /// Waits until a point is passed. Otherwise what is before it goes on, and no block is freed
+    /// before it is over.
     ///
     /// # Errors
-    /// [`ErrorKind::TimedOut`] after `limit` (the PE's own if it is `None`); what went wrong with what was enqueued.
+    /// [`ErrorKind::TimedOut`] after `limit` (the PE's own if it is `None`); what went wrong with
+    /// what was enqueued.
     pub(crate) fn finish(&self, what: What, mark: Mark, limit: Limit) -> Result<()> {
         let wait = || until(limit.or(self.pe.limit), || mark.is_over(what.name));
         let waited = observed(&self.pe.track, || WAIT.into(), wait);

@@ -5,8 +5,8 @@ use ranks_collectives::ops::{Band, Bor, Bxor, Max, Min, Prod, Sum};
 use crate::backend::Reduce;
 use crate::element::{Bits, Element};
 
-/// An operation of a [reduction](crate::Team::reduce) of the elements of all PEs of a team: [`Sum`], [`Prod`], [`Min`] and [`Max`], and of integers also
-/// [`Band`], [`Bor`] and [`Bxor`].
+/// An operation of a [reduction](crate::Team::reduce) of the elements of all PEs of a team:
+/// [`Sum`], [`Prod`], [`Min`] and [`Max`], and of integers also [`Band`], [`Bor`] and [`Bxor`].
 ///
 /// Integers wrap. In which order floating-point numbers are added is NVSHMEM's choice.
 ///

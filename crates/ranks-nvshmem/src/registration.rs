@@ -18,10 +18,11 @@ pub(crate) const REGISTER: &str = "nvshmemx_buffer_register";
 pub(crate) const UNREGISTER: &str = "nvshmemx_buffer_unregister";
 pub(crate) const REGISTER_SYMMETRIC: &str = "nvshmemx_buffer_register_symmetric";
 
-/// Memory of this PE's device that NVSHMEM puts from and gets into directly, also over a network: what [`Nvshmem::register`] makes.
+/// Memory of this PE's device that NVSHMEM puts from and gets into directly, also over a network:
+/// what [`Nvshmem::register`] makes.
 ///
-/// It is a [`DeviceSlice`]: operations take it as [`OnDevice`](crate::OnDevice)`(&registered)`. It ends, with the memory, when it is dropped and nothing that was
-/// enqueued is under way any more.
+/// It is a [`DeviceSlice`]: operations take it as [`OnDevice`](crate::OnDevice)`(&registered)`. It
+/// ends, with the memory, when it is dropped and nothing that was enqueued is under way any more.
 pub struct Registered<'c, D: DeviceSlice + 'static> {
     heap: &'c Nvshmem<'c>,
     /// Taken when this ends.
@@ -39,7 +40,8 @@ impl Nvshmem<'_> {
     /// Tells NVSHMEM of memory of this PE's device. Each PE does so for itself.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] for memory of another device or driver; [`ErrorKind::NotAvailable`] in process; what the library reports.
+    /// [`ErrorKind::Argument`] for memory of another device or driver; [`ErrorKind::NotAvailable`]
+    /// in process; what the library reports.
     #[doc(alias = "nvshmemx_buffer_register")]
     pub fn register<D: DeviceSlice + 'static>(&self, memory: D) -> Result<Registered<'_, D>> {
         let backend = self.begin(REGISTER)?;
@@ -51,13 +53,15 @@ impl Nvshmem<'_> {
         Ok(Registered { heap: self, memory })
     }
 
-    /// Makes memory that every PE has on its device, as long on each, part of the symmetric heap. What is in it stays. Collective.
+    /// Makes memory that every PE has on its device, as long on each, part of the symmetric heap.
+    /// What is in it stays. Collective.
     ///
-    /// It must be made by `cuMemCreate`, with handles that can be shared, and be a whole number of its granularity long: memory of
-    /// [`Context::alloc`](ranks_cuda::Context::alloc) is not.
+    /// It must be made by `cuMemCreate`, with handles that can be shared, and be a whole number of
+    /// its granularity long: memory of [`Context::alloc`](ranks_cuda::Context::alloc) is not.
     ///
     /// # Errors
-    /// The same on all PEs: [`ErrorKind::NotInLibrary`] before NVSHMEM 3.3, [`ErrorKind::NotAvailable`] in process, [`ErrorKind::Mismatch`] if the lengths differ,
+    /// The same on all PEs: [`ErrorKind::NotInLibrary`] before NVSHMEM 3.3,
+    /// [`ErrorKind::NotAvailable`] in process, [`ErrorKind::Mismatch`] if the lengths differ,
     /// [`ErrorKind::Argument`] for memory of another device and for none; what the library reports.
     #[doc(alias = "nvshmemx_buffer_register_symmetric")]
     pub fn register_symmetric<D>(&self, memory: D) -> Result<SymmetricVec<'_, D::Element>>
@@ -139,7 +143,8 @@ impl Nvshmem<'_> {
     /// The block that all PEs have made, or the error of all. Collective.
     ///
     /// # Errors
-    /// As [`tell`](Self::tell). One that is not the library's own refusal leaves PEs apart, and the heap cannot be used any more.
+    /// As [`tell`](Self::tell). One that is not the library's own refusal leaves PEs apart, and the
+    /// heap cannot be used any more.
     pub(crate) fn made(&self, operation: &'static str, made: Result<Block>) -> Result<Block> {
         let told = self.tell(operation, said(operation, &made));
         let refusals = [
@@ -191,7 +196,8 @@ impl<D: DeviceSlice + 'static> Drop for Registered<'_, D> {
     }
 }
 
-// SAFETY: it is the memory, which is not moved out before this ends, and kept then until the heap is idle.
+// SAFETY: it is the memory, which is not moved out before this ends, and kept then until the heap
+// is idle.
 unsafe impl<D: DeviceSlice + 'static> DeviceSlice for Registered<'_, D> {
     type Element = D::Element;
 

@@ -10,7 +10,8 @@ use crate::stream::Ordered;
 const SCOPE: &str = "cuEventQuery";
 
 impl Nvshmem<'_> {
-    /// Enqueues operations on borrowed memory in `body`, on `stream`, and waits until all of them are over here.
+    /// Enqueues operations on borrowed memory in `body`, on `stream`, and waits until all of them
+    /// are over here.
     ///
     /// ```no_run
     /// # use ranks::nvshmem::{Nvshmem, SignalOp};
@@ -63,12 +64,13 @@ impl Nvshmem<'_> {
     /// # }
     /// ```
     ///
-    /// If `body` returns an error or panics, what it has enqueued goes on and is not waited for; so it does when the time limit passes. No block of the heap is freed
-    /// before it is over.
+    /// If `body` returns an error or panics, what it has enqueued goes on and is not waited for; so
+    /// it does when the time limit passes. No block of the heap is freed before it is over.
     ///
     /// # Errors
-    /// Errors that `body` returns; [`TimedOut`](ranks_comm::ErrorKind::TimedOut) with the operation that is waited for;
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) for a stream of another device or backend.
+    /// Errors that `body` returns; [`TimedOut`](ranks_comm::ErrorKind::TimedOut) with the operation
+    /// that is waited for; [`Argument`](ranks_comm::ErrorKind::Argument) for a stream of another
+    /// device or backend.
     pub fn scope<'env, R>(
         &'env self,
         stream: &'env impl Ordered,
@@ -88,7 +90,8 @@ impl Nvshmem<'_> {
         Ok(value)
     }
 
-    /// Waits until all is over that was enqueued on `stream` so far, for no longer than the heap's time limit.
+    /// Waits until all is over that was enqueued on `stream` so far, for no longer than the heap's
+    /// time limit.
     ///
     /// # Errors
     /// As [`scope`](Self::scope).

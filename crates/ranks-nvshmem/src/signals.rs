@@ -1,7 +1,8 @@
 //! Words of the heap by which PEs tell each other that something has arrived.
 //!
-//! A signal is set or added to, from any PE, and waited for by the one that has it. These two are all that NVSHMEM does from the host: its atomic
-//! operations (`nvshmem_uint64_atomic_add` and its like) print that they are not implemented and return, so there are none here.
+//! A signal is set or added to, from any PE, and waited for by the one that has it. These two are
+//! all that NVSHMEM does from the host: its atomic operations (`nvshmem_uint64_atomic_add` and its
+//! like) print that they are not implemented and return, so there are none here.
 
 use std::fmt;
 use std::time::Duration;
@@ -114,7 +115,8 @@ impl Nvshmem<'_> {
         Ok(Signals { words })
     }
 
-    /// Puts the elements of `source` to where `dest` is on the PE `pe`, and then does `op` with `value` to its signal: who sees that has the elements.
+    /// Puts the elements of `source` to where `dest` is on the PE `pe`, and then does `op` with
+    /// `value` to its signal: who sees that has the elements.
     ///
     /// On return, `source` may be used again. Without elements the signal is sent all the same.
     ///
@@ -145,7 +147,8 @@ impl Nvshmem<'_> {
         })
     }
 
-    /// Does `op` with `value` to the signal of the PE `pe`. When it returns, it is done or under way.
+    /// Does `op` with `value` to the signal of the PE `pe`. When it returns, it is done or under
+    /// way.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] if there is no such PE.
@@ -249,7 +252,8 @@ impl Comparison {
 }
 
 impl<'env> Queue<'env> {
-    /// As [`put`](Self::put), and then does `op` with `value` to the signal of the PE: who sees that has the elements.
+    /// As [`put`](Self::put), and then does `op` with `value` to the signal of the PE: who sees
+    /// that has the elements.
     ///
     /// Without elements the signal is sent all the same.
     ///
@@ -273,7 +277,8 @@ impl<'env> Queue<'env> {
         self.put_signal_as(dest, source, signal.into(), (value, op), pe, Reuse::After)
     }
 
-    /// As [`put_signal`](Self::put_signal), and `source` may be used again after [`quiet`](Self::quiet), [`flush`](Self::flush) or a barrier only.
+    /// As [`put_signal`](Self::put_signal), and `source` may be used again after
+    /// [`quiet`](Self::quiet), [`flush`](Self::flush) or a barrier only.
     ///
     /// # Errors
     /// As [`Nvshmem::put`].
@@ -342,7 +347,8 @@ impl<'env> Queue<'env> {
     /// The stream goes on when this PE's word of the signal compares so with `value`.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] where PEs share a GPU without MPS ([`Nvshmem::limited`]): NVSHMEM would end the process. [`Nvshmem::signal_wait_until`] does it on the host.
+    /// [`ErrorKind::NotInLibrary`] where PEs share a GPU without MPS ([`Nvshmem::limited`]):
+    /// NVSHMEM would end the process. [`Nvshmem::signal_wait_until`] does it on the host.
     #[doc(alias = "nvshmemx_signal_wait_until_on_stream")]
     pub fn signal_wait_until(
         &self,

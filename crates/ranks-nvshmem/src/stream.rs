@@ -8,7 +8,8 @@ use ranks_cuda::{CudaStream, Event, RawStream};
 use crate::error::of_driver;
 use crate::in_process::{HostEvent, HostStream};
 
-/// A stream of a PE, made by [`Nvshmem::stream`](crate::Nvshmem::stream): operations are done in the order in which they are enqueued, while the program goes on.
+/// A stream of a PE, made by [`Nvshmem::stream`](crate::Nvshmem::stream): operations are done in
+/// the order in which they are enqueued, while the program goes on.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PeStream {
@@ -18,7 +19,8 @@ pub enum PeStream {
     Host(HostStream),
 }
 
-/// A stream that operations of the symmetric heap are enqueued on: [`PeStream`], [`HostStream`], and each [`ranks_cuda::Stream`] of the PE's device.
+/// A stream that operations of the symmetric heap are enqueued on: [`PeStream`], [`HostStream`],
+/// and each [`ranks_cuda::Stream`] of the PE's device.
 ///
 /// It cannot be implemented elsewhere: implement [`ranks_cuda::Stream`].
 pub trait Ordered: sealed::Sealed {}

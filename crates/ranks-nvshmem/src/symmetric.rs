@@ -5,7 +5,8 @@ use ranks_cuda::{DeviceSlice, DeviceSliceMut};
 use crate::block::{Local, Place};
 use part::{Near, Part};
 
-/// Elements of the symmetric heap: every PE has them, in its own part. A [`SymmetricVec`](crate::SymmetricVec), its slices, and references to those.
+/// Elements of the symmetric heap: every PE has them, in its own part. A
+/// [`SymmetricVec`](crate::SymmetricVec), its slices, and references to those.
 ///
 /// It names what an operation works on where any PE has it, or reads here. The trait is sealed.
 pub trait Symmetric: Part {}
@@ -13,15 +14,18 @@ pub trait Symmetric: Part {}
 /// Elements of the symmetric heap that an operation writes to on this PE. The trait is sealed.
 pub trait SymmetricMut: Symmetric {}
 
-/// The source of a put on this PE: elements of the symmetric heap, or of other memory of its device ([`OnDevice`]). The trait is sealed.
+/// The source of a put on this PE: elements of the symmetric heap, or of other memory of its device
+/// ([`OnDevice`]). The trait is sealed.
 pub trait Source: Near {}
 
-/// The destination of a get on this PE: elements of the symmetric heap, or of other memory of its device ([`OnDevice`]). The trait is sealed.
+/// The destination of a get on this PE: elements of the symmetric heap, or of other memory of its
+/// device ([`OnDevice`]). The trait is sealed.
 pub trait Destination: Source {}
 
 /// Memory of the PE's device that is not of the symmetric heap, to put from and to get into.
 ///
-/// NVSHMEM needs it to be [registered](crate::Nvshmem::register) where PEs are reached over a network. In process there is none.
+/// NVSHMEM needs it to be [registered](crate::Nvshmem::register) where PEs are reached over a
+/// network. In process there is none.
 #[derive(Debug)]
 pub struct OnDevice<D>(pub D);
 
@@ -50,7 +54,8 @@ pub(crate) mod part {
         fn local(&self) -> Option<Local<'_>>;
         /// The number of elements.
         fn count(&self) -> usize;
-        /// The memory, if it is not of the heap: to be checked to be of the device, and to be told of its use.
+        /// The memory, if it is not of the heap: to be checked to be of the device, and to be told
+        /// of its use.
         fn memory(&mut self) -> Option<&mut dyn DeviceSlice<Element = Self::Element>> {
             None
         }

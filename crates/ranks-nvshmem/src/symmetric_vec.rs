@@ -13,12 +13,15 @@ use crate::nvshmem::Nvshmem;
 use crate::symmetric::part::Part;
 use crate::symmetric::{Symmetric, SymmetricMut};
 
-/// Elements of the symmetric heap: as many on every PE, each with a part of its own. They are never uninitialised.
+/// Elements of the symmetric heap: as many on every PE, each with a part of its own. They are never
+/// uninitialised.
 ///
-/// It is made by [`Nvshmem::alloc`], and freed by [`free`](Self::free), both collective. One that is dropped is put aside, and freed
-/// when it was dropped on every PE, at the next collective point.
+/// It is made by [`Nvshmem::alloc`], and freed by [`free`](Self::free), both collective. One that
+/// is dropped is put aside, and freed when it was dropped on every PE, at the next collective
+/// point.
 ///
-/// Nothing refers to the elements directly, since other PEs may write to them at any time: they are copied from and to the host.
+/// Nothing refers to the elements directly, since other PEs may write to them at any time: they are
+/// copied from and to the host.
 ///
 /// It does not outlive its heap, and stays on the heap's thread:
 ///
@@ -330,7 +333,8 @@ impl<'a> Span<'a> {
     #[inline]
     pub(crate) fn place(self, size: usize) -> Option<Place<'a>> {
         let block = self.block.filter(|_| self.len > 0 && size > 0)?;
-        // Does not overflow: the elements lie within the block, whose bytes were counted when it was made.
+        // Does not overflow: the elements lie within the block, whose bytes were counted when it
+        // was made.
         let offset = self.from * size;
         Some(Place { block, offset })
     }

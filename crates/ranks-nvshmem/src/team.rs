@@ -26,11 +26,13 @@ pub use of_id::TeamUniqueId;
 pub(crate) const DESTROY: &str = "nvshmem_team_destroy";
 const TRANSLATE: &str = "nvshmem_team_translate_pe";
 
-/// Some of the PEs of a heap, numbered from 0 in the team, that do something together: barriers, broadcasts, reductions.
+/// Some of the PEs of a heap, numbered from 0 in the team, that do something together: barriers,
+/// broadcasts, reductions.
 ///
-/// A team is made by a split of another ([`split_strided`](Self::split_strided), [`split_2d`](Self::split_2d)), or of any PEs by an id
-/// ([`Nvshmem::team_from_unique_id`]). It ends by [`destroy`](Self::destroy), which is collective; one that is dropped is put aside, and destroyed when all its PEs
-/// have dropped it, at a collective point of the heap.
+/// A team is made by a split of another ([`split_strided`](Self::split_strided),
+/// [`split_2d`](Self::split_2d)), or of any PEs by an id ([`Nvshmem::team_from_unique_id`]). It
+/// ends by [`destroy`](Self::destroy), which is collective; one that is dropped is put aside, and
+/// destroyed when all its PEs have dropped it, at a collective point of the heap.
 ///
 /// It borrows the team that it was split from, and the heap:
 ///
@@ -74,18 +76,23 @@ const TRANSLATE: &str = "nvshmem_team_translate_pe";
 ///
 /// # Operations
 ///
-/// All PEs of a team call the same operations on it in the same order, with slices at the same place of the same vector. One that returns when
-/// it is over is a method of this, one that is only enqueued a method of the [`Queue`](crate::Queue) of a scope. A team does one thing at a time: what is called
-/// on another stream than before waits there for what came before.
+/// All PEs of a team call the same operations on it in the same order, with slices at the same
+/// place of the same vector. One that returns when it is over is a method of this, one that is only
+/// enqueued a method of the [`Queue`](crate::Queue) of a scope. A team does one thing at a time:
+/// what is called on another stream than before waits there for what came before.
 ///
-/// Roots are numbers of the team. Slices without elements are nothing to do, not even to wait for others.
+/// Roots are numbers of the team. Slices without elements are nothing to do, not even to wait for
+/// others.
 ///
-/// **Errors.** [`Root`](ErrorKind::Root) and [`Length`](ErrorKind::Length), before anything is called; [`NotAvailable`](ErrorKind::NotAvailable) where several PEs share a
-/// GPU without MPS ([`Nvshmem::limited`]); [`TimedOut`](ErrorKind::TimedOut); what NVSHMEM reports.
-/// With `RANKS_CHECK=collective`, and in builds with debug assertions, all PEs compare what they call on a team of all of them, as far as it does not only enqueue:
-/// then it is [`Mismatch`](ErrorKind::Mismatch) on all of them where they differ. The PEs of a smaller team have no channel of their own for that over NVSHMEM: there an
-/// operation that they call in different ways waits for ever, or puts elements behind the slice of another PE, within a vector that both have. In process
-/// it is [`Mismatch`](ErrorKind::Mismatch).
+/// **Errors.** [`Root`](ErrorKind::Root) and [`Length`](ErrorKind::Length), before anything is
+/// called; [`NotAvailable`](ErrorKind::NotAvailable) where several PEs share a GPU without MPS
+/// ([`Nvshmem::limited`]); [`TimedOut`](ErrorKind::TimedOut); what NVSHMEM reports. With
+/// `RANKS_CHECK=collective`, and in builds with debug assertions, all PEs compare what they call on
+/// a team of all of them, as far as it does not only enqueue: then it is
+/// [`Mismatch`](ErrorKind::Mismatch) on all of them where they differ. The PEs of a smaller team
+/// have no channel of their own for that over NVSHMEM: there an operation that they call in
+/// different ways waits for ever, or puts elements behind the slice of another PE, within a vector
+/// that both have. In process it is [`Mismatch`](ErrorKind::Mismatch).
 #[doc(alias = "nvshmem_team_t")]
 pub struct Team<'p> {
     heap: &'p Nvshmem<'p>,
@@ -138,7 +145,8 @@ impl Clone for TeamRef<'_> {
     }
 }
 
-/// Returns whether calls on a team of all PEs are compared: as `RANKS_CHECK` says, or in builds with debug assertions.
+/// Returns whether calls on a team of all PEs are compared: as `RANKS_CHECK` says, or in builds
+/// with debug assertions.
 fn compares() -> bool {
     match std::env::var("RANKS_CHECK").as_deref().map(str::trim) {
         Ok("collective") => true,
@@ -314,7 +322,8 @@ impl TeamState {
             .inspect_err(|_| self.in_use.lose())
     }
 
-    /// All PEs of the heap tell each other what they call on the team, or why they do not, if they are those of the team.
+    /// All PEs of the heap tell each other what they call on the team, or why they do not, if they
+    /// are those of the team.
     ///
     /// # Errors
     /// `mine`, if it is one; else as [`Nvshmem::meet`].
@@ -369,7 +378,8 @@ impl<'p> Team<'p> {
     /// One-sided operations take numbers of the [world](Nvshmem::world).
     ///
     /// # Errors
-    /// [`Rank`](ErrorKind::Rank) unless there is a PE `pe` in the team; else as [all operations](Self#operations).
+    /// [`Rank`](ErrorKind::Rank) unless there is a PE `pe` in the team; else as [all
+    /// operations](Self#operations).
     #[doc(alias = "nvshmem_team_translate_pe")]
     pub fn translate(&self, pe: usize, to: &Team<'_>) -> Result<Option<usize>> {
         let backend = self.heap.begin(TRANSLATE)?;

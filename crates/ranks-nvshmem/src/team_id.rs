@@ -4,7 +4,8 @@ use std::fmt;
 
 /// The name of a team: the same on all its PEs, and no other team's that any of them is in.
 ///
-/// It says where the team comes from, and of which splits. What the PEs of a team split together they count together.
+/// It says where the team comes from, and of which splits. What the PEs of a team split together
+/// they count together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TeamId {
     origin: Origin,

@@ -23,10 +23,12 @@ enum Use {
 }
 
 impl TeamUse {
-    /// The queue with this number comes to work on the team, on that stream, which waits for what came before. Whether it did not yet.
+    /// The queue with this number comes to work on the team, on that stream, which waits for what
+    /// came before. Whether it did not yet.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if another queue that is open works on the team; [`ErrorKind::Aborted`] if what came before has no end; what the driver reports.
+    /// [`ErrorKind::Argument`] if another queue that is open works on the team;
+    /// [`ErrorKind::Aborted`] if what came before has no end; what the driver reports.
     pub(crate) fn enter(
         &self,
         name: &'static str,

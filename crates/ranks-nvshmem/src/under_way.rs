@@ -1,4 +1,5 @@
-//! Operations that a PE has enqueued and nobody waits for: no block of the heap is freed before they are complete.
+//! Operations that a PE has enqueued and nobody waits for: no block of the heap is freed before
+//! they are complete.
 
 use std::cell::{Cell, RefCell};
 
@@ -13,7 +14,8 @@ const FEW: usize = 16;
 
 /// The ends of what was enqueued with blocks of the heap, and was not waited for.
 ///
-/// A block is free for reuse when its part is on every PE, so each PE waits for its own ends before it agrees that blocks are freed.
+/// A block is free for reuse when its part is on every PE, so each PE waits for its own ends before
+/// it agrees that blocks are freed.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay {
     marks: RefCell<Vec<Mark>>,
@@ -42,7 +44,8 @@ impl UnderWay {
     /// Waits until all is over that was enqueued.
     ///
     /// # Errors
-    /// [`ErrorKind::TimedOut`]; [`ErrorKind::Device`] if something is under way whose end cannot be known, or as the driver reports. Nothing may be freed then.
+    /// [`ErrorKind::TimedOut`]; [`ErrorKind::Device`] if something is under way whose end cannot be
+    /// known, or as the driver reports. Nothing may be freed then.
     pub(crate) fn settle(&self, operation: &'static str, limit: Limit) -> Result<()> {
         if self.unknown.get() {
             let text = format_args!(

@@ -1,7 +1,9 @@
-//! Measures the part of a sum over all ranks that goes on while the program does something else: with and without a thread that looks after it.
+//! Measures the part of a sum over all ranks that goes on while the program does something else:
+//! with and without a thread that looks after it.
 //!
-//! `mpiexec -n 2 overlap [megabytes]`. Two kinds of work: what a device would do, for which the program sleeps, and what this core does.
-//! The time for both is between that of the longer (all of it goes on meanwhile) and the sum of the two (nothing does).
+//! `mpiexec -n 2 overlap [megabytes]`. Two kinds of work: what a device would do, for which the
+//! program sleeps, and what this core does. The time for both is between that of the longer (all of
+//! it goes on meanwhile) and the sum of the two (nothing does).
 #![allow(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a program that prints")]
 

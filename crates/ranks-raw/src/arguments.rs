@@ -82,7 +82,8 @@ fn are_devices_given(raw: &RawComm) -> bool {
     over_mpi && raw.places().are_given() && is_gpu_aware()
 }
 
-/// Returns `true` if the library says that it takes addresses of GPUs, or the environment says so for it.
+/// Returns `true` if the library says that it takes addresses of GPUs, or the environment says so
+/// for it.
 fn is_gpu_aware() -> bool {
     static AWARE: OnceLock<bool> = OnceLock::new();
     *AWARE.get_or_init(|| match std::env::var("RANKS_GPU_AWARE").as_deref() {

@@ -15,7 +15,8 @@ pub(super) struct OnDevice {
     bytes: usize,
 }
 
-/// The device of an address, if it is memory of one; of a driver that was named, or of the one in this process.
+/// The device of an address, if it is memory of one; of a driver that was named, or of the one in
+/// this process.
 pub(super) fn on_device(
     name: &'static str,
     cuda: Option<Cuda>,
@@ -67,8 +68,8 @@ impl OnDevice {
     }
 }
 
-// SAFETY: so many bytes are there as long as the caller has promised, which is as long as this is used: only `read` and `write` do,
-// whose copies are over when they return.
+// SAFETY: so many bytes are there as long as the caller has promised, which is as long as this is
+// used: only `read` and `write` do, whose copies are over when they return.
 unsafe impl DeviceSlice for OnDevice {
     type Element = u8;
 

@@ -15,8 +15,8 @@ pub(super) struct Failing {
     /// Set when `reason` is: one load on each call.
     failed: AtomicBool,
     abort_job: bool,
-    /// A number that all ranks have drawn for this communicator: a library may give its context to another one while a
-    /// message that nobody has received is still there.
+    /// A number that all ranks have drawn for this communicator: a library may give its context to
+    /// another one while a message that nobody has received is still there.
     number: u64,
     /// The time at which others were last asked.
     asked: Mutex<Instant>,
@@ -67,7 +67,8 @@ impl Failing {
         }
     }
 
-    /// From now on nothing works, here and, as soon as they hear of it, on the other ranks. Only the first reason counts.
+    /// From now on nothing works, here and, as soon as they hear of it, on the other ranks. Only
+    /// the first reason counts.
     pub(super) fn fail(&self, reason: &str) {
         if !self.set(reason) {
             return;
@@ -76,7 +77,8 @@ impl Failing {
         let mut message = self.number.to_ne_bytes().to_vec();
         message.extend(format!("rank {rank} has given up: {reason}").bytes());
         for other in (0..size).filter(|other| *other != rank) {
-            // Who cannot be told finds out by its own time limit. What is not received is left to the runtime.
+            // Who cannot be told finds out by its own time limit. What is not received is left to
+            // the runtime.
             let _ = self
                 .comm
                 .isend(message.clone(), other, Self::tag(&self.comm));

@@ -1,6 +1,8 @@
-//! Collective communication over addresses: object-safe, for frameworks whose tensors know their type at run time only.
+//! Collective communication over addresses: object-safe, for frameworks whose tensors know their
+//! type at run time only.
 //!
-//! [`RawCollectives`] is the trait, and [`RawComm`] implements it over MPI and in process. A framework that holds an `Arc<dyn RawCollectives>` runs over MPI, in process and over NCCL.
+//! [`RawCollectives`] is the trait, and [`RawComm`] implements it over MPI and in process. A
+//! framework that holds an `Arc<dyn RawCollectives>` runs over MPI, in process and over NCCL.
 //!
 //! ```
 //! use std::ffi::c_void;

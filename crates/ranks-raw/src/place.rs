@@ -2,9 +2,10 @@
 //!
 //! # Safety
 //!
-//! A [`Side`] is what the caller of an `unsafe fn` of [`RawCollectives`](super::RawCollectives) says of its memory: an address, and so many bytes that may be read or
-//! written until the operation is over. An address gets into a [`Place`] only where that is so until nobody works on the place any more,
-//! which `Places::given` decides.
+//! A [`Side`] is what the caller of an `unsafe fn` of [`RawCollectives`](super::RawCollectives)
+//! says of its memory: an address, and so many bytes that may be read or written until the
+//! operation is over. An address gets into a [`Place`] only where that is so until nobody works on
+//! the place any more, which `Places::given` decides.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -34,7 +35,8 @@ unsafe impl Send for Side {}
 pub(super) enum Kind {
     /// The host's.
     Host,
-    /// A device's. Where the library takes its addresses they are passed on, and nobody here looks behind them.
+    /// A device's. Where the library takes its addresses they are passed on, and nobody here looks
+    /// behind them.
     Device { memory: OnDevice, taken: bool },
 }
 
@@ -85,7 +87,8 @@ impl Side {
             unsafe { memory.read(copy.bytes_mut()) }?;
         } else if self.bytes > 0 {
             let to = copy.bytes_mut().as_mut_ptr();
-            // SAFETY: by this function's contract; the copy has as many bytes, and is memory of its own.
+            // SAFETY: by this function's contract; the copy has as many bytes, and is memory of its
+            // own.
             unsafe { std::ptr::copy_nonoverlapping(self.address, to, self.bytes) };
         }
         Ok(copy)
@@ -122,7 +125,8 @@ enum Of {
     Staged(Staged),
 }
 
-// SAFETY: the address is good for any thread, by the promise of the caller, and what is there is plain data.
+// SAFETY: the address is good for any thread, by the promise of the caller, and what is there is
+// plain data.
 unsafe impl<T: Pod> Send for Place<T> {}
 
 impl<T: Pod> Place<T> {
@@ -142,7 +146,8 @@ impl<T: Pod> Place<T> {
     }
 }
 
-// SAFETY: neither the caller's memory nor what a copy owns moves with the value. The caller changes nothing until the operation is over.
+// SAFETY: neither the caller's memory nor what a copy owns moves with the value. The caller changes
+// nothing until the operation is over.
 unsafe impl<T: Pod> SendBuffer for Place<T> {
     type Element = T;
 
@@ -164,7 +169,8 @@ unsafe impl<T: Pod> RecvBuffer for Place<T> {
         match &mut self.of {
             Of::Given(start, bytes) => {
                 let (start, length) = (start.cast::<T>(), *bytes / size_of::<T>().max(1));
-                // SAFETY: so many bytes are there, aligned for `T`, by `Places`, and plain data, and nobody else uses them.
+                // SAFETY: so many bytes are there, aligned for `T`, by `Places`, and plain data,
+                // and nobody else uses them.
                 unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), length) }
             }
             Of::Staged(copy) => bytemuck::cast_slice_mut(copy.bytes_mut()),
@@ -203,7 +209,8 @@ pub(super) type Change = dyn Fn(&mut [u8]);
 #[derive(Debug)]
 pub(super) struct Places {
     pool: Arc<Pool>,
-    /// `true` if operations work on the caller's memory, which they are done with as soon as `sync` has returned, whatever it has returned.
+    /// `true` if operations work on the caller's memory, which they are done with as soon as `sync`
+    /// has returned, whatever it has returned.
     given: bool,
 }
 
@@ -211,8 +218,8 @@ impl Places {
     /// With `given`, operations work on the caller's memory where they can.
     ///
     /// # Safety
-    /// If `given` is set, nobody uses a place after the caller's promise has ended: the backend lets go of it when it is dropped, or
-    /// the caller has promised more, or sees no error.
+    /// If `given` is set, nobody uses a place after the caller's promise has ended: the backend
+    /// lets go of it when it is dropped, or the caller has promised more, or sees no error.
     pub(super) unsafe fn new(given: bool) -> Self {
         let pool = Arc::new(Pool::default());
         Self { pool, given }
@@ -238,7 +245,8 @@ impl Places {
     /// A place to receive into, and where to copy it to when the operation is over.
     ///
     /// # Safety
-    /// The caller has promised that `side` may be written, and also read if `filled` asks for what is in it.
+    /// The caller has promised that `side` may be written, and also read if `filled` asks for what
+    /// is in it.
     pub(super) unsafe fn recv<T: Pod>(
         &self,
         side: Side,

@@ -7,7 +7,8 @@ use ranks_cuda::{Context, PinnedVec};
 
 use super::device::failed;
 
-/// Memory that nobody uses now. New memory costs more than a copy: the system fills it with zeros, page by page.
+/// Memory that nobody uses now. New memory costs more than a copy: the system fills it with zeros,
+/// page by page.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     free: Mutex<Vec<Memory>>,

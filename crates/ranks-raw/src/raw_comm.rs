@@ -20,8 +20,10 @@ use super::{Dtype, RawCollectives, RawOp};
 
 /// [`RawCollectives`] over MPI or in process.
 ///
-/// It has a duplicate of a communicator to itself. Operations are those of [`NonblockingCollectives`]; they go on while somebody waits
-/// or calls [`progress`](RawCollectives::progress), or by a thread of their own ([`RawOptions::progress_thread`]).
+/// It has a duplicate of a communicator to itself. Operations are those of
+/// [`NonblockingCollectives`]; they go on while somebody waits or calls
+/// [`progress`](RawCollectives::progress), or by a thread of their own
+/// ([`RawOptions::progress_thread`]).
 ///
 /// ```
 /// use std::ffi::c_void;
@@ -38,28 +40,34 @@ use super::{Dtype, RawCollectives, RawOp};
 ///
 /// # Memory
 ///
-/// Over MPI operations work on copies, unless [`RawOptions`] say otherwise: of what is sent when they begin, and of what is received,
-/// which gets to its place when the operation is seen to be over. What is sent may so be changed before `sync`, which other implementations do not allow. In process there are no copies but the messages themselves.
+/// Over MPI operations work on copies, unless [`RawOptions`] say otherwise: of what is sent when
+/// they begin, and of what is received, which gets to its place when the operation is seen to be
+/// over. What is sent may so be changed before `sync`, which other implementations do not allow. In
+/// process there are no copies but the messages themselves.
 ///
 /// # Numbers
 ///
-/// Reductions compute with what [`Number`] is, `f16` and `bf16` with the feature `half`, complex numbers with `num-complex`.
-/// 16-bit numbers are combined two at a time as `f32`. [`PreMulSum`](RawOp::PreMulSum) multiplies a copy, in the precision of the elements but for
+/// Reductions compute with what [`Number`] is, `f16` and `bf16` with the feature `half`, complex
+/// numbers with `num-complex`. 16-bit numbers are combined two at a time as `f32`.
+/// [`PreMulSum`](RawOp::PreMulSum) multiplies a copy, in the precision of the elements but for
 /// 16-bit numbers, for which it is `f32`. 8-bit floating-point numbers and `bool` are moved only.
 ///
 /// # Failures
 ///
-/// A rank that gives up, by [`abort`](RawCollectives::abort), a time limit or a failure of the library, tells the others, who learn of it while they wait:
-/// within milliseconds, if they and the library are alive. A rank that computes is not told before it comes back.
+/// A rank that gives up, by [`abort`](RawCollectives::abort), a time limit or a failure of the
+/// library, tells the others, who learn of it while they wait: within milliseconds, if they and the
+/// library are alive. A rank that computes is not told before it comes back.
 ///
 /// # Threads
 ///
-/// Any thread may begin operations, one at a time; the order among threads is the program's business, and must be the same on all ranks.
-/// `sync` waits for what all threads have begun, so that two threads that each wait for messages of their own may wait for each other.
+/// Any thread may begin operations, one at a time; the order among threads is the program's
+/// business, and must be the same on all ranks. `sync` waits for what all threads have begun, so
+/// that two threads that each wait for messages of their own may wait for each other.
 ///
 /// # When it is dropped
 ///
-/// It waits for nothing. What is under way is left to the runtime, messages that were sent arrive, and results of other operations go nowhere.
+/// It waits for nothing. What is under way is left to the runtime, messages that were sent arrive,
+/// and results of other operations go nowhere.
 pub struct RawComm {
     shared: Arc<Shared>,
     options: RawOptions,
@@ -80,8 +88,9 @@ impl RawComm {
     /// For the ranks of `comm`, in a communicator of its own. Collective.
     ///
     /// # Errors
-    /// Errors of the library; [`WrongThread`](ErrorKind::WrongThread) if there is to be a progress thread and the thread level does not
-    /// allow one; [`Argument`](ErrorKind::Argument) if no thread can be started.
+    /// Errors of the library; [`WrongThread`](ErrorKind::WrongThread) if there is to be a progress
+    /// thread and the thread level does not allow one; [`Argument`](ErrorKind::Argument) if no
+    /// thread can be started.
     pub fn new(comm: &Communicator, mut options: RawOptions) -> Result<Self> {
         options.time_limit = options.time_limit.or_else(|| comm.time_limit());
         Self::with_own(comm.dup()?, options)
@@ -92,8 +101,9 @@ impl RawComm {
         let in_process = matches!(comm.backend(), Backend::InProcess(_));
         let given = in_process || options.abort_job || options.direct;
         let under_way = UnderWay::new(&comm, &options)?;
-        // SAFETY: in process an operation works on memory only while it is asked; where failures end the job nobody sees the end of
-        // one; `RawOptions::direct` has the promise of its caller.
+        // SAFETY: in process an operation works on memory only while it is asked; where failures
+        // end the job nobody sees the end of one; `RawOptions::direct` has the promise of its
+        // caller.
         let places = unsafe { Places::new(given) };
         let shared = Arc::new(Shared {
             under_way,

@@ -4,7 +4,8 @@
 use ranks_comm::Result;
 use ranks_cuda::RawStream;
 
-/// Orders the communicator's stream and the program's by events. Events are numbers, so that they can be kept anywhere.
+/// Orders the communicator's stream and the program's by events. Events are numbers, so that they
+/// can be kept anywhere.
 pub trait StreamSync {
     /// A new event.
     ///
@@ -12,7 +13,8 @@ pub trait StreamSync {
     /// Errors of the driver.
     fn create_event(&self) -> Result<u64>;
 
-    /// Lets go of an event, which may still be pending. An event that is not there (any more) is none of anybody's concern.
+    /// Lets go of an event, which may still be pending. An event that is not there (any more) is
+    /// none of anybody's concern.
     ///
     /// # Errors
     /// Errors of the driver.

@@ -67,7 +67,8 @@ impl<B: Received + Send + 'static> Operation for StartedOp<B> {
         };
         let received = buffer.received();
         let length = self.length.map_or(received.len(), |of| of(&status));
-        // SAFETY: by the contract of `new` and `message`: the operation has not been given up, as it would be dropped.
+        // SAFETY: by the contract of `new` and `message`: the operation has not been given up, as
+        // it would be dropped.
         unsafe { out.write(&received[..length.min(received.len())]) }
     }
 }
@@ -187,7 +188,8 @@ impl UnderWay {
         Ok(list.entries.iter().all(|entry| entry.unawaited.is_some()))
     }
 
-    /// Waits for all that was begun until now, at most for as long as the communicator's time limit says.
+    /// Waits for all that was begun until now, at most for as long as the communicator's time limit
+    /// says.
     pub(super) fn sync(&self, operation: &'static str) -> Result<()> {
         self.wait(operation, self.time_limit)
     }

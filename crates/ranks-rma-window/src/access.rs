@@ -1,4 +1,5 @@
-//! The operations on memory of a rank, as all epochs have them: checked, and started on the window's backend.
+//! The operations on memory of a rank, as all epochs have them: checked, and started on the
+//! window's backend.
 #![allow(unsafe_code)]
 
 use std::slice::{from_mut, from_ref};
@@ -14,8 +15,9 @@ use crate::table::Targets;
 
 /// # Safety
 ///
-/// Of all methods: with [`Over::Later`], the slices and elements stay as they are, and nobody else uses those that are
-/// written to, until the operation was completed by the end of an epoch or by a flush.
+/// Of all methods: with [`Over::Later`], the slices and elements stay as they are, and nobody else
+/// uses those that are written to, until the operation was completed by the end of an epoch or by a
+/// flush.
 impl<T: Pod> Inner<T> {
     #[inline(always)]
     pub(crate) unsafe fn put(
@@ -35,7 +37,8 @@ impl<T: Pod> Inner<T> {
             items,
             place,
             data,
-            // SAFETY: the place is as long as `data`, which stays by contract, or until it is completed in `access`.
+            // SAFETY: the place is as long as `data`, which stays by contract, or until it is
+            // completed in `access`.
             move |window, data| unsafe { window.put(data, place) },
             move |window, data| window.put(cast_slice(data), rank, place.at_bytes),
         )
@@ -59,7 +62,8 @@ impl<T: Pod> Inner<T> {
             items,
             place,
             into,
-            // SAFETY: the place is as long as `into`, which stays by contract, or until it is completed in `access`.
+            // SAFETY: the place is as long as `into`, which stays by contract, or until it is
+            // completed in `access`.
             move |window, into| unsafe { window.get(into, place) },
             move |window, into| window.get(cast_slice_mut(into), rank, place.at_bytes),
         )
@@ -83,7 +87,8 @@ impl<T: Pod> Inner<T> {
             data.len(),
             place,
             data,
-            // SAFETY: the place is as long as `data`, which stays by contract, or until it is completed in `access`.
+            // SAFETY: the place is as long as `data`, which stays by contract, or until it is
+            // completed in `access`.
             move |window, data| unsafe { window.accumulate::<O>(data, place) },
             move |window, data| window.accumulate(rank, place.at_bytes, data, op),
         )
@@ -112,7 +117,8 @@ impl<T: Pod> Inner<T> {
             data.len(),
             place,
             old,
-            // SAFETY: the place is as long as both slices, which stay by contract, or until it is completed in `access`.
+            // SAFETY: the place is as long as both slices, which stay by contract, or until it is
+            // completed in `access`.
             move |window, old| unsafe { window.get_accumulate::<O>(data, old, place) },
             move |window, old| window.get_accumulate(rank, place.at_bytes, data, old, op),
         )
@@ -138,7 +144,8 @@ impl<T: Pod> Inner<T> {
             1,
             place,
             old,
-            // SAFETY: an element is at the place; both stay by contract, or until it is completed in `access`.
+            // SAFETY: an element is at the place; both stay by contract, or until it is completed
+            // in `access`.
             move |window, old| unsafe { window.fetch_and_op::<O>(value, old, place) },
             move |window, old| {
                 let (value, old) = (from_ref(value), from_mut(old));
@@ -170,7 +177,8 @@ impl<T: Pod> Inner<T> {
             1,
             place,
             old,
-            // SAFETY: an element is at the place; all stay by contract, or until it is completed in `access`.
+            // SAFETY: an element is at the place; all stay by contract, or until it is completed in
+            // `access`.
             move |window, old| unsafe { window.compare_and_swap(expected, new, old, place) },
             move |window, old| {
                 window.update(rank, place.at_bytes, 1, |there: &mut [T]| {

@@ -6,11 +6,13 @@ use ranks_collectives::backend::Describe;
 use ranks_collectives::ops::{Band, Bor, Bxor, Land, Lor, Lxor, Max, Min, Op, Prod, Sum};
 use ranks_mpi_sys::{MPI_Datatype, MPI_NO_OP, MPI_Op, MPI_REPLACE};
 
-/// Operations that [`accumulate`](crate::Locked::accumulate) and its kin can apply to an element of a window: those of reductions but
-/// averages and those of the program's own, [`Replace`] and [`NoOp`].
+/// Operations that [`accumulate`](crate::Locked::accumulate) and its kin can apply to an element of
+/// a window: those of reductions but averages and those of the program's own, [`Replace`] and
+/// [`NoOp`].
 ///
-/// Each element is changed as a whole, whoever else accumulates there at the same time. MPI libraries rely on it that all who
-/// accumulate to one element at a time use the same operation, or [`NoOp`] (MPI 5.0 §12.7.2, `accumulate_ops`).
+/// Each element is changed as a whole, whoever else accumulates there at the same time. MPI
+/// libraries rely on it that all who accumulate to one element at a time use the same operation, or
+/// [`NoOp`] (MPI 5.0 §12.7.2, `accumulate_ops`).
 ///
 /// The trait is sealed. An operation that is not defined for an element type does not compile:
 ///
@@ -28,7 +30,8 @@ use ranks_mpi_sys::{MPI_Datatype, MPI_NO_OP, MPI_Op, MPI_REPLACE};
 )]
 pub trait Accumulation<T: Pod>: Copy + Sync + meaning::Meaning<T> {}
 
-/// An [`Accumulation`] that changes what is there: all but [`NoOp`], which belongs to operations that fetch (MPI 5.0 §12.3.4).
+/// An [`Accumulation`] that changes what is there: all but [`NoOp`], which belongs to operations
+/// that fetch (MPI 5.0 §12.3.4).
 ///
 /// ```compile_fail,E0277
 /// # use ranks::rma::{Locked, NoOp};
@@ -43,13 +46,15 @@ pub trait Accumulation<T: Pod>: Copy + Sync + meaning::Meaning<T> {}
 )]
 pub trait Change<T: Pod>: Accumulation<T> {}
 
-/// Properties of an operation that the backends need; out of reach from outside, which seals [`Accumulation`].
+/// Properties of an operation that the backends need; out of reach from outside, which seals
+/// [`Accumulation`].
 pub(crate) mod meaning {
     use super::{MPI_Datatype, MPI_Op};
 
     /// An operation in MPI's terms and in Rust's.
     pub trait Meaning<T> {
-        /// MPI's own operation and the datatype that it takes elements as, an item each; `None` if MPI does not compute with them.
+        /// MPI's own operation and the datatype that it takes elements as, an item each; `None` if
+        /// MPI does not compute with them.
         fn predefined() -> Option<(MPI_Op, MPI_Datatype)>;
         /// Combines the element of the window with `operand`.
         #[must_use]

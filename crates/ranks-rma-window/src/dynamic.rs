@@ -22,8 +22,8 @@ use crate::window::{self, CallDescription, Window};
 const ATTACH: &str = "MPI_Win_attach";
 const DETACH: &str = "MPI_Win_detach";
 
-/// A window without memory of its own: vectors are [attached](Self::attach) to it and detached again while it is quiet, and
-/// accessed in its epochs.
+/// A window without memory of its own: vectors are [attached](Self::attach) to it and detached
+/// again while it is quiet, and accessed in its epochs.
 ///
 /// ```
 /// use ranks::{Communicator, Result};
@@ -47,8 +47,8 @@ const DETACH: &str = "MPI_Win_detach";
 /// # ranks::run(|world| grow(&world)).unwrap();
 /// ```
 ///
-/// Attached memory is accessed only within epochs, also by its owner, until it is detached; vectors that are still attached when
-/// the window is freed go with it.
+/// Attached memory is accessed only within epochs, also by its owner, until it is detached; vectors
+/// that are still attached when the window is freed go with it.
 ///
 /// MPI 5.0 §12.2.4.
 pub struct DynamicWindow {
@@ -60,7 +60,8 @@ pub struct DynamicWindow {
 #[derive(Debug, Default)]
 struct Attachings(u64);
 
-/// A vector of each rank that is attached to a [`DynamicWindow`]. If it is dropped, they stay attached.
+/// A vector of each rank that is attached to a [`DynamicWindow`]. If it is dropped, they stay
+/// attached.
 ///
 /// It is of use in epochs of its window alone:
 ///
@@ -92,9 +93,9 @@ impl DynamicWindow {
     /// Attaches a vector of each rank, of any lengths. Collective.
     ///
     /// # Errors
-    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if elements differ; what the library reports to one, which is
-    /// [`PeerFailed`](ErrorKind::PeerFailed) on the others: Open MPI attaches a few dozen vectors at most. Nothing is attached
-    /// then, and the vectors are lost.
+    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if elements differ; what the library reports
+    /// to one, which is [`PeerFailed`](ErrorKind::PeerFailed) on the others: Open MPI attaches a
+    /// few dozen vectors at most. Nothing is attached then, and the vectors are lost.
     ///
     /// MPI 5.0 §12.2.4 (`MPI_Win_attach`).
     #[doc(alias = "MPI_Win_attach")]
@@ -159,8 +160,9 @@ impl DynamicWindow {
     /// Detaches what every rank has attached together, and gives the vectors back. Collective.
     ///
     /// # Errors
-    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if they detach different ones, which stay attached;
-    /// [`Argument`](ErrorKind::Argument) if it is attached to another window; otherwise what the library reports.
+    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if they detach different ones, which stay
+    /// attached; [`Argument`](ErrorKind::Argument) if it is attached to another window; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §12.2.4 (`MPI_Win_detach`).
     #[doc(alias = "MPI_Win_detach")]
@@ -188,7 +190,8 @@ impl DynamicWindow {
         }
     }
 
-    /// Opens what is attached on every rank to all, in steps that end at the same time everywhere. Collective.
+    /// Opens what is attached on every rank to all, in steps that end at the same time everywhere.
+    /// Collective.
     ///
     /// # Errors
     /// As [`Window::fence`].
@@ -241,7 +244,8 @@ pub struct FencedDynamicWindow {
 }
 
 impl FencedDynamicWindow {
-    /// Does the operations that `f` begins, and returns when all that any rank began in this step are done. Collective.
+    /// Does the operations that `f` begins, and returns when all that any rank began in this step
+    /// are done. Collective.
     ///
     /// ```
     /// # use ranks::{Communicator, Result};
@@ -352,7 +356,8 @@ impl PassiveDynamicWindow {
     }
 }
 
-/// A lock on what is attached on one rank or on all. It is unlocked when dropped, as a [`Locked`] is.
+/// A lock on what is attached on one rank or on all. It is unlocked when dropped, as a [`Locked`]
+/// is.
 #[must_use = "the memory is unlocked as soon as this is dropped"]
 pub struct DynamicLocked<'a> {
     locked: Locked<'a, u8>,

@@ -1,4 +1,5 @@
-//! Epochs that are open on a window on this rank: none is opened twice, and all are closed before the window is freed.
+//! Epochs that are open on a window on this rank: none is opened twice, and all are closed before
+//! the window is freed.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};

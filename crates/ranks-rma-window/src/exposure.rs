@@ -1,4 +1,5 @@
-//! Epochs that only those ranks open which deal with each other: targets post their memory, origins start to access it.
+//! Epochs that only those ranks open which deal with each other: targets post their memory, origins
+//! start to access it.
 
 use std::fmt;
 
@@ -12,8 +13,8 @@ use crate::operations::{self, Operations};
 use crate::table::Targets;
 use crate::window::Window;
 
-/// A window whose part on this rank is open to some ranks, from when each of them [starts](Window::start) until it
-/// completes. From [`Window::post`].
+/// A window whose part on this rank is open to some ranks, from when each of them
+/// [starts](Window::start) until it completes. From [`Window::post`].
 ///
 /// Nobody looks at the part until [`wait`](Self::wait) has given the window back:
 ///
@@ -23,8 +24,8 @@ use crate::window::Window;
 /// # }
 /// ```
 ///
-/// If it is dropped, the free of the window is deferred, with the epoch open. When it is freed, origins that have not started do so without
-/// doing anything.
+/// If it is dropped, the free of the window is deferred, with the epoch open. When it is freed,
+/// origins that have not started do so without doing anything.
 #[must_use = "the window is this rank's again when the origins were waited for"]
 pub struct Exposed<T: Pod> {
     inner: Inner<T>,
@@ -32,8 +33,8 @@ pub struct Exposed<T: Pod> {
 }
 
 impl<T: Pod> Window<T> {
-    /// Opens this rank's part to `origins`, each of which accesses it between [`start`](Self::start) and the end of its
-    /// closure, once. Nonblocking. Local.
+    /// Opens this rank's part to `origins`, each of which accesses it between
+    /// [`start`](Self::start) and the end of its closure, once. Nonblocking. Local.
     ///
     /// ```
     /// use ranks::rma::Window;
@@ -53,8 +54,9 @@ impl<T: Pod> Window<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](ErrorKind::Rank) if one is not in the window, [`Argument`](ErrorKind::Argument) if one is named twice; otherwise
-    /// what the library reports. The free of the window is deferred then.
+    /// [`Rank`](ErrorKind::Rank) if one is not in the window, [`Argument`](ErrorKind::Argument) if
+    /// one is named twice; otherwise what the library reports. The free of the window is deferred
+    /// then.
     ///
     /// MPI 5.0 §12.5.2 (`MPI_Win_post`).
     #[doc(alias = "MPI_Win_post")]
@@ -74,15 +76,17 @@ impl<T: Pod> Window<T> {
         Ok(Exposed { inner, origins })
     }
 
-    /// Waits until each of `targets` has [posted](Self::post) its part to this rank, lends `f` the operations on them, and
-    /// completes the operations it has started, also if it fails. Local, but for the targets, which have to post.
+    /// Waits until each of `targets` has [posted](Self::post) its part to this rank, lends `f` the
+    /// operations on them, and completes the operations it has started, also if it fails. Local,
+    /// but for the targets, which have to post.
     ///
-    /// This rank's own part is closed meanwhile, so this rank is none of the targets; see [`Exposed::start`].
+    /// This rank's own part is closed meanwhile, so this rank is none of the targets; see
+    /// [`Exposed::start`].
     ///
     /// # Errors
-    /// [`Rank`](ErrorKind::Rank) if one is not in the window, [`Argument`](ErrorKind::Argument) if one is named twice or this
-    /// rank; in process [`PeerFailed`](ErrorKind::PeerFailed) if one is gone; what `f` returns; otherwise what the library
-    /// reports.
+    /// [`Rank`](ErrorKind::Rank) if one is not in the window, [`Argument`](ErrorKind::Argument) if
+    /// one is named twice or this rank; in process [`PeerFailed`](ErrorKind::PeerFailed) if one is
+    /// gone; what `f` returns; otherwise what the library reports.
     ///
     /// MPI 5.0 §12.5.2 (`MPI_Win_start`, `MPI_Win_complete`).
     #[doc(alias = "MPI_Win_start")]
@@ -111,11 +115,12 @@ impl<T: Pod> Exposed<T> {
         &self.origins
     }
 
-    /// As [`Window::start`], while this rank's own part is open; it may be among the targets if it is open to itself.
+    /// As [`Window::start`], while this rank's own part is open; it may be among the targets if it
+    /// is open to itself.
     ///
     /// # Errors
-    /// As [`Window::start`]; [`Argument`](ErrorKind::Argument) if this rank is among the targets and not among the
-    /// [origins](Self::origins).
+    /// As [`Window::start`]; [`Argument`](ErrorKind::Argument) if this rank is among the targets
+    /// and not among the [origins](Self::origins).
     ///
     /// MPI 5.0 §12.5.2 (`MPI_Win_start`, `MPI_Win_complete`).
     #[doc(alias = "MPI_Win_start")]
@@ -138,9 +143,9 @@ impl<T: Pod> Exposed<T> {
     /// Waits until all origins have completed; this rank's part is its own again then.
     ///
     /// # Errors
-    /// In process [`PeerFailed`](ErrorKind::PeerFailed) if one is gone that has not; [`Argument`](ErrorKind::Argument) if it is
-    /// open to this rank itself, which has not started; otherwise what the library reports.
-    /// The free of the window is deferred then.
+    /// In process [`PeerFailed`](ErrorKind::PeerFailed) if one is gone that has not;
+    /// [`Argument`](ErrorKind::Argument) if it is open to this rank itself, which has not started;
+    /// otherwise what the library reports. The free of the window is deferred then.
     ///
     /// MPI 5.0 §12.5.2 (`MPI_Win_wait`).
     #[doc(alias = "MPI_Win_wait")]
@@ -157,7 +162,8 @@ impl<T: Pod> Exposed<T> {
         Ok(self.closed())
     }
 
-    /// Tests whether all origins have completed; nonblocking. Returns the window if they have, else this again.
+    /// Tests whether all origins have completed; nonblocking. Returns the window if they have, else
+    /// this again.
     ///
     /// # Errors
     /// As [`wait`](Self::wait).

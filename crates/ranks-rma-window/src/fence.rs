@@ -1,4 +1,5 @@
-//! Epochs between fences: all ranks access each other's memory in steps that end everywhere at the same time.
+//! Epochs between fences: all ranks access each other's memory in steps that end everywhere at the
+//! same time.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -17,8 +18,9 @@ const LAST_FENCE: &str = "MPI_Win_fence(MPI_MODE_NOSUCCEED)";
 
 /// A window whose memory is open to all ranks; from [`Window::fence`].
 ///
-/// Ranks work in steps. In a [`step`](Self::step) each of them puts, gets and accumulates as it likes, and when it has returned,
-/// everything that any rank did in it is done. One step costs one `MPI_Win_fence`, which also begins the next.
+/// Ranks work in steps. In a [`step`](Self::step) each of them puts, gets and accumulates as it
+/// likes, and when it has returned, everything that any rank did in it is done. One step costs one
+/// `MPI_Win_fence`, which also begins the next.
 ///
 /// ```
 /// use ranks::{Communicator, Result};
@@ -70,14 +72,17 @@ impl<T: Pod> Fenced<T> {
         Ok(Self { inner })
     }
 
-    /// Does the operations that `f` begins, and returns when all that any rank began in this step are done. Collective.
+    /// Does the operations that `f` begins, and returns when all that any rank began in this step
+    /// are done. Collective.
     ///
-    /// If `f` returns an error or panics, the step ends all the same, with the operations started before.
+    /// If `f` returns an error or panics, the step ends all the same, with the operations started
+    /// before.
     ///
     /// # Errors
-    /// That of `f`; [`Mismatch`](ranks_comm::ErrorKind::Mismatch) on every rank if ranks call different things, where
-    /// [they compare that](ranks_comm::Checks::Collective), before `f` is called; otherwise what the library reports. If it
-    /// cannot end the step, the job is aborted: it may still be using memory of operations.
+    /// That of `f`; [`Mismatch`](ranks_comm::ErrorKind::Mismatch) on every rank if ranks call
+    /// different things, where [they compare that](ranks_comm::Checks::Collective), before `f` is
+    /// called; otherwise what the library reports. If it cannot end the step, the job is aborted:
+    /// it may still be using memory of operations.
     ///
     /// MPI 5.0 §12.5.1 (`MPI_Win_fence`).
     #[doc(alias = "MPI_Win_fence")]

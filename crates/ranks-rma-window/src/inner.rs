@@ -60,7 +60,8 @@ impl<T: Pod> Inner<T> {
             Backend::Mpi(window) => unsafe { window.local() },
             Backend::InProcess(window) => {
                 let (first, len) = self.local_parts(window);
-                // SAFETY: the memory of the window has so many elements, which are initialised; the rest by contract.
+                // SAFETY: the memory of the window has so many elements, which are initialised; the
+                // rest by contract.
                 unsafe { slice::from_raw_parts(first, len) }
             }
         }
@@ -121,7 +122,8 @@ impl<T: Pod> Inner<T> {
         )
     }
 
-    /// As [`dispatch`](Self::dispatch), with an argument that only one of the two ways can have, such as a `&mut`.
+    /// As [`dispatch`](Self::dispatch), with an argument that only one of the two ways can have,
+    /// such as a `&mut`.
     pub(crate) fn dispatch_with<A, R>(
         &self,
         operation: &'static str,
@@ -162,7 +164,8 @@ impl<T: Pod> Inner<T> {
         )
     }
 
-    /// Does an operation on `items` (of their datatype) at `place`: at once if it may go ahead, else after a closer look.
+    /// Does an operation on `items` (of their datatype) at `place`: at once if it may go ahead,
+    /// else after a closer look.
     #[inline(always)]
     #[expect(
         clippy::too_many_arguments,
@@ -229,26 +232,28 @@ impl<T: Pod> Inner<T> {
         }
     }
 
-    /// The same error on every rank unless all of them are about to call `operation`; asked where ranks compare
-    /// their collective calls.
+    /// The same error on every rank unless all of them are about to call `operation`; asked where
+    /// ranks compare their collective calls.
     pub(crate) fn agree(&self, operation: &'static str) -> Result<()> {
         agree::<T>(&self.comm, operation)
     }
 
-    /// Lets this thread in to end what it has started: after the runtime was asked to end, MPI lives on as long as
-    /// there is a communicator.
+    /// Lets this thread in to end what it has started: after the runtime was asked to end, MPI
+    /// lives on as long as there is a communicator.
     pub(crate) fn enter_to_end(&self, operation: &'static str) -> Option<CallGuard<'_>> {
         loop {
             match self.comm.enter(operation) {
                 Ok(entered) => return Some(entered),
                 Err(error) if error.kind() == ErrorKind::Finalized => return None,
-                // What begins on a thread ends there, so that thread may; at MPI_THREAD_SERIALIZED it is another one's turn.
+                // What begins on a thread ends there, so that thread may; at MPI_THREAD_SERIALIZED
+                // it is another one's turn.
                 Err(_) => thread::yield_now(),
             }
         }
     }
 
-    /// Ends the job: operations could not be completed, so memory that was lent to them cannot be given back.
+    /// Ends the job: operations could not be completed, so memory that was lent to them cannot be
+    /// given back.
     #[cold]
     #[inline(never)]
     pub(crate) fn abort(&self, error: &Error) -> ! {

@@ -16,7 +16,8 @@ const PUT: &str = "MPI_Put";
 const GET: &str = "MPI_Get";
 
 impl<'scope, T: Pod> Operations<'scope, '_, T> {
-    /// Begins to write what `from` takes of `data` to what `to` takes of the memory of `rank`, in their orders.
+    /// Begins to write what `from` takes of `data` to what `to` takes of the memory of `rank`, in
+    /// their orders.
     ///
     /// ```
     /// use ranks::layout::Layout;
@@ -42,8 +43,9 @@ impl<'scope, T: Pod> Operations<'scope, '_, T> {
     /// ```
     ///
     /// # Errors
-    /// As [`put`](Self::put); [`Length`](ErrorKind::Length) if a layout reaches beyond the memory that it is for, or the two
-    /// take different numbers of elements; [`Argument`](ErrorKind::Argument) if `to` takes one twice.
+    /// As [`put`](Self::put); [`Length`](ErrorKind::Length) if a layout reaches beyond the memory
+    /// that it is for, or the two take different numbers of elements;
+    /// [`Argument`](ErrorKind::Argument) if `to` takes one twice.
     ///
     /// MPI 5.0 §12.3.1 (`MPI_Put` of derived datatypes).
     #[doc(alias = "MPI_Put")]
@@ -62,7 +64,8 @@ impl<'scope, T: Pod> Operations<'scope, '_, T> {
         self.note(rank, begun)
     }
 
-    /// Begins to read what `from` takes of the memory of `rank` into what `to` takes of `into`, in their orders.
+    /// Begins to read what `from` takes of the memory of `rank` into what `to` takes of `into`, in
+    /// their orders.
     ///
     /// # Errors
     /// As [`put_layout`](Self::put_layout).
@@ -125,8 +128,8 @@ impl<T: Pod> Locked<'_, T> {
 
 /// # Safety
 ///
-/// Of both methods: with [`Over::Later`], the slice stays as it is, and nobody else uses one that is written to, until the
-/// operation was completed by the end of an epoch or by a flush.
+/// Of both methods: with [`Over::Later`], the slice stays as it is, and nobody else uses one that
+/// is written to, until the operation was completed by the end of an epoch or by a flush.
 impl<T: Pod> Inner<T> {
     unsafe fn put_layout(
         &self,
@@ -149,8 +152,8 @@ impl<T: Pod> Inner<T> {
             items,
             place,
             (),
-            // SAFETY: the layouts fit the slice and the part of the target; the slice stays by contract, or until it is
-            // completed in `access`.
+            // SAFETY: the layouts fit the slice and the part of the target; the slice stays by
+            // contract, or until it is completed in `access`.
             |window, ()| unsafe { window.put_layout(comm, data, from, place, to) },
             |window, ()| {
                 let mut payload = Vec::new();
@@ -193,7 +196,8 @@ impl<T: Pod> Inner<T> {
         )
     }
 
-    /// Returns the begin of `rank`'s part and the number of items, if `layout` fits the part and takes so many elements of it.
+    /// Returns the begin of `rank`'s part and the number of items, if `layout` fits the part and
+    /// takes so many elements of it.
     fn place_of(
         &self,
         operation: &'static str,

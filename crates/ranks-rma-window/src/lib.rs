@@ -1,5 +1,5 @@
-//! One-sided communication on hosts, over MPI or in process: a rank reads and writes memory of another one, which
-//! does not call anything at the time.
+//! One-sided communication on hosts, over MPI or in process: a rank reads and writes memory of
+//! another one, which does not call anything at the time.
 //!
 //! | what | for |
 //! |---|---|

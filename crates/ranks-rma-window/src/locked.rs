@@ -25,8 +25,8 @@ const FLUSH_LOCAL_ALL: &str = "MPI_Win_flush_local_all";
 
 /// A lock on the memory of one rank or of all; from [`PassiveWindow`](crate::PassiveWindow).
 ///
-/// Each operation here is complete when it returns, on this rank and at its target. Those of a [`scope`](Self::scope) go on while
-/// others start, and are complete when it ends.
+/// Each operation here is complete when it returns, on this rank and at its target. Those of a
+/// [`scope`](Self::scope) go on while others start, and are complete when it ends.
 ///
 /// ```
 /// use ranks::{Communicator, Result};
@@ -47,8 +47,8 @@ const FLUSH_LOCAL_ALL: &str = "MPI_Win_flush_local_all";
 /// # ranks::run(|world| exchange(&world)).unwrap();
 /// ```
 ///
-/// It is unlocked when dropped, which completes pending operations; [`unlock`](Self::unlock) tells how that went. Threads can share
-/// it, but it stays on the thread that has locked:
+/// It is unlocked when dropped, which completes pending operations; [`unlock`](Self::unlock) tells
+/// how that went. Threads can share it, but it stays on the thread that has locked:
 ///
 /// ```compile_fail,E0277
 /// # fn f(locked: ranks::rma::Locked<'_, f64>) {
@@ -100,7 +100,8 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// Writes `data` to the memory of `rank`, from its element `at` on.
     ///
     /// # Errors
-    /// As [`Operations::put`]. If the operation cannot be completed, the job is aborted: the library may still be using `data`.
+    /// As [`Operations::put`]. If the operation cannot be completed, the job is aborted: the
+    /// library may still be using `data`.
     ///
     /// MPI 5.0 §12.3.1 (`MPI_Put`), §12.5.4 (`MPI_Win_flush`).
     #[doc(alias = "MPI_Put")]
@@ -148,7 +149,8 @@ impl<'a, T: Pod> Locked<'a, T> {
         }
     }
 
-    /// As [`accumulate`](Self::accumulate), and reads what the elements were before into `old`, which is as long as `data`.
+    /// As [`accumulate`](Self::accumulate), and reads what the elements were before into `old`,
+    /// which is as long as `data`.
     ///
     /// # Errors
     /// As [`Operations::get_accumulate`]; as [`put`](Self::put).
@@ -196,11 +198,12 @@ impl<'a, T: Pod> Locked<'a, T> {
         Ok(old)
     }
 
-    /// Puts `new` in the place of the element `at` of `rank` if that is `expected`, and returns what it was before.
+    /// Puts `new` in the place of the element `at` of `rank` if that is `expected`, and returns
+    /// what it was before.
     ///
     /// # Errors
-    /// As [`put`](Self::put); [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) for elements of 8 bytes on Open MPI up to
-    /// 4.1.4, which crashes there.
+    /// As [`put`](Self::put); [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) for elements of
+    /// 8 bytes on Open MPI up to 4.1.4, which crashes there.
     ///
     /// MPI 5.0 §12.3.4 (`MPI_Compare_and_swap`), §12.5.4 (`MPI_Win_flush`).
     #[doc(alias = "MPI_Compare_and_swap")]
@@ -225,8 +228,8 @@ impl<'a, T: Pod> Locked<'a, T> {
         Ok(old)
     }
 
-    /// Starts operations on borrowed memory in `f`, and returns when all of them are complete: they were flushed at the end, once,
-    /// and only those ranks that an operation was started on.
+    /// Starts operations on borrowed memory in `f`, and returns when all of them are complete: they
+    /// were flushed at the end, once, and only those ranks that an operation was started on.
     ///
     /// ```
     /// # use ranks::Result;
@@ -245,7 +248,8 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// ```
     ///
     /// # Errors
-    /// That of `f`. If the operations cannot be completed, the job is aborted: the library may still be using their memory.
+    /// That of `f`. If the operations cannot be completed, the job is aborted: the library may
+    /// still be using their memory.
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_flush`).
     #[doc(alias = "MPI_Win_flush")]
@@ -279,7 +283,8 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// Completes all operations of this process to `rank`, also those of scopes of other threads.
     ///
     /// # Errors
-    /// [`Rank`](ErrorKind::Rank) and [`Argument`](ErrorKind::Argument) if it is not locked; otherwise what the library reports.
+    /// [`Rank`](ErrorKind::Rank) and [`Argument`](ErrorKind::Argument) if it is not locked;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_flush`).
     #[doc(alias = "MPI_Win_flush")]
@@ -322,7 +327,8 @@ impl<'a, T: Pod> Locked<'a, T> {
         self.synchronise(FLUSH_LOCAL_ALL, mpi::Window::flush_local_all)
     }
 
-    /// Makes what others have written to this rank's memory visible here, and what was stored here visible to them.
+    /// Makes what others have written to this rank's memory visible here, and what was stored here
+    /// visible to them.
     ///
     /// # Errors
     /// Errors of the library.
@@ -333,8 +339,8 @@ impl<'a, T: Pod> Locked<'a, T> {
         self.synchronise("MPI_Win_sync", mpi::Window::sync)
     }
 
-    /// This rank's elements, if this is an exclusive lock on this rank: nobody else has access then. Operations that this rank has started on itself are
-    /// completed before.
+    /// This rank's elements, if this is an exclusive lock on this rank: nobody else has access
+    /// then. Operations that this rank has started on itself are completed before.
     #[must_use]
     pub fn local(&mut self) -> Option<&[T]> {
         self.local_mut().map(|local| &*local)
@@ -356,8 +362,9 @@ impl<'a, T: Pod> Locked<'a, T> {
         if let Err(error) = done {
             self.inner.abort(&error);
         }
-        // SAFETY: no other rank has access while this one holds an exclusive lock on itself, and this one accesses it by way
-        // of this guard alone, which is borrowed, and has nothing under way.
+        // SAFETY: no other rank has access while this one holds an exclusive lock on itself, and
+        // this one accesses it by way of this guard alone, which is borrowed, and has nothing under
+        // way.
         Some(unsafe { self.inner.local_mut() })
     }
 

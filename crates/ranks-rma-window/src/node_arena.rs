@@ -14,9 +14,11 @@ use crate::node_shared::{
 /// Arrays begin at a multiple of this, a line of the cache: no two share one.
 const ALIGNMENT: usize = 64;
 
-/// Memory of each node into which arrays of any types are put one after the other: one piece of memory, however many they are.
+/// Memory of each node into which arrays of any types are put one after the other: one piece of
+/// memory, however many they are.
 ///
-/// Windows of an MPI library and maps of memory are limited in number, and take a call of all ranks each.
+/// Windows of an MPI library and maps of memory are limited in number, and take a call of all ranks
+/// each.
 ///
 /// ```
 /// use ranks::rma::NodeArena;
@@ -31,8 +33,9 @@ const ALIGNMENT: usize = 64;
 /// # }).unwrap();
 /// ```
 ///
-/// The system gives the memory array by array, near the ranks that fill it. If a node has no more, the array is the same error on every
-/// rank. The arrays keep the memory: the arena may be dropped before them. The memory of an array that is dropped is not used again.
+/// The system gives the memory array by array, near the ranks that fill it. If a node has no more,
+/// the array is the same error on every rank. The arrays keep the memory: the arena may be dropped
+/// before them. The memory of an array that is dropped is not used again.
 #[derive(Debug)]
 pub struct NodeArena {
     whole: Arc<Whole>,
@@ -45,8 +48,9 @@ impl NodeArena {
     /// So many bytes on each node, all zero. Collective; all pass the same.
     ///
     /// # Errors
-    /// The same on every rank: [`ErrorKind::Memory`] if a node has too little, [`ErrorKind::Mismatch`] if ranks pass different
-    /// numbers, [`ErrorKind::PeerFailed`] if something fails on one rank; otherwise what the library reports.
+    /// The same on every rank: [`ErrorKind::Memory`] if a node has too little,
+    /// [`ErrorKind::Mismatch`] if ranks pass different numbers, [`ErrorKind::PeerFailed`] if
+    /// something fails on one rank; otherwise what the library reports.
     pub fn allocate(comm: &Communicator, bytes: usize) -> Result<Self> {
         Self::allocate_on(&Hierarchy::new(comm)?, bytes, &NodeBackend::Auto)
     }
@@ -76,8 +80,8 @@ impl NodeArena {
         bytes.saturating_add(skipped).saturating_add(ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT
     }
 
-    /// The next array, to be filled in one of the ways that its builder has. It begins at a multiple of 64 bytes, or of what its
-    /// elements are aligned to.
+    /// The next array, to be filled in one of the ways that its builder has. It begins at a
+    /// multiple of 64 bytes, or of what its elements are aligned to.
     pub fn array<T: Pod>(&mut self) -> NodeSharedBuilder<'_, T> {
         NodeSharedBuilder::new(Home::Arena(self))
     }
@@ -115,8 +119,8 @@ impl NodeArena {
     /// Frees the memory immediately. Collective.
     ///
     /// # Errors
-    /// The same on every rank: [`ErrorKind::Argument`] if a rank still has an array there; the memory goes with the last of them
-    /// then. Otherwise what the library reports.
+    /// The same on every rank: [`ErrorKind::Argument`] if a rank still has an array there; the
+    /// memory goes with the last of them then. Otherwise what the library reports.
     pub fn free(mut self) -> Result<()> {
         const OPERATION: &str = "NodeArena::free";
         let having = Having::alone_if(Arc::get_mut(&mut self.whole).is_some());

@@ -23,13 +23,16 @@ pub(crate) use having::{Having, all_alone};
 use whole::Array;
 pub(crate) use whole::Whole;
 
-/// An array of which each node has one copy, read by all of its ranks as a slice: a table that is too large to be had by each.
+/// An array of which each node has one copy, read by all of its ranks as a slice: a table that is
+/// too large to be had by each.
 ///
-/// It is filled once, by the [root](Self::from_root) in place, by [each node](Self::from_each_node) for itself, from a
-/// [reader](Self::from_reader), or [in parts](Self::fill_striped) by all ranks of each node. Then it is sealed: it derefs to
-/// `[T]`, is `Send` and `Sync`, a clone is another handle of it, and reading it costs what reading any slice costs. The
-/// system guards it as well where it can: a stray write to one of its whole pages, which safe code cannot make, ends the process.
-/// [`update`](Self::update) changes a part of it on all nodes together, when no rank has another handle.
+/// It is filled once, by the [root](Self::from_root) in place, by [each node](Self::from_each_node)
+/// for itself, from a [reader](Self::from_reader), or [in parts](Self::fill_striped) by all ranks
+/// of each node. Then it is sealed: it derefs to `[T]`, is `Send` and `Sync`, a clone is another
+/// handle of it, and reading it costs what reading any slice costs. The system guards it as well
+/// where it can: a stray write to one of its whole pages, which safe code cannot make, ends the
+/// process. [`update`](Self::update) changes a part of it on all nodes together, when no rank has
+/// another handle.
 ///
 /// ```
 /// use ranks::Communicator;
@@ -62,40 +65,47 @@ pub(crate) use whole::Whole;
 /// ```
 ///
 /// # Memory
-/// A node's leader, its lowest rank, receives the array in chunks straight into the common memory, whatever its length: nothing
-/// is copied twice. What that memory is the [`backend`](Self::backend) tells; whether each node has enough of it is
-/// [asked](crate::preflight) before any is taken. It goes when the last handle of the last rank does, but a window of the MPI
-/// library, which has to be freed by all ranks together, waits for the next call that makes or frees something on
-/// all ranks of the communicator; [`free`](Self::free) frees immediately.
+/// A node's leader, its lowest rank, receives the array in chunks straight into the common memory,
+/// whatever its length: nothing is copied twice. What that memory is the [`backend`](Self::backend)
+/// tells; whether each node has enough of it is [asked](crate::preflight) before any is taken. It
+/// goes when the last handle of the last rank does, but a window of the MPI library, which has to
+/// be freed by all ranks together, waits for the next call that makes or frees something on all
+/// ranks of the communicator; [`free`](Self::free) frees immediately.
 ///
-/// Values written to it must not be changed by others: elements are plain data, without addresses, which differ among ranks.
+/// Values written to it must not be changed by others: elements are plain data, without addresses,
+/// which differ among ranks.
 pub struct NodeShared<T: Pod>(Array<T>);
 
 impl<T: Pod> NodeShared<T> {
     /// Returns a builder with the options of an array, on the ranks of `comm` by node.
     ///
-    /// It finds out which rank is on which node, and makes communicators of them; where there are many arrays,
-    /// [`on_nodes`](Self::on_nodes) does that once.
+    /// It finds out which rank is on which node, and makes communicators of them; where there are
+    /// many arrays, [`on_nodes`](Self::on_nodes) does that once.
     pub fn builder(comm: &Communicator) -> NodeSharedBuilder<'_, T> {
         NodeSharedBuilder::new(Home::Comm(comm))
     }
 
-    /// As [`builder`](Self::builder), on nodes that are known: those of the machine, or any sets of ranks that share memory.
+    /// As [`builder`](Self::builder), on nodes that are known: those of the machine, or any sets of
+    /// ranks that share memory.
     ///
-    /// Such sets may be parts of a node, with a copy each: one for each socket, or "nodes" of a test on one machine.
+    /// Such sets may be parts of a node, with a copy each: one for each socket, or "nodes" of a
+    /// test on one machine.
     pub fn on_nodes(nodes: &Hierarchy) -> NodeSharedBuilder<'_, T> {
         NodeSharedBuilder::new(Home::Nodes(nodes))
     }
 
-    /// `length` elements that `fill` writes on `root`, into the memory that the ranks of that node share; they are zero at first.
-    /// Collective.
+    /// `length` elements that `fill` writes on `root`, into the memory that the ranks of that node
+    /// share; they are zero at first. Collective.
     ///
     /// Values of `length` and `fill` on other ranks do not matter.
     ///
     /// # Errors
-    /// The same on every rank: [`ErrorKind::Root`](ranks_comm::ErrorKind::Root), [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) if so many elements are more than the address space holds,
-    /// [`ErrorKind::Memory`](ranks_comm::ErrorKind::Memory) if a node has too little, [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if ranks call different things,
-    /// [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if something fails on one rank; otherwise what the library reports.
+    /// The same on every rank: [`ErrorKind::Root`](ranks_comm::ErrorKind::Root),
+    /// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) if so many elements are more than the
+    /// address space holds, [`ErrorKind::Memory`](ranks_comm::ErrorKind::Memory) if a node has too
+    /// little, [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if ranks call different
+    /// things, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if something fails on
+    /// one rank; otherwise what the library reports.
     pub fn from_root(
         comm: &Communicator,
         root: usize,
@@ -133,12 +143,15 @@ impl<T: Pod> NodeShared<T> {
         Self::builder(comm).from_each_node(length, fill)
     }
 
-    /// `length` elements whose bytes `root` reads from what `open` returns, chunk by chunk. Collective.
+    /// `length` elements whose bytes `root` reads from what `open` returns, chunk by chunk.
+    /// Collective.
     ///
     /// Arguments of other ranks do not matter.
     ///
     /// # Errors
-    /// As [`from_root`](Self::from_root); [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed), with the reason, if it cannot be opened or ends too early.
+    /// As [`from_root`](Self::from_root);
+    /// [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed), with the reason, if it cannot
+    /// be opened or ends too early.
     pub fn from_reader<R: Read>(
         comm: &Communicator,
         root: usize,
@@ -148,10 +161,11 @@ impl<T: Pod> NodeShared<T> {
         Self::builder(comm).from_reader(root, length, open)
     }
 
-    /// `length` elements of which each rank writes a part for its node: `fill` is told which, and given their memory. Collective.
+    /// `length` elements of which each rank writes a part for its node: `fill` is told which, and
+    /// given their memory. Collective.
     ///
-    /// So a page lies near the rank that wrote it first. All pass the same length, and `fill` had better write on each node the
-    /// same: nothing is sent.
+    /// So a page lies near the rank that wrote it first. All pass the same length, and `fill` had
+    /// better write on each node the same: nothing is sent.
     ///
     /// # Errors
     /// As [`from_root`](Self::from_root).
@@ -186,8 +200,9 @@ impl<T: Pod> NodeShared<T> {
     /// Not needed: a handle that is dropped releases the array too.
     ///
     /// # Errors
-    /// The same on every rank: [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if a rank has other handles of the array, or it lies in an
-    /// [arena](crate::NodeArena); the memory goes with the last of them then. Otherwise what the library reports.
+    /// The same on every rank: [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if a rank
+    /// has other handles of the array, or it lies in an [arena](crate::NodeArena); the memory goes
+    /// with the last of them then. Otherwise what the library reports.
     pub fn free(mut self) -> Result<()> {
         const OPERATION: &str = "NodeShared::free";
         let having = self.0.having_all();

@@ -1,4 +1,5 @@
-//! Operations on borrowed memory within an epoch: started one after another, and complete when the scope ends, however it ends.
+//! Operations on borrowed memory within an epoch: started one after another, and complete when the
+//! scope ends, however it ends.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -16,8 +17,9 @@ use crate::table::Targets;
 /// Begins operations on the memory of other ranks, with memory that outlives the scope: of a
 /// [step between fences](crate::Fenced::step) or [under a lock](crate::Locked::scope).
 ///
-/// Operations take effect at any time until the scope ends, in any order, but for accumulating ones of one rank on one element,
-/// which stay in order. What is read is there when the scope has ended, and can be looked at from then on:
+/// Operations take effect at any time until the scope ends, in any order, but for accumulating ones
+/// of one rank on one element, which stay in order. What is read is there when the scope has ended,
+/// and can be looked at from then on:
 ///
 /// ```compile_fail,E0502
 /// # use ranks::rma::Fenced;
@@ -150,7 +152,8 @@ impl<T: Pod, E: Fn(UnderWay) -> Result<()>> Drop for Ending<'_, T, E> {
     }
 }
 
-/// Lends `f` the operations of an epoch that is open to `targets`, and completes them by `end`, also if it panics.
+/// Lends `f` the operations of an epoch that is open to `targets`, and completes them by `end`,
+/// also if it panics.
 #[inline]
 pub(crate) fn run<'env, T: Pod, R>(
     inner: &Inner<T>,
@@ -184,13 +187,15 @@ pub(crate) fn run<'env, T: Pod, R>(
 impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     /// Begins to write `data` to the memory of `rank`, from its element `at` on.
     ///
-    /// Operations that write to elements which others access in the same epoch leave there whatever they leave; use
-    /// [`accumulate`](Self::accumulate) with [`Replace`](crate::Replace) where that happens.
+    /// Operations that write to elements which others access in the same epoch leave there whatever
+    /// they leave; use [`accumulate`](Self::accumulate) with [`Replace`](crate::Replace) where that
+    /// happens.
     ///
     /// # Errors
-    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank, [`Argument`](ranks_comm::ErrorKind::Argument) if the epoch
-    /// is not open to it, [`Length`](ranks_comm::ErrorKind::Length) if it has not so many elements there; otherwise what the
-    /// library reports.
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the epoch is not open to it,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it has not so many elements there; otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §12.3.1 (`MPI_Put`).
     #[doc(alias = "MPI_Put")]
@@ -220,8 +225,8 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     /// Begins to combine `data` with the elements of `rank` from `at` on, each as a whole.
     ///
     /// # Errors
-    /// As [`put`](Self::put); [`Type`](ranks_comm::ErrorKind::Type) over MPI if `T` is a 16-bit floating-point number, with which
-    /// no library computes.
+    /// As [`put`](Self::put); [`Type`](ranks_comm::ErrorKind::Type) over MPI if `T` is a 16-bit
+    /// floating-point number, with which no library computes.
     ///
     /// MPI 5.0 §12.3.4 (`MPI_Accumulate`).
     #[doc(alias = "MPI_Accumulate")]
@@ -242,10 +247,12 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         self.note(rank, begun)
     }
 
-    /// As [`accumulate`](Self::accumulate), and begins to read what the elements were before into `old`, which is as long as `data`.
+    /// As [`accumulate`](Self::accumulate), and begins to read what the elements were before into
+    /// `old`, which is as long as `data`.
     ///
     /// # Errors
-    /// As [`accumulate`](Self::accumulate); [`Length`](ranks_comm::ErrorKind::Length) also if the slices differ in length.
+    /// As [`accumulate`](Self::accumulate); [`Length`](ranks_comm::ErrorKind::Length) also if the
+    /// slices differ in length.
     ///
     /// MPI 5.0 §12.3.4 (`MPI_Get_accumulate`).
     #[doc(alias = "MPI_Get_accumulate")]
@@ -291,11 +298,12 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         self.note(rank, begun)
     }
 
-    /// Begins to write `new` to the element `at` of `rank` if that is `expected`, and to read what it was before into `old`.
+    /// Begins to write `new` to the element `at` of `rank` if that is `expected`, and to read what
+    /// it was before into `old`.
     ///
     /// # Errors
-    /// As [`put`](Self::put); [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) for elements of 8 bytes on Open MPI up to
-    /// 4.1.4, which crashes there.
+    /// As [`put`](Self::put); [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) for elements of
+    /// 8 bytes on Open MPI up to 4.1.4, which crashes there.
     ///
     /// MPI 5.0 §12.3.4 (`MPI_Compare_and_swap`).
     #[doc(alias = "MPI_Compare_and_swap")]
@@ -319,7 +327,8 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         self.note(rank, begun)
     }
 
-    /// Records an operation started on `rank`; also one that the library has refused, since part of it may be pending.
+    /// Records an operation started on `rank`; also one that the library has refused, since part of
+    /// it may be pending.
     #[inline(always)]
     pub(crate) fn note(&self, rank: usize, begun: Result<()>) -> Result<()> {
         // A thread that may not call has started nothing, and may not end anything.

@@ -1,4 +1,5 @@
-//! A window whose memory is accessed by the origins that lock it, while its owner need not call anything.
+//! A window whose memory is accessed by the origins that lock it, while its owner need not call
+//! anything.
 
 use std::fmt;
 
@@ -53,8 +54,8 @@ pub enum LockKind {
 /// # ranks::run(|world| share_out(&world, 5, drop)).unwrap();
 /// ```
 ///
-/// Operations are those of a [`Locked`]; there are none without a lock, and no slice of this rank's elements but
-/// [under an exclusive one](Locked::local).
+/// Operations are those of a [`Locked`]; there are none without a lock, and no slice of this rank's
+/// elements but [under an exclusive one](Locked::local).
 ///
 /// ```compile_fail,E0599
 /// # fn f(window: ranks::rma::PassiveWindow<f64>) -> ranks::Result<()> {
@@ -69,8 +70,8 @@ pub enum LockKind {
 /// # }
 /// ```
 ///
-/// Progress for others while this rank computes depends on the library. At the latest it is made when this rank calls
-/// the library.
+/// Progress for others while this rank computes depends on the library. At the latest it is made
+/// when this rank calls the library.
 #[must_use = "dropping it defers the free of the window"]
 pub struct PassiveWindow<T: Pod> {
     pub(crate) inner: Inner<T>,
@@ -89,7 +90,8 @@ impl<T: Pod> PassiveWindow<T> {
         Ok(Self { inner })
     }
 
-    /// Locks the memory of `rank`. Waits for those who hold a lock that excludes this one, now or at the first operation.
+    /// Locks the memory of `rank`. Waits for those who hold a lock that excludes this one, now or
+    /// at the first operation.
     ///
     /// ```compile_fail,E0600
     /// # use ranks::rma::{LockKind, PassiveWindow};
@@ -99,8 +101,9 @@ impl<T: Pod> PassiveWindow<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; [`Argument`](ranks_comm::ErrorKind::Argument) if this
-    /// process holds a lock on it already; otherwise what the library reports.
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank;
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if this process holds a lock on it already;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §12.5.3 (`MPI_Win_lock`).
     #[doc(alias = "MPI_Win_lock")]
@@ -119,8 +122,8 @@ impl<T: Pod> PassiveWindow<T> {
     /// Locks the memory of every rank, shared. Not collective: others need not do the same.
     ///
     /// # Errors
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if this process holds a lock on this window already; otherwise what the
-    /// library reports.
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if this process holds a lock on this window
+    /// already; otherwise what the library reports.
     ///
     /// MPI 5.0 §12.5.3 (`MPI_Win_lock_all`).
     #[doc(alias = "MPI_Win_lock_all")]
@@ -150,7 +153,8 @@ impl<T: Pod> PassiveWindow<T> {
         Ok(Locked::new(&self.inner, hold, exclusive))
     }
 
-    /// Ends the time of locks; the memory of each rank is its own again. Waits until all locks are gone. Collective.
+    /// Ends the time of locks; the memory of each rank is its own again. Waits until all locks are
+    /// gone. Collective.
     ///
     /// # Errors
     /// As [`Window::fence`].

@@ -1,8 +1,10 @@
-//! Checks that every node has the memory that its ranks are about to ask for, before any of them allocates.
+//! Checks that every node has the memory that its ranks are about to ask for, before any of them
+//! allocates.
 //!
-//! Shared memory comes from a file system in memory, as a rule `/dev/shm`, which containers make small, and whoever writes
-//! to a page that it has no room for is killed. Libraries do not see that coming: MPICH maps what does not fit, and Open MPI
-//! leaves ranks waiting for ever. So the ranks look first, tell each other, and come to the same answer.
+//! Shared memory comes from a file system in memory, as a rule `/dev/shm`, which containers make
+//! small, and whoever writes to a page that it has no room for is killed. Libraries do not see that
+//! coming: MPICH maps what does not fit, and Open MPI leaves ranks waiting for ever. So the ranks
+//! look first, tell each other, and come to the same answer.
 
 mod room;
 
@@ -14,19 +16,23 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use room::Room;
 
-/// Number of bytes that libraries take for themselves with each piece of shared memory: a page or two, and words for their locks.
+/// Number of bytes that libraries take for themselves with each piece of shared memory: a page or
+/// two, and words for their locks.
 const OVERHEAD: u64 = 64 << 10;
 
-/// Finds out whether the nodes have room for the memory that their ranks are about to share. Collective.
+/// Finds out whether the nodes have room for the memory that their ranks are about to share.
+/// Collective.
 ///
-/// Each rank passes how many bytes it adds itself; what the ranks of a node add up to is compared with the free space of the
-/// folder that shared memory lies in, and with the memory that the node and the control group of its ranks have left.
-/// Memory whose size cannot be found out is taken to be enough. Memory that others have shared and that nobody has written to yet is not
-/// seen: what is made after this takes its pages from the system at once, and is an error if there are none. In process, where nothing is shared between processes, it is the same as [`memory`].
+/// Each rank passes how many bytes it adds itself; what the ranks of a node add up to is compared
+/// with the free space of the folder that shared memory lies in, and with the memory that the node
+/// and the control group of its ranks have left. Memory whose size cannot be found out is taken to
+/// be enough. Memory that others have shared and that nobody has written to yet is not seen: what
+/// is made after this takes its pages from the system at once, and is an error if there are none.
+/// In process, where nothing is shared between processes, it is the same as [`memory`].
 ///
 /// # Errors
-/// [`ErrorKind::Memory`], the same on every rank, with the node, what it needs, what it has and what can be done about it;
-/// otherwise what the library reports.
+/// [`ErrorKind::Memory`], the same on every rank, with the node, what it needs, what it has and
+/// what can be done about it; otherwise what the library reports.
 pub fn shared_memory(comm: &Communicator, bytes_here: usize) -> Result<()> {
     let between_processes = matches!(comm.backend(), Backend::Mpi(_));
     ask(comm, "MPI_Win_allocate_shared", bytes_here, || {
@@ -34,7 +40,8 @@ pub fn shared_memory(comm: &Communicator, bytes_here: usize) -> Result<()> {
     })
 }
 
-/// As [`shared_memory`], for memory that does not lie in a folder, such as that of `memfd_create`. Collective.
+/// As [`shared_memory`], for memory that does not lie in a folder, such as that of `memfd_create`.
+/// Collective.
 ///
 /// # Errors
 /// As [`shared_memory`].
@@ -42,7 +49,8 @@ pub fn memory(comm: &Communicator, bytes_here: usize) -> Result<()> {
     ask(comm, "preflight", bytes_here, || Room::here(false))
 }
 
-/// The same on every rank: [`ErrorKind::Memory`], with what the first has to say, if one of them got no memory. Collective.
+/// The same on every rank: [`ErrorKind::Memory`], with what the first has to say, if one of them
+/// got no memory. Collective.
 pub(crate) fn all_have(
     comm: &Communicator,
     operation: &'static str,
@@ -58,7 +66,8 @@ pub(crate) fn all_have(
     })
 }
 
-/// Words that each rank tells the others: its machine, the memory it needs there, and the memory it found to be free.
+/// Words that each rank tells the others: its machine, the memory it needs there, and the memory it
+/// found to be free.
 type CallDescription = [u64; 3];
 
 fn ask(
@@ -83,7 +92,8 @@ fn ask(
     Err(Error::new(ErrorKind::Memory, operation, text))
 }
 
-/// The rank that found too little for its machine, and what the ranks of that machine need; the lowest, if there are several.
+/// The rank that found too little for its machine, and what the ranks of that machine need; the
+/// lowest, if there are several.
 fn lacking(all: &[CallDescription]) -> Option<(usize, u64)> {
     let asking = |told: &&CallDescription| told[1] > 0;
     all.iter()

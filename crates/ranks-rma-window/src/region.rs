@@ -1,6 +1,7 @@
 //! Memory that all ranks of a node share, of any kind.
 //!
-//! A [`Region`] knows nothing of elements or phases: it is bytes, zero at first, at an address of their own on each rank.
+//! A [`Region`] knows nothing of elements or phases: it is bytes, zero at first, at an address of
+//! their own on each rank.
 #![allow(unsafe_code)]
 
 mod heap;
@@ -28,7 +29,8 @@ use window::Window;
 pub(crate) enum Backing {
     /// The heap of one process: of one rank, or of threads that are ranks.
     Heap,
-    /// A window of the MPI library. Where the ranks are threads, or one alone, it is the heap all the same.
+    /// A window of the MPI library. Where the ranks are threads, or one alone, it is the heap all
+    /// the same.
     MpiWindow,
     /// A file without a name, which each rank has mapped for itself.
     Mapping,
@@ -60,15 +62,18 @@ impl FreedTogether for Nothing {
 }
 
 impl Region {
-    /// `bytes` bytes in all for the ranks of `node`, which pass the same number. Collective over `parent`.
+    /// `bytes` bytes in all for the ranks of `node`, which pass the same number. Collective over
+    /// `parent`.
     ///
-    /// `node` is `parent`, a duplicate of it, or a part: each rank of `parent` passes the one that it is in, and a backing for it. A
-    /// region that is dropped is freed at the next collective point of `parent`. Another handle of `node` is kept, so it had
-    /// better not be one that the user may want to free.
+    /// `node` is `parent`, a duplicate of it, or a part: each rank of `parent` passes the one that
+    /// it is in, and a backing for it. A region that is dropped is freed at the next collective
+    /// point of `parent`. Another handle of `node` is kept, so it had better not be one that the
+    /// user may want to free.
     ///
     /// # Errors
-    /// The same on every rank of `parent`: [`ErrorKind::Memory`] if a node has too little memory, [`ErrorKind::PeerFailed`]
-    /// with the reason if a rank got none or the library reports a failure.
+    /// The same on every rank of `parent`: [`ErrorKind::Memory`] if a node has too little memory,
+    /// [`ErrorKind::PeerFailed`] with the reason if a rank got none or the library reports a
+    /// failure.
     pub(crate) fn allocate(
         parent: &Communicator,
         node: &Communicator,
@@ -78,7 +83,8 @@ impl Region {
     ) -> Result<Self> {
         const OPERATION: &str = "MPI_Win_allocate_shared";
         let _entered = node.enter(OPERATION)?;
-        // Not all parts need to have the same kind of memory: whichever they ask about, they ask together.
+        // Not all parts need to have the same kind of memory: whichever they ask about, they ask
+        // together.
         let alone = matches!(node.backend(), Backend::InProcess(_)) || node.size() == 1;
         let mine = if node.rank() == 0 { bytes } else { 0 };
         if alone || backing == Backing::Heap {
@@ -113,12 +119,12 @@ impl Region {
         })
     }
 
-    /// As [`allocate`](Self::allocate), of a file that each rank maps for itself and unmaps when it drops the region. Of
-    /// processes alone: threads have a heap.
+    /// As [`allocate`](Self::allocate), of a file that each rank maps for itself and unmaps when it
+    /// drops the region. Of processes alone: threads have a heap.
     ///
     /// # Errors
-    /// The same on every rank of `parent`: [`ErrorKind::Memory`] if a node has too little memory, [`ErrorKind::PeerFailed`]
-    /// with the reason if a rank cannot make, open or map the file.
+    /// The same on every rank of `parent`: [`ErrorKind::Memory`] if a node has too little memory,
+    /// [`ErrorKind::PeerFailed`] with the reason if a rank cannot make, open or map the file.
     pub(crate) fn mapped(
         parent: &Communicator,
         node: &Communicator,
@@ -165,8 +171,9 @@ impl Region {
         }
     }
 
-    /// Has the system give the pages of these bytes now, near this rank, so that whoever writes there later finds them. Not those
-    /// of a heap, which are no file's, nor those of a file in a folder, which were reserved. Local.
+    /// Has the system give the pages of these bytes now, near this rank, so that whoever writes
+    /// there later finds them. Not those of a heap, which are no file's, nor those of a file in a
+    /// folder, which were reserved. Local.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`] if there are none.
@@ -186,7 +193,8 @@ impl Region {
         unsafe { take(first, bytes.len()) }
     }
 
-    /// Orders what this rank has stored before what it does next, and what it loads next after what it has done. Local.
+    /// Orders what this rank has stored before what it does next, and what it loads next after what
+    /// it has done. Local.
     ///
     /// # Errors
     /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
@@ -215,15 +223,16 @@ impl Region {
         }
     }
 
-    /// Lets the whole pages among these bytes be written to, or only be read, by this process; those that are so in part stay
-    /// as they are. Whether the system has done it. Local.
+    /// Lets the whole pages among these bytes be written to, or only be read, by this process;
+    /// those that are so in part stay as they are. Whether the system has done it. Local.
     pub(crate) fn make_writable(&self, bytes: Range<usize>, writable: bool) -> bool {
         let bytes = bytes.start.min(self.len)..bytes.end.min(self.len);
         // The base begins a page, and behind the last whole one there may be memory of others.
         page::make_writable(self.base(), bytes, writable)
     }
 
-    /// Says to the system that large pages are welcome; whether it has any is its own affair. Local.
+    /// Says to the system that large pages are welcome; whether it has any is its own affair.
+    /// Local.
     pub(crate) fn welcome_large_pages(&self) {
         // The base begins a page, and all bytes lie in one block or one window.
         page::welcome_large(self.base(), self.len);
@@ -269,7 +278,8 @@ impl Asked<'_> {
     fn window(self, above: &MpiComm, comm: &MpiComm, hints: Option<&Info>) -> Result<Memory> {
         let child = above.make_child(|| {
             let made = Window::allocate(comm, self.node.rank(), self.bytes, hints);
-            // If it failed anywhere, the windows of the others are lost: they could only be freed by all together.
+            // If it failed anywhere, the windows of the others are lost: they could only be freed
+            // by all together.
             let mut window = self.parent.agree(made)?;
             let opened = window.open(self.node);
             match self.parent.agree(opened) {

@@ -1,4 +1,5 @@
-//! Operations under a lock that own their memory: each is waited for by itself, and gives the memory back.
+//! Operations under a lock that own their memory: each is waited for by itself, and gives the
+//! memory back.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -18,10 +19,12 @@ static RGET: OpInfo = OpInfo::of("MPI_Rget");
 static RACCUMULATE: OpInfo = OpInfo::of("MPI_Raccumulate");
 static RGET_ACCUMULATE: OpInfo = OpInfo::of("MPI_Rget_accumulate");
 
-/// An operation started under a lock, which owns its memory of type `B` until it is complete on this rank.
+/// An operation started under a lock, which owns its memory of type `B` until it is complete on
+/// this rank.
 ///
-/// Written data can be relied upon at its target after a [flush](Locked::flush) or when the lock is gone, as ever; data that
-/// was read is there. A request that is dropped before leaves its memory to the runtime.
+/// Written data can be relied upon at its target after a [flush](Locked::flush) or when the lock is
+/// gone, as ever; data that was read is there. A request that is dropped before leaves its memory
+/// to the runtime.
 ///
 /// It does not outlive the lock:
 ///
@@ -44,7 +47,8 @@ impl<B: Send + 'static> EpochRequest<'_, B> {
     /// Waits until the operation is complete on this rank, and gives the memory.
     ///
     /// # Errors
-    /// Errors of the library; the memory is lost with them, and [`complete`](Self::complete) gives both.
+    /// Errors of the library; the memory is lost with them, and [`complete`](Self::complete) gives
+    /// both.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]
@@ -63,10 +67,12 @@ impl<B: Send + 'static> EpochRequest<'_, B> {
         Ok((buffer, outcome.map(drop)))
     }
 
-    /// Tests whether the operation is complete on this rank; nonblocking. If it is, [`wait`](Self::wait) does not block.
+    /// Tests whether the operation is complete on this rank; nonblocking. If it is,
+    /// [`wait`](Self::wait) does not block.
     ///
     /// # Errors
-    /// [`WrongThread`](ranks_comm::ErrorKind::WrongThread). Errors of the operation itself are reported by `wait`.
+    /// [`WrongThread`](ranks_comm::ErrorKind::WrongThread). Errors of the operation itself are
+    /// reported by `wait`.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Test`).
     #[doc(alias = "MPI_Test")]
@@ -112,12 +118,14 @@ impl<T: Pod> Locked<'_, T> {
             self.begin(
                 &RPUT,
                 slice,
-                // SAFETY: the place is as long as the slice, which stays where it is until the request is over.
+                // SAFETY: the place is as long as the slice, which stays where it is until the
+                // request is over.
                 |window, slice| unsafe { window.rput(slice, place) },
                 |window, slice| window.put(cast_slice(slice), rank, place.at_bytes),
             )
         };
-        // SAFETY: the operation works on the elements of `data`, which by its trait stay where they are when it moves.
+        // SAFETY: the operation works on the elements of `data`, which by its trait stay where they
+        // are when it moves.
         unsafe { self.request(&RPUT, data, begin) }
     }
 
@@ -181,11 +189,12 @@ impl<T: Pod> Locked<'_, T> {
         unsafe { self.request(&RACCUMULATE, data, begin) }
     }
 
-    /// As [`raccumulate`](Self::raccumulate), and begins to read what the elements were before into `old`, which is as long as
-    /// `data`.
+    /// As [`raccumulate`](Self::raccumulate), and begins to read what the elements were before into
+    /// `old`, which is as long as `data`.
     ///
     /// # Errors
-    /// As [`raccumulate`](Self::raccumulate); [`Length`](ranks_comm::ErrorKind::Length) also if the two differ in length.
+    /// As [`raccumulate`](Self::raccumulate); [`Length`](ranks_comm::ErrorKind::Length) also if the
+    /// two differ in length.
     ///
     /// MPI 5.0 §12.3.5 (`MPI_Rget_accumulate`).
     #[doc(alias = "MPI_Rget_accumulate")]
@@ -221,7 +230,8 @@ impl<T: Pod> Locked<'_, T> {
         unsafe { self.request(&RGET_ACCUMULATE, (data, old), begin) }
     }
 
-    /// Starts an operation on a slice, if that has elements that take memory; in process it is complete when this returns.
+    /// Starts an operation on a slice, if that has elements that take memory; in process it is
+    /// complete when this returns.
     fn begin<S: AsRef<[T]>>(
         &self,
         role: &'static OpInfo,

@@ -30,12 +30,13 @@ use steps::{Goal, Step};
 /// Name of a change of phase in errors.
 const FENCE: &str = "SharedWindow::fence";
 
-/// A segment of `T` for each rank of a node, which its owner writes in one phase and all ranks read in the next, with no
-/// copies and no messages.
+/// A segment of `T` for each rank of a node, which its owner writes in one phase and all ranks read
+/// in the next, with no copies and no messages.
 ///
-/// In the phase [`Write`], which it begins in, a rank has its own segment, as `&mut [T]`. In [`Read`] it has those of all ranks, as
-/// `&[T]`. In [`Concurrent`] it has all of them as atomics. [`fence`](SharedWindow::fence) takes a window of one phase and
-/// gives it back in another, on all ranks together, so that no slice outlives its phase:
+/// In the phase [`Write`], which it begins in, a rank has its own segment, as `&mut [T]`. In
+/// [`Read`] it has those of all ranks, as `&[T]`. In [`Concurrent`] it has all of them as atomics.
+/// [`fence`](SharedWindow::fence) takes a window of one phase and gives it back in another, on all
+/// ranks together, so that no slice outlives its phase:
 ///
 /// ```
 /// use ranks::{Communicator, Result};
@@ -95,25 +96,29 @@ const FENCE: &str = "SharedWindow::fence";
 ///
 /// # Memory
 ///
-/// Segments may differ in length, and may be empty. Each begins at a multiple of 64 bytes, on every library, unless
-/// [`Spacing`] says something else, and holds zeros at first. Memory that processes share is taken from the system when the window is
-/// made, each page near the rank whose segment it is; [`Placement`] has other ways. If the node does not have it, all ranks get
-/// the same error. Over MPI it is one window of the library
-/// (`MPI_Win_allocate_shared`); if there is one rank only, or ranks are threads, it is the heap.
+/// Segments may differ in length, and may be empty. Each begins at a multiple of 64 bytes, on every
+/// library, unless [`Spacing`] says something else, and holds zeros at first. Memory that processes
+/// share is taken from the system when the window is made, each page near the rank whose segment it
+/// is; [`Placement`] has other ways. If the node does not have it, all ranks get the same error.
+/// Over MPI it is one window of the library (`MPI_Win_allocate_shared`); if there is one rank only,
+/// or ranks are threads, it is the heap.
 ///
 /// # Ranks out of step
 ///
-/// All ranks of the communicator change phases together, in the same order. If one of them changes to another phase than
-/// the others, or has dropped its window, the others get an error, whose text names both, instead of memory in some state
-/// or other; the window is gone then. They wait for one that is only late.
+/// All ranks of the communicator change phases together, in the same order. If one of them changes
+/// to another phase than the others, or has dropped its window, the others get an error, whose text
+/// names both, instead of memory in some state or other; the window is gone then. They wait for one
+/// that is only late.
 ///
 /// # When it goes
 ///
-/// [`free`](SharedWindow::free) is collective and gives the memory back immediately. The free of one that is dropped, on each rank
-/// when it likes, is deferred to a later collective call that makes something from the same communicator, or when the
-/// runtime ends. It keeps the runtime alive: one struct can own it, its communicator and the runtime, in any order.
+/// [`free`](SharedWindow::free) is collective and gives the memory back immediately. The free of
+/// one that is dropped, on each rank when it likes, is deferred to a later collective call that
+/// makes something from the same communicator, or when the runtime ends. It keeps the runtime
+/// alive: one struct can own it, its communicator and the runtime, in any order.
 ///
-/// It crosses threads, and threads of a rank may read from it, or write to parts of their segment, at the same time.
+/// It crosses threads, and threads of a rank may read from it, or write to parts of their segment,
+/// at the same time.
 ///
 /// MPI 5.0 §12.2.3 (`MPI_Win_allocate_shared`).
 #[doc(alias = "MPI_Win")]
@@ -148,11 +153,13 @@ impl<T: Pod, P: Phase> SharedWindow<T, P> {
         self.segments.is_heap()
     }
 
-    /// Gives the memory back. Collective: all ranks free it in the same phase, or get an error and leave it to the runtime.
+    /// Gives the memory back. Collective: all ranks free it in the same phase, or get an error and
+    /// leave it to the runtime.
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with its window, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped it;
-    /// [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
+    /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with
+    /// its window, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped
+    /// it; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
     /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.
     ///
     /// MPI 5.0 §12.2.6 (`MPI_Win_free`).
@@ -162,7 +169,8 @@ impl<T: Pod, P: Phase> SharedWindow<T, P> {
         self.segments.free()
     }
 
-    /// Waits until all ranks are here for the same reason; what they have written before is seen then.
+    /// Waits until all ranks are here for the same reason; what they have written before is seen
+    /// then.
     fn pass(&mut self, goal: Goal) -> Result<()> {
         // What it waits for is this call's, at the time limit too.
         let _entered = self.segments.node().enter(FENCE)?;

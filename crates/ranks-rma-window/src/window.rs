@@ -1,4 +1,5 @@
-//! Memory of each rank of a communicator that the others can access, in epochs; here it is quiet, and its owner's alone.
+//! Memory of each rank of a communicator that the others can access, in epochs; here it is quiet,
+//! and its owner's alone.
 #![allow(unsafe_code)]
 
 use std::any::type_name;
@@ -29,11 +30,11 @@ const NO_MEMORY: usize = usize::MAX - 1;
 /// Minimum to which the length of a part and its begin are rounded up.
 const LINE: usize = 64;
 
-/// Memory of each rank of a communicator that the other ranks can write to, read from and accumulate into, while its owner
-/// calls nothing.
+/// Memory of each rank of a communicator that the other ranks can write to, read from and
+/// accumulate into, while its owner calls nothing.
 ///
-/// A window is in one of several states, each a type; what takes it from one to another consumes it. As a `Window` it is
-/// without an epoch: only its owner has access, and uses it as a slice.
+/// A window is in one of several states, each a type; what takes it from one to another consumes
+/// it. As a `Window` it is without an epoch: only its owner has access, and uses it as a slice.
 ///
 /// | state | who may access the memory of a rank |
 /// |---|---|
@@ -98,9 +99,10 @@ const LINE: usize = 64;
 /// # }
 /// ```
 ///
-/// Ranks may have different lengths; all of them know all lengths, and every access is checked where it begins. Handles keep
-/// the runtime alive. The free of a window that is dropped is deferred, in whatever state; it is freed at a collective call that makes
-/// something from its communicator, or when the runtime ends: dropping never blocks.
+/// Ranks may have different lengths; all of them know all lengths, and every access is checked
+/// where it begins. Handles keep the runtime alive. The free of a window that is dropped is
+/// deferred, in whatever state; it is freed at a collective call that makes something from its
+/// communicator, or when the runtime ends: dropping never blocks.
 ///
 /// MPI 5.0 §12.2.
 #[doc(alias = "MPI_Win")]
@@ -109,14 +111,16 @@ pub struct Window<T: Pod> {
 }
 
 impl<T: Pod> Window<T> {
-    /// Makes a window in which this rank has `len` elements, zeroed and aligned to 64 bytes. Collective.
+    /// Makes a window in which this rank has `len` elements, zeroed and aligned to 64 bytes.
+    /// Collective.
     ///
-    /// Before that the ranks agree that all of them ask for elements of one type, and that there is room for them.
+    /// Before that the ranks agree that all of them ask for elements of one type, and that there is
+    /// room for them.
     ///
     /// # Errors
-    /// The same on every rank: [`Length`](ErrorKind::Length) if one asks for more than memory can be,
-    /// [`Mismatch`](ErrorKind::Mismatch) if elements differ, [`Memory`](ErrorKind::Memory) if a node has no room for those of its
-    /// ranks; otherwise what the library reports to one.
+    /// The same on every rank: [`Length`](ErrorKind::Length) if one asks for more than memory can
+    /// be, [`Mismatch`](ErrorKind::Mismatch) if elements differ, [`Memory`](ErrorKind::Memory) if a
+    /// node has no room for those of its ranks; otherwise what the library reports to one.
     ///
     /// MPI 5.0 §12.2.2 (`MPI_Win_allocate`).
     #[doc(alias = "MPI_Win_allocate")]
@@ -290,7 +294,8 @@ impl<T: Pod> Window<T> {
     /// This rank's elements.
     #[must_use]
     pub fn local(&self) -> &[T] {
-        // SAFETY: a quiet window is accessed by its owner alone, and to be written to it is borrowed.
+        // SAFETY: a quiet window is accessed by its owner alone, and to be written to it is
+        // borrowed.
         unsafe { self.inner.local() }
     }
 
@@ -301,8 +306,8 @@ impl<T: Pod> Window<T> {
         unsafe { self.inner.local_mut() }
     }
 
-    /// Opens the memory of every rank to all: from here on there are [steps](Fenced::step) that end everywhere at the
-    /// same time. Collective.
+    /// Opens the memory of every rank to all: from here on there are [steps](Fenced::step) that end
+    /// everywhere at the same time. Collective.
     ///
     /// Values that each rank has written to its own elements before can be read by the others.
     ///
@@ -334,7 +339,8 @@ impl<T: Pod> Window<T> {
         PassiveWindow::open(self.inner)
     }
 
-    /// Frees the window immediately, and gives back the vector if it was [made of one](Self::from_vec). Collective.
+    /// Frees the window immediately, and gives back the vector if it was [made of
+    /// one](Self::from_vec). Collective.
     ///
     /// # Errors
     /// As [`fence`](Self::fence). What could not be freed is left as it is.
@@ -381,14 +387,16 @@ fn room<T>(len: usize) -> usize {
     }
 }
 
-/// A communicator of its own for a window of `len` elements here, if all ranks can make one. Collective.
+/// A communicator of its own for a window of `len` elements here, if all ranks can make one.
+/// Collective.
 fn begin<T: Pod>(comm: &Communicator, operation: &'static str, len: usize) -> Result<Communicator> {
     let own = comm.dup_for(operation)?;
     agree_elements::<T>(&own, operation, 0, len)?;
     Ok(own)
 }
 
-/// Words that ranks tell each other before they make, attach or detach something; the third is that of [`kind_of`].
+/// Words that ranks tell each other before they make, attach or detach something; the third is that
+/// of [`kind_of`].
 pub(crate) type CallDescription = [u64; 4];
 
 /// Digest of a call: the operation, the number of the object, and the type of its elements.
@@ -397,7 +405,8 @@ pub(crate) fn kind_of(operation: &'static str, number: u64, element: &str) -> u6
     digest(words.chain([number]))
 }
 
-/// The same error on every rank unless all can have a part of as many elements of one type as they ask for. Collective.
+/// The same error on every rank unless all can have a part of as many elements of one type as they
+/// ask for. Collective.
 pub(crate) fn agree_elements<T: Pod>(
     own: &Communicator,
     operation: &'static str,

@@ -1,7 +1,8 @@
 //! The attribute `#[ranks(…)]` of `ranks-test`, which documents it and re-exports it.
 //!
-//! A test function becomes itself and a module of its own name that holds one `#[test]` for each number of ranks:
-//! `#[ranks(1, 4)] fn rings(world: Communicator)` is listed by `cargo test` as `rings::np1` and `rings::np4`.
+//! A test function becomes itself and a module of its own name that holds one `#[test]` for each
+//! number of ranks: `#[ranks(1, 4)] fn rings(world: Communicator)` is listed by `cargo test` as
+//! `rings::np1` and `rings::np4`.
 #![deny(unsafe_code)]
 
 mod arguments;

@@ -1,4 +1,5 @@
-//! Runs a test when libtest calls it: in process and on the MPIs that are named, or as a rank of a job.
+//! Runs a test when libtest calls it: in process and on the MPIs that are named, or as a rank of a
+//! job.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -11,7 +12,8 @@ use crate::outcome::Outcome;
 use crate::test::{Place, Test};
 use crate::{in_process, installations, job_rank, record};
 
-/// Runs the test where it is to run, and panics with a report if it fails anywhere. The attribute calls it.
+/// Runs the test where it is to run, and panics with a report if it fails anywhere. The attribute
+/// calls it.
 ///
 /// # Panics
 /// If the test fails: this is how libtest is told.

@@ -84,7 +84,8 @@ pub(crate) fn run<R: Outcome>(
     let states = States(Arc::new(Mutex::new(vec![State::NotBegun; test.ranks])));
     let (ended, end) = channel();
     let shared = states.clone();
-    // Not joined when the test has timed out: a thread cannot be ended from outside, and the process will end it.
+    // Not joined when the test has timed out: a thread cannot be ended from outside, and the
+    // process will end it.
     std::thread::Builder::new()
         .name(test.name().to_owned())
         .spawn(move || {

@@ -8,7 +8,8 @@ use crate::record;
 
 /// The installations that the variable names; none if it is not set.
 ///
-/// Installations are looked for in the system, and in `target/mpi` of the folder that the test runs in or one above it.
+/// Installations are looked for in the system, and in `target/mpi` of the folder that the test runs
+/// in or one above it.
 pub(crate) fn named() -> Result<Vec<Installation>, String> {
     let Ok(text) = std::env::var(record::MPIS) else {
         return Ok(Vec::new());

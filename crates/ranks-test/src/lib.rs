@@ -18,8 +18,8 @@
 //! }
 //! ```
 //!
-//! The function takes its communicator and returns nothing or a `Result` whose error can be displayed; a panic is a
-//! failure as well. It becomes one test for each number of ranks:
+//! The function takes its communicator and returns nothing or a `Result` whose error can be
+//! displayed; a panic is a failure as well. It becomes one test for each number of ranks:
 //!
 //! ```text
 //! test each_rank_hears_of_the_one_before::np1 ... ok
@@ -27,8 +27,9 @@
 //! test each_rank_hears_of_the_one_before::np4 ... ok
 //! ```
 //!
-//! so `cargo test ring::np4` picks one of them, and `cargo nextest` runs them side by side. The function's name is taken
-//! as the name of a module too: no other module beside it may bear that name.
+//! so `cargo test ring::np4` picks one of them, and `cargo nextest` runs them side by side. The
+//! function's name is taken as the name of a module too: no other module beside it may bear that
+//! name.
 //!
 //! # Options
 //!
@@ -40,13 +41,14 @@
 //! | `mpi_only` | has no meaning in process; `cargo test` shows it as ignored, see below |
 //! | `in_process_only` | has no meaning on an MPI |
 //!
-//! `#[ignore]` works as on any test. `#[should_panic]` means that every rank is to panic. `#[cfg]` and the rest stay with the
-//! function.
+//! `#[ignore]` works as on any test. `#[should_panic]` means that every rank is to panic. `#[cfg]`
+//! and the rest stay with the function.
 //!
 //! # On an MPI
 //!
-//! Each test runs in process: a thread a rank, nothing else needed. With MPIs named in `RANKS_TEST_MPI` it runs on each of them
-//! too, under the launcher of that MPI, whichever launcher that is:
+//! Each test runs in process: a thread a rank, nothing else needed. With MPIs named in
+//! `RANKS_TEST_MPI` it runs on each of them too, under the launcher of that MPI, whichever launcher
+//! that is:
 //!
 //! ```text
 //! RANKS_TEST_MPI=all cargo test                        # all that are found on this machine
@@ -55,8 +57,8 @@
 //! RANKS_TEST_MPI=all cargo test -- --include-ignored   # with those that are mpi_only
 //! ```
 //!
-//! A job is started for each test then, which costs about a second. A runner that wants a whole binary in one job
-//! uses [`driver`].
+//! A job is started for each test then, which costs about a second. A runner that wants a whole
+//! binary in one job uses [`driver`].
 //!
 //! # The report of a failure
 //!
@@ -72,8 +74,9 @@
 //! rank 2 (pid 4713) passed
 //! ```
 //!
-//! A test that hangs is ended at its time limit, and the failure names the ranks that had not ended it, with the last lines
-//! that each of them printed. In process a thread cannot be ended: the test fails, and its threads stay until the process ends.
+//! A test that hangs is ended at its time limit, and the failure names the ranks that had not ended
+//! it, with the last lines that each of them printed. In process a thread cannot be ended: the test
+//! fails, and its threads stay until the process ends.
 
 #![deny(unsafe_code)]
 

@@ -1,12 +1,15 @@
-//! The records that a rank writes while it tests and the driver reads: one event a line, in a file a process.
+//! The records that a rank writes while it tests and the driver reads: one event a line, in a file
+//! a process.
 //!
-//! Each process of a job has two files in the folder `RANKS_TEST_REPORT`: `<pid>.<host>.events`, and `<pid>.<host>.output`
-//! with all that it printed: on two hosts the same process number may be given at the same time. A line is written immediately
-//! and whole, so records from before a crash are there.
+//! Each process of a job has two files in the folder `RANKS_TEST_REPORT`: `<pid>.<host>.events`,
+//! and `<pid>.<host>.output` with all that it printed: on two hosts the same process number may be
+//! given at the same time. A line is written immediately and whole, so records from before a crash
+//! are there.
 
 use std::fmt;
 
-/// The folder for the records of a job; a process that finds it set is a rank of a job of the driver.
+/// The folder for the records of a job; a process that finds it set is a rank of a job of the
+/// driver.
 pub(crate) const REPORT: &str = "RANKS_TEST_REPORT";
 
 /// The number of ranks that the driver started.

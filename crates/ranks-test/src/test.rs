@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use ranks_comm::ThreadLevel;
 
-/// Seconds after which a test counts as timed out, unless it or `RANKS_TEST_TIMEOUT` says otherwise.
+/// Seconds after which a test counts as timed out, unless it or `RANKS_TEST_TIMEOUT` says
+/// otherwise.
 const DEFAULT_LIMIT: u64 = 60;
 
 /// A test on one number of ranks. The attribute writes it; it is no public interface.
@@ -71,7 +72,8 @@ impl Test {
     }
 }
 
-/// Seconds: a test's own, or more where all tests are `asked` to have more time, as under an interpreter.
+/// Seconds: a test's own, or more where all tests are `asked` to have more time, as under an
+/// interpreter.
 fn limit(own: Option<u64>, asked: Option<&str>) -> u64 {
     let asked = asked.and_then(|text| text.parse().ok());
     own.max(asked).unwrap_or(DEFAULT_LIMIT)
@@ -82,7 +84,8 @@ thread_local! {
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Has every thread keep the place of its last panic, in addition to the panic hook that was set before.
+/// Has every thread keep the place of its last panic, in addition to the panic hook that was set
+/// before.
 fn note_places_of_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,4 +1,5 @@
-//! The attribute as a user has it: the tests that run, their numbers of ranks, and the types that may be returned.
+//! The attribute as a user has it: the tests that run, their numbers of ranks, and the types that
+//! may be returned.
 
 use std::error::Error;
 

@@ -1,6 +1,7 @@
 //! The driver against tests that fail on purpose: its reports, and that nothing is left behind.
 //!
-//! The tests in `fixture` are ignored; the driver, which names them, runs them as ranks of jobs of this very binary.
+//! The tests in `fixture` are ignored; the driver, which names them, runs them as ranks of jobs of
+//! this very binary.
 
 #![allow(
     clippy::print_stdout,

@@ -1,8 +1,9 @@
 //! The clock of rank 0, as seen from another rank.
 //!
-//! Rank 0 asks, the other answers with its own time. That was read between the question and the answer, so that half
-//! the time between those bounds the error. The quickest of several answers counts. A sample is taken at the
-//! start and at the end: between the two, and beyond, clocks are taken to drift evenly.
+//! Rank 0 asks, the other answers with its own time. That was read between the question and the
+//! answer, so that half the time between those bounds the error. The quickest of several answers
+//! counts. A sample is taken at the start and at the end: between the two, and beyond, clocks are
+//! taken to drift evenly.
 
 /// The offset of this rank's clock from rank 0's, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +17,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// A reading from answers, each with rank 0's time before, the other's, and rank 0's after: the quickest one counts.
+    /// A reading from answers, each with rank 0's time before, the other's, and rank 0's after: the
+    /// quickest one counts.
     pub fn of(answers: impl IntoIterator<Item = [i64; 3]>) -> Option<Self> {
         let valid = answers.into_iter().filter(|[asked, _, back]| back >= asked);
         let quickest = valid.min_by_key(|[asked, _, back]| back.abs_diff(*asked));
@@ -79,7 +81,8 @@ impl Clock {
         i64::try_from(i128::from(first.ahead) + so_far).unwrap_or(first.ahead)
     }
 
-    /// The largest error of [`there`](Self::there) between the readings; `None` if there is no reading.
+    /// The largest error of [`there`](Self::there) between the readings; `None` if there is no
+    /// reading.
     pub fn error(&self) -> Option<u64> {
         let errors = [self.first, self.last].map(|reading| reading.map(|reading| reading.error));
         errors.into_iter().flatten().max()

@@ -185,7 +185,8 @@ pub fn host() -> String {
 }
 
 impl Collected {
-    /// Registers the communicator of a call, with its name at the first call, and as it is set later.
+    /// Registers the communicator of a call, with its name at the first call, and as it is set
+    /// later.
     fn meet(&mut self, comm: &Comm<'_>, operation: &str) {
         let named = operation == "MPI_Comm_set_name";
         if self.members.contains_key(&comm.id) && !named {

@@ -1,8 +1,10 @@
-//! Observation of a rank's calls: statistics (`RANKS_STATS`), a timeline (`RANKS_TIMELINE`) and spans of `tracing`.
+//! Observation of a rank's calls: statistics (`RANKS_STATS`), a timeline (`RANKS_TIMELINE`) and
+//! spans of `tracing`.
 //!
-//! A library that makes calls for ranks tells of each of them: [`begun`] and [`ended`], or [`Track::call`], if
-//! [`is_observed`] says that anybody asks. Data belongs to a rank, of which an in-process world has several ([`Home`]). When
-//! communication ends it becomes one table ([`publish`]) and a file of each rank ([`end`]).
+//! A library that makes calls for ranks tells of each of them: [`begun`] and [`ended`], or
+//! [`Track::call`], if [`is_observed`] says that anybody asks. Data belongs to a rank, of which an
+//! in-process world has several ([`Home`]). When communication ends it becomes one table
+//! ([`publish`]) and a file of each rank ([`end`]).
 #![deny(unsafe_code)]
 
 mod call;
@@ -46,7 +48,8 @@ pub fn start() {
     look_for_subscriber();
 }
 
-/// Tells a subscriber of `tracing` which library was opened, once for each: an event of the level INFO, with the target `ranks::load`.
+/// Tells a subscriber of `tracing` which library was opened, once for each: an event of the level
+/// INFO, with the target `ranks::load`.
 pub fn opened(library: &str, path: &Path) {
     #[cfg(feature = "tracing")]
     spans::opened(library, path);

@@ -55,7 +55,8 @@ pub fn the_process_ends() {
     for_observers(|observer| observer.process_ends());
 }
 
-/// Calls the observers. A panic of one ends here, after the panic hook: they are called while a library may have addresses.
+/// Calls the observers. A panic of one ends here, after the panic hook: they are called while a
+/// library may have addresses.
 fn for_observers(what: impl Fn(&dyn Observer)) {
     let observers = OBSERVERS.read().unwrap_or_else(PoisonError::into_inner);
     for observer in observers.iter() {

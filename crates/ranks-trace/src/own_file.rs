@@ -1,7 +1,7 @@
 //! Files for the user under predictable names: dumps, timelines.
 //!
-//! In a folder that others can write to, somebody may have put a link there before. So a file is created anew, for its user
-//! alone, and renamed when it is complete.
+//! In a folder that others can write to, somebody may have put a link there before. So a file is
+//! created anew, for its user alone, and renamed when it is complete.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Writes a file into a folder, which is made if there is none. An existing file or link of that name is replaced, not followed.
+/// Writes a file into a folder, which is made if there is none. An existing file or link of that
+/// name is replaced, not followed.
 pub fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     make(folder)?;
     let unfinished = folder.join(format!(".{name}.{}", std::process::id()));
@@ -36,7 +37,8 @@ fn make(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Creates a file. A file of this user that an earlier process of the same number has left is removed first; nothing else is.
+/// Creates a file. A file of this user that an earlier process of the same number has left is
+/// removed first; nothing else is.
 fn create(path: &Path) -> io::Result<fs::File> {
     let new = || {
         let mut options = OpenOptions::new();

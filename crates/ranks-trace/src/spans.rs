@@ -18,7 +18,8 @@ const TARGET: &str = "ranks::comm";
 
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// Looks for a subscriber that takes spans of operations, and sends it the spans from now on. Returns `true` if there is one.
+/// Looks for a subscriber that takes spans of operations, and sends it the spans from now on.
+/// Returns `true` if there is one.
 pub fn look_for_subscriber() -> bool {
     let wanted = tracing::span_enabled!(target: TARGET, Level::DEBUG);
     if wanted && !WATCHED.swap(true, Ordering::Relaxed) {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::text;
 
-/// The sums of the calls of one operation on one communicator, where each moved about as many bytes.
+/// The sums of the calls of one operation on one communicator, where each moved about as many
+/// bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperationStatistics {
@@ -31,8 +32,8 @@ pub struct OperationStatistics {
 
 /// The sums of this rank's calls, since statistics are kept. It prints as a table.
 ///
-/// They are kept if the environment has `RANKS_STATS`: `1`, or the name of a file. A call inside another call is a
-/// part of that one, and is not counted itself.
+/// They are kept if the environment has `RANKS_STATS`: `1`, or the name of a file. A call inside
+/// another call is a part of that one, and is not counted itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statistics {
     operations: Vec<OperationStatistics>,

@@ -1,7 +1,7 @@
 //! Timelines: a rank's calls with their times, in a file that `ranks timeline` reads.
 //!
-//! The newest calls are kept, up to a fixed number. They are written when communication ends, or when the
-//! job is about to be aborted.
+//! The newest calls are kept, up to a fixed number. They are written when communication ends, or
+//! when the job is about to be aborted.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;

@@ -42,7 +42,8 @@ impl Track {
         }
     }
 
-    /// Makes a call, and tells the observers of it if there are any; `failure` is the kind of an error.
+    /// Makes a call, and tells the observers of it if there are any; `failure` is the kind of an
+    /// error.
     #[inline]
     pub fn call<R, E>(
         &self,

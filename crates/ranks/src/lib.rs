@@ -1,7 +1,9 @@
-//! Communication for Rust on supercomputers and GPUs: MPI and NCCL found at run time, or in process.
+//! Communication for Rust on supercomputers and GPUs: MPI and NCCL found at run time, or in
+//! process.
 //!
-//! One binary, built with nothing but Rust, opens the MPI that the machine has: Open MPI, MPICH, Intel MPI, or any
-//! library of the MPI-5 standard ABI. With no launcher and no MPI its ranks are threads of one process.
+//! One binary, built with nothing but Rust, opens the MPI that the machine has: Open MPI, MPICH,
+//! Intel MPI, or any library of the MPI-5 standard ABI. With no launcher and no MPI its ranks are
+//! threads of one process.
 //!
 //! ```
 //! use ranks::prelude::*;
@@ -18,11 +20,13 @@
 //! }
 //! ```
 //!
-//! Start it with `mpiexec -n 4 program` or `srun program`, whichever the MPI of the machine, or alone with `RANKS_NP=4`.
+//! Start it with `mpiexec -n 4 program` or `srun program`, whichever the MPI of the machine, or
+//! alone with `RANKS_NP=4`.
 //!
 //! # Where to find what
 //!
-//! The names that most programs use are here at the root, and with the traits in [`prelude`]. Everything is in the modules:
+//! The names that most programs use are here at the root, and with the traits in [`prelude`].
+//! Everything is in the modules:
 //!
 //! | module | what is there |
 //! |---|---|
@@ -41,8 +45,10 @@
 //! | [`nccl`] | operations of GPUs, on streams |
 //! | [`nvshmem`] | memory that all GPUs put to and get from: a symmetric heap, over NVSHMEM or in process |
 //!
-//! The last seven are crates of their own, and so are the others together (`ranks-comm`). Examples are those of a program that depends on `ranks`
-//! alone; in one that depends on `ranks-collectives`, `use ranks::collectives::Collectives` is `use ranks_collectives::Collectives`.
+//! The last seven are crates of their own, and so are the others together (`ranks-comm`). Examples
+//! are those of a program that depends on `ranks` alone; in one that depends on
+//! `ranks-collectives`, `use ranks::collectives::Collectives` is
+//! `use ranks_collectives::Collectives`.
 //!
 //! # Features
 //!
@@ -115,7 +121,8 @@ pub mod runtime {
     };
 }
 
-/// Ranks that communicate: communicators, groups, attributes and hints, two groups, and what is left when ranks are lost.
+/// Ranks that communicate: communicators, groups, attributes and hints, two groups, and what is
+/// left when ranks are lost.
 pub mod communicator {
     pub use ranks_comm::{
         Agreed, AttributeKey, Communicator, Comparison, Group, Info, Intercommunicator,
@@ -142,9 +149,11 @@ pub mod p2p {
     };
 }
 
-/// Elements of messages: plain data, which is [`Pod`] and so [`Zeroable`]. Numbers, arrays and many others are.
+/// Elements of messages: plain data, which is [`Pod`] and so [`Zeroable`]. Numbers, arrays and many
+/// others are.
 ///
-/// Both are traits of [`bytemuck`], and derives for structs. These need `ranks` alone; bytemuck's own, which do the same, need bytemuck.
+/// Both are traits of [`bytemuck`], and derives for structs. These need `ranks` alone; bytemuck's
+/// own, which do the same, need bytemuck.
 ///
 /// ```
 /// #[derive(Clone, Copy, ranks::Pod, ranks::Zeroable)]
@@ -161,8 +170,8 @@ pub mod p2p {
 /// }
 /// ```
 ///
-/// `bool`, `char`, enums, references and structs with padding are refused by the compiler. What is sent as one type should be received as
-/// the same: see the module `element` of `ranks-comm`.
+/// `bool`, `char`, enums, references and structs with padding are refused by the compiler. What is
+/// sent as one type should be received as the same: see the module `element` of `ranks-comm`.
 pub mod element {
     pub use ranks_comm::element::*;
     pub use ranks_macros::{Pod, Zeroable};

@@ -97,7 +97,8 @@ const KERNEL: &str = ".version 8.0
 .visible .entry ring_shift(.param .u64 to, .param .u64 from, .param .u64 count) { ret; }
 ";
 
-/// The program with one PE, whose kernel puts to itself, and with code that NVSHMEM knows nothing of.
+/// The program with one PE, whose kernel puts to itself, and with code that NVSHMEM knows nothing
+/// of.
 #[test]
 fn a_kernel_that_puts() {
     let image = std::env::temp_dir().join(format!("ranks-ring-shift-{}", std::process::id()));

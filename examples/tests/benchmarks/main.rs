@@ -1,4 +1,5 @@
-//! The examples on every backend: each compares its own results with those published, or with what it was given.
+//! The examples on every backend: each compares its own results with those published, or with what
+//! it was given.
 
 mod heap;
 
@@ -31,7 +32,8 @@ fn fourier_transform(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// 1170 collectives, and as many comparisons of calls: where more ranks than cores spin while they wait, that takes long.
+/// 1170 collectives, and as many comparisons of calls: where more ranks than cores spin while they
+/// wait, that takes long.
 #[ranks_test::ranks(1, 2, 3, 4, 8, timeout = 120)]
 fn conjugate_gradient(world: Communicator) -> Result<()> {
     assert_verified(&nas_cg::benchmark(&world, Problem::of(Class::S))?);
@@ -145,7 +147,8 @@ fn training_on_gpus() {
     }
 }
 
-/// A wait for a value that never comes is an error in the end, and one for a value that comes late gets it.
+/// A wait for a value that never comes is an error in the end, and one for a value that comes late
+/// gets it.
 #[test]
 fn waiting_ends() {
     let never = wait_for(Duration::ZERO, || Ok(None::<f64>)).unwrap_err();

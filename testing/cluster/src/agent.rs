@@ -18,9 +18,11 @@ pub(super) fn install(folder: &Path) -> io::Result<()> {
     fs::hard_link(ssh, rsh)
 }
 
-/// Makes a file that stays what a program is now: cargo puts another one in the place of this while a cluster is up.
+/// Makes a file that stays what a program is now: cargo puts another one in the place of this while
+/// a cluster is up.
 fn keep(program: &Path, file: &Path) -> io::Result<()> {
-    // A second name costs nothing. It cannot be had on another file system, nor of a file that has no name any more.
+    // A second name costs nothing. It cannot be had on another file system, nor of a file that has
+    // no name any more.
     linkat(
         AT_FDCWD,
         program,

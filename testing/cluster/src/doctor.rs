@@ -1,4 +1,5 @@
-//! `cargo xtask cluster doctor`: whether hosts can be made here, by which right, and what they can do.
+//! `cargo xtask cluster doctor`: whether hosts can be made here, by which right, and what they can
+//! do.
 
 use std::process::ExitCode;
 

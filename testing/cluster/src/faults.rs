@@ -1,4 +1,5 @@
-//! What is done to a job while it runs on hosts: ranks and hosts are killed or stopped, links are cut.
+//! What is done to a job while it runs on hosts: ranks and hosts are killed or stopped, links are
+//! cut.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -25,7 +26,8 @@ pub(super) enum What {
     Kill(usize),
     /// A host ends with everything on it; connections to it are closed.
     KillHost(usize),
-    /// A link carries nothing any more, and nobody is told: as of a host that has lost its power, or its network.
+    /// A link carries nothing any more, and nobody is told: as of a host that has lost its power,
+    /// or its network.
     Cut(usize),
     Heal(usize),
     /// Everything on a host stops, its connections stay.

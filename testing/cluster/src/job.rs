@@ -45,14 +45,17 @@ pub(crate) struct Arguments {
     /// When the job is ended, whatever its launcher does, as in `60s`.
     #[arg(long, default_value = "60s", value_parser = seconds)]
     pub(super) deadline: Duration,
-    /// At least so many bytes must come to each host but the first. [default: 4 MiB for the job of the tests, else 1]
+    /// At least so many bytes must come to each host but the first. [default: 4 MiB for the job of
+    /// the tests, else 1]
     #[arg(long)]
     bytes: Option<u64>,
-    /// What is done to the job, so long after its first line: kill:RANK@2s, kill-host:n1@2s, cut:n1@2s, heal:n1@5s, freeze:n1@2s, thaw:n1@5s.
+    /// What is done to the job, so long after its first line: kill:RANK@2s, kill-host:n1@2s,
+    /// cut:n1@2s, heal:n1@5s, freeze:n1@2s, thaw:n1@5s.
     #[arg(long, value_delimiter = ',')]
     fault: Vec<Fault>,
-    /// The path of a program, or the name of an example, and its arguments. Each rank prints `rank 3 of 4, host 1 of 2` when
-    /// its work is done. [default: a job that prints where its ranks are]
+    /// The path of a program, or the name of an example, and its arguments. Each rank prints
+    /// `rank 3 of 4, host 1 of 2` when its work is done. [default: a job that prints where its
+    /// ranks are]
     #[arg(last = true)]
     pub(super) program: Vec<String>,
 }
@@ -125,13 +128,14 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
     })
 }
 
-/// What jobs of the tests send to each host: the word that the program knows them by, and between which bounds, in bytes. What libraries
-/// say to each other on the way comes on top.
+/// What jobs of the tests send to each host: the word that the program knows them by, and between
+/// which bounds, in bytes. What libraries say to each other on the way comes on top.
 const OWN: [(&str, u64, u64); 3] = [
     ("", OWN_BYTES, u64::MAX),
     // One copy for each host, and not one for each rank.
     ("node-shared", OWN_BYTES, OWN_BYTES * 3 / 2),
-    // A broadcast, and a sum that a host hears of once as well, or twice where it passes on what it heard.
+    // A broadcast, and a sum that a host hears of once as well, or twice where it passes on what it
+    // heard.
     ("in-two-steps", OWN_BYTES * 2, OWN_BYTES * 7 / 2),
 ];
 

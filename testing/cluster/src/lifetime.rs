@@ -153,7 +153,8 @@ fn kept(state: &State, more: &[PathBuf]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Takes away what clusters have left behind whose makers were killed: folders, and nothing else ever.
+/// Takes away what clusters have left behind whose makers were killed: folders, and nothing else
+/// ever.
 fn sweep() {
     for state in State::all() {
         let changed = std::fs::metadata(state.folder()).and_then(|data| data.modified());

@@ -1,8 +1,9 @@
-//! `cargo xtask cluster faults`: what becomes of a job, on each MPI, when a rank or a host of it is lost.
+//! `cargo xtask cluster faults`: what becomes of a job, on each MPI, when a rank or a host of it is
+//! lost.
 //!
-//! The job is two ranks on each of two hosts which add numbers up without end. What is measured is when its launcher ends and with
-//! which status, when each rank ends, what it was told and what it said, what `ranks postmortem` makes of its dump, and what
-//! still runs then.
+//! The job is two ranks on each of two hosts which add numbers up without end. What is measured is
+//! when its launcher ends and with which status, when each rank ends, what it was told and what it
+//! said, what `ranks postmortem` makes of its dump, and what still runs then.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,7 +39,8 @@ pub(crate) struct Arguments {
     /// What is done to a job, each to one of its own; `+` joins several: `cut:n1+heal:n1@8s`.
     #[arg(long, num_args = 1.., value_delimiter = ',', default_values_t = DEFAULT.map(str::to_owned))]
     fault: Vec<String>,
-    /// The time limits that ranks have, as in `3s`; 0 for none. With one, ranks that can be reached must end in time and say why.
+    /// The time limits that ranks have, as in `3s`; 0 for none. With one, ranks that can be reached
+    /// must end in time and say why.
     #[arg(long, num_args = 1.., value_delimiter = ',', value_parser = job::seconds, default_values = ["0", "3s"])]
     limit: Vec<Duration>,
     /// For how long a job is watched from the fault on, before all that is left of it is ended.
@@ -50,7 +52,8 @@ pub(crate) struct Arguments {
     /// By how much ranks may exceed their time limit before they have ended.
     #[arg(long, default_value = "1s", value_parser = job::seconds)]
     over: Duration,
-    /// For how long a launcher is watched that lingers when no rank is left that can be reached. [default: until the deadline]
+    /// For how long a launcher is watched that lingers when no rank is left that can be reached.
+    /// [default: until the deadline]
     #[arg(long, value_parser = job::seconds)]
     linger: Option<Duration>,
     /// The folder of `job-program` and `ranks`, built already. [default: they are built]

@@ -1,8 +1,9 @@
-//! `ranks-cluster`, which `cargo xtask cluster` calls: hosts that are made of namespaces of this machine, and jobs over them.
+//! `ranks-cluster`, which `cargo xtask cluster` calls: hosts that are made of namespaces of this
+//! machine, and jobs over them.
 //!
-//! A host has its own network, names, processes, System V objects and mounts. All are at one bridge, which is in
-//! namespaces of its own too, so nothing of a cluster is seen from outside. Launchers of real MPIs start programs on hosts through an
-//! agent that they take for `ssh`.
+//! A host has its own network, names, processes, System V objects and mounts. All are at one
+//! bridge, which is in namespaces of its own too, so nothing of a cluster is seen from outside.
+//! Launchers of real MPIs start programs on hosts through an agent that they take for `ssh`.
 
 #![deny(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command talks to its user")]
@@ -47,7 +48,8 @@ const HOST: &str = "ranks-cluster-host";
 const FIRST: &str = "ranks-cluster-first";
 const START: &str = "ranks-cluster-start";
 
-/// Hosts that are made of namespaces of this machine, and jobs over them by the launchers of real MPIs.
+/// Hosts that are made of namespaces of this machine, and jobs over them by the launchers of real
+/// MPIs.
 #[derive(Parser)]
 #[command(name = "cargo xtask cluster", bin_name = "cargo xtask cluster")]
 struct Arguments {
@@ -87,7 +89,8 @@ enum What {
     Run(job::Arguments),
     /// The same under a real Slurm, by `srun` and by each MPI's `mpiexec` in an allocation.
     Slurm(slurm::Arguments),
-    /// The same as a batch job of a real cluster (Slurm, PBS), from where its jobs are submitted: writes the script, waits, shows what came of it.
+    /// The same as a batch job of a real cluster (Slurm, PBS), from where its jobs are submitted:
+    /// writes the script, waits, shows what came of it.
     Submit(submit::Arguments),
     /// Runs the tests on ranks of this workspace over hosts, on each MPI, and shows one table.
     Test(suites::Arguments),
@@ -101,7 +104,8 @@ enum What {
     Freeze { host: String },
     /// Lets it go on.
     Thaw { host: String },
-    /// Ends a rank of what runs, by SIGKILL; or a host with everything on it, whose connections are closed.
+    /// Ends a rank of what runs, by SIGKILL; or a host with everything on it, whose connections are
+    /// closed.
     Kill {
         #[arg(value_name = "RANK|HOST")]
         whom: String,

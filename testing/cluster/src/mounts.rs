@@ -1,4 +1,5 @@
-//! The files of a host: those of the machine, but for what programs on one host use to find each other.
+//! The files of a host: those of the machine, but for what programs on one host use to find each
+//! other.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -9,7 +10,8 @@ use nix::mount::{MsFlags, mount};
 /// Folders that a host has for itself.
 const OWN: [&str; 2] = ["/tmp", "/dev/shm"];
 
-/// Makes this mount namespace that of a host: own `/proc`, `/tmp`, `/dev/shm` and `/etc/hosts`, and nothing of it seen elsewhere.
+/// Makes this mount namespace that of a host: own `/proc`, `/tmp`, `/dev/shm` and `/etc/hosts`, and
+/// nothing of it seen elsewhere.
 ///
 /// Of what lies in the machine's `/tmp`, the folders `keep` stay visible.
 pub(super) fn of_host(hosts: &Path, keep: &[PathBuf]) -> Result<(), String> {

@@ -1,7 +1,8 @@
 //! Leaving the namespaces of the caller, and ending when the process does that one was started by.
 //!
-//! A process leaves its namespaces before it has a second thread, and starts the first process of the new ones as a
-//! child of its own: what needs a process of one thread is a role of this program that is started anew.
+//! A process leaves its namespaces before it has a second thread, and starts the first process of
+//! the new ones as a child of its own: what needs a process of one thread is a role of this program
+//! that is started anew.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -18,11 +19,13 @@ pub(super) enum Right {
     Any,
     /// That of a privileged process: nothing else changes for programs on the hosts.
     Root,
-    /// That of everybody, in a namespace of users; programs on the hosts run as the caller all the same.
+    /// That of everybody, in a namespace of users; programs on the hosts run as the caller all the
+    /// same.
     User,
 }
 
-/// Who the caller is outside, where hosts are in a namespace of users: what programs on them are to look like.
+/// Who the caller is outside, where hosts are in a namespace of users: what programs on them are to
+/// look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Caller {
     uid: u32,
@@ -98,7 +101,8 @@ fn refused(what: &str, error: nix::Error) -> String {
     format!("{what} cannot be made: {why}: {error}")
 }
 
-/// Maps one user and one group of the namespace that this process is in now to those of the one before.
+/// Maps one user and one group of the namespace that this process is in now to those of the one
+/// before.
 fn map(uid: u32, outer_uid: u32, gid: u32, outer_gid: u32) -> Result<(), String> {
     let write = |file: &str, text: String| {
         fs::write(file, &text).map_err(|error| format!("{file} does not take {text:?}: {error}"))
@@ -108,10 +112,12 @@ fn map(uid: u32, outer_uid: u32, gid: u32, outer_gid: u32) -> Result<(), String>
     write("/proc/self/gid_map", format!("{gid} {outer_gid} 1"))
 }
 
-/// Ends this process, by a signal that cannot be refused, as soon as the one ends that has started it.
+/// Ends this process, by a signal that cannot be refused, as soon as the one ends that has started
+/// it.
 ///
-/// That one must hold the other end of this process's standard input: if it is gone already no signal comes any more,
-/// and the closed input tells. To be called again after a change of user namespaces, which takes the signal back.
+/// That one must hold the other end of this process's standard input: if it is gone already no
+/// signal comes any more, and the closed input tells. To be called again after a change of user
+/// namespaces, which takes the signal back.
 pub(super) fn end_with_parent() -> Result<(), String> {
     set_pdeathsig(Signal::SIGKILL).map_err(|error| format!("prctl(PR_SET_PDEATHSIG): {error}"))?;
     let stdin = std::io::stdin();

@@ -1,4 +1,5 @@
-//! The network of a cluster: a bridge in the head, a link from it to each host, and what went over the links.
+//! The network of a cluster: a bridge in the head, a link from it to each host, and what went over
+//! the links.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -71,7 +72,8 @@ pub(super) fn of_host(number: usize) -> Vec<String> {
     ]
 }
 
-/// Waits until all of these links carry something: both ends are up before that, and what is sent then is lost.
+/// Waits until all of these links carry something: both ends are up before that, and what is sent
+/// then is lost.
 pub(super) fn wait_for(links: &[String]) -> Result<(), String> {
     let started = Instant::now();
     loop {

@@ -1,7 +1,9 @@
-//! The processes that hosts are made of: each is this program, started anew with the name of its role.
+//! The processes that hosts are made of: each is this program, started anew with the name of its
+//! role.
 //!
-//! Of the head there are two: one that leaves the caller's namespaces, and the first process of the new ones; of each
-//! host as well. Each ends when the one before it does, so the end of the first is the end of all.
+//! Of the head there are two: one that leaves the caller's namespaces, and the first process of the
+//! new ones; of each host as well. Each ends when the one before it does, so the end of the first
+//! is the end of all.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -31,7 +33,8 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Starts a role that is told the same, with a word of its own; its input stays open as long as this process lives.
+    /// Starts a role that is told the same, with a word of its own; its input stays open as long as
+    /// this process lives.
     pub(super) fn stage(&self, role: &str, word: &str) -> Command {
         let mut command = stage(role);
         command
@@ -87,7 +90,8 @@ pub(super) fn head(arguments: &[OsString]) -> Result<(), String> {
     Ok(())
 }
 
-/// Leaves the head's namespaces, and waits for its link before it starts the first process of the host.
+/// Leaves the head's namespaces, and waits for its link before it starts the first process of the
+/// host.
 pub(super) fn host(arguments: &[OsString]) -> Result<(), String> {
     let (word, told) = Told::read(arguments)?;
     end_with_parent()?;

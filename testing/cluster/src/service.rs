@@ -1,4 +1,5 @@
-//! What the first process of a host does: it starts what it is asked to, and buries all that ends there.
+//! What the first process of a host does: it starts what it is asked to, and buries all that ends
+//! there.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -62,7 +63,8 @@ impl Service {
             for process in happened.gone {
                 self.hang_up(process);
             }
-            // From the last one on, as those that are served leave the list. A caller that fails harms no other.
+            // From the last one on, as those that are served leave the list. A caller that fails
+            // harms no other.
             for caller in happened.said.into_iter().rev() {
                 if matches!(self.hear(caller), Ok(Next::End)) {
                     return Ok(());
@@ -119,7 +121,8 @@ impl Service {
         }
     }
 
-    /// Takes in every process that has ended, also those whose parents did not, and tells who waits.
+    /// Takes in every process that has ended, also those whose parents did not, and tells who
+    /// waits.
     fn bury(&mut self) {
         while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
             let (process, code) = match status {
@@ -140,7 +143,8 @@ impl Service {
         if self.running.remove(&process).is_some() {
             let process = Pid::from_raw(process);
             for signal in [Signal::SIGHUP, Signal::SIGTERM, Signal::SIGCONT] {
-                // It has no group before it is in a session of its own, and may have ended by itself.
+                // It has no group before it is in a session of its own, and may have ended by
+                // itself.
                 let _ = killpg(process, signal).or_else(|_| kill(process, signal));
             }
         }

@@ -1,4 +1,5 @@
-//! `cargo xtask cluster slurm`: one job after the other under a real Slurm, on each MPI, by `srun` and by the MPI's own `mpiexec`.
+//! `cargo xtask cluster slurm`: one job after the other under a real Slurm, on each MPI, by `srun`
+//! and by the MPI's own `mpiexec`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -174,8 +175,9 @@ impl Jobs<'_> {
                 command
             }
         };
-        // What its launcher is told where there are more ranks than cores is good for them under Slurm, too; but where they go Slurm
-        // has said: Open MPI 5 would put all of them on the first host.
+        // What its launcher is told where there are more ranks than cores is good for them under
+        // Slurm, too; but where they go Slurm has said: Open MPI 5 would put all of them on the
+        // first host.
         for (name, value) in own.get_envs() {
             let of_places = name.to_string_lossy().contains("rmaps");
             match value.filter(|_| !of_places) {

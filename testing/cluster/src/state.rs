@@ -159,7 +159,8 @@ impl State {
         wire::answered(&stream).map_err(|error| format!("{host} ended: {error}"))
     }
 
-    /// Runs a program with the rights of a host, to change or read its network; returns what it wrote.
+    /// Runs a program with the rights of a host, to change or read its network; returns what it
+    /// wrote.
     pub(super) fn read(&self, host: &str, arguments: &[&str]) -> Result<String, String> {
         self.output(host, arguments, true)
     }
@@ -211,7 +212,8 @@ impl State {
             .map_err(|error| format!("{host} ended: {error}"))
     }
 
-    /// Ends a host and all that runs on it; the head's end is that of the cluster. Returns when nothing runs there any more.
+    /// Ends a host and all that runs on it; the head's end is that of the cluster. Returns when
+    /// nothing runs there any more.
     pub(super) fn end(&self, host: &str) -> Result<(), String> {
         let stream = self.ask_plainly(host, &Request::End)?;
         // It answers last of all; if it was ended by others at the same time there is no answer.
@@ -224,7 +226,8 @@ impl State {
         self.ask(host, request, [input.as_fd(), input.as_fd(), input.as_fd()])
     }
 
-    /// The variables of a program on a host: with the agent before every other `ssh`, and no folder for temporary files but the host's.
+    /// The variables of a program on a host: with the agent before every other `ssh`, and no folder
+    /// for temporary files but the host's.
     pub(super) fn environment(
         &self,
         variables: Vec<(OsString, OsString)>,

@@ -1,5 +1,5 @@
-//! `cargo xtask cluster submit`: a job on a real cluster, on each MPI: writes the script of its batch system, submits it, waits, and shows
-//! what came of it.
+//! `cargo xtask cluster submit`: a job on a real cluster, on each MPI: writes the script of its
+//! batch system, submits it, waits, and shows what came of it.
 //!
 //! What this machine and the nodes have in common is the folder of the workspace.
 
@@ -23,7 +23,8 @@ mod system;
 
 use system::System;
 
-/// How long the last file of a job may take to be seen here when the job has ended: file systems of clusters are slow.
+/// How long the last file of a job may take to be seen here when the job has ended: file systems of
+/// clusters are slow.
 const GRACE: Duration = Duration::from_secs(20);
 
 /// How often the batch system is asked; it serves others, too.
@@ -42,7 +43,8 @@ pub(crate) struct Arguments {
     /// The number of ranks on each.
     #[arg(long, default_value_t = 2)]
     ppn: usize,
-    /// The MPIs, as `cargo xtask mpi` names them, or `all` that are here. They lie where nodes find them, too.
+    /// The MPIs, as `cargo xtask mpi` names them, or `all` that are here. They lie where nodes find
+    /// them, too.
     #[arg(long, value_delimiter = ',', default_value = "all")]
     mpi: Vec<String>,
     /// The batch system. [default: the one whose command is in PATH]
@@ -69,8 +71,9 @@ pub(crate) struct Arguments {
     /// Shows the script, and submits nothing.
     #[arg(long)]
     dry_run: bool,
-    /// The path of a program, or the name of an example, and its arguments. Each rank prints `rank 3 of 4, host 1 of 2` when
-    /// its work is done. [default: a job that prints where its ranks are]
+    /// The path of a program, or the name of an example, and its arguments. Each rank prints
+    /// `rank 3 of 4, host 1 of 2` when its work is done. [default: a job that prints where its
+    /// ranks are]
     #[arg(last = true)]
     program: Vec<String>,
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask cluster test`: the tests on ranks of this workspace, over hosts that are made for them.
+//! `cargo xtask cluster test`: the tests on ranks of this workspace, over hosts that are made for
+//! them.
 
 use std::process::{Command, ExitCode};
 
@@ -20,7 +21,8 @@ pub(crate) struct Arguments {
     /// Numbers of hosts.
     #[arg(long, num_args = 1.., value_delimiter = ',', default_values_t = [2, 3])]
     nodes: Vec<usize>,
-    /// The number of ranks on each. [default: 2 on each of two hosts, and 1 for the functions without a test on four ranks; 1 on each of three]
+    /// The number of ranks on each. [default: 2 on each of two hosts, and 1 for the functions
+    /// without a test on four ranks; 1 on each of three]
     #[arg(long)]
     ppn: Option<usize>,
     /// The MPIs, as `cargo xtask mpi` names them. [default: all that are here]
@@ -49,7 +51,8 @@ impl Arguments {
         self.nodes.iter().flat_map(of).collect()
     }
 
-    /// Those of `cases` that run on a layout: each function once for each number of hosts, where it has the most ranks.
+    /// Those of `cases` that run on a layout: each function once for each number of hosts, where it
+    /// has the most ranks.
     fn chosen(&self, cases: &[Case], layout: Layout, layouts: &[Layout]) -> Vec<Case> {
         let named = |case: &&Case| {
             let parts = &self.filter;
@@ -110,7 +113,8 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
         columns: layouts.iter().map(|layout| layout.text()).collect(),
         ..Tally::default()
     };
-    // Where nobody gave it a name a cluster bears that of this process, so that several run at once.
+    // Where nobody gave it a name a cluster bears that of this process, so that several run at
+    // once.
     let name = match name {
         "up" => format!("test-{}", std::process::id()),
         other => other.to_owned(),
@@ -133,7 +137,8 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
     })
 }
 
-/// Those of `layouts` whose ranks have a core each, or that have the fewest on so many hosts; all, if they were `asked` for.
+/// Those of `layouts` whose ranks have a core each, or that have the fewest on so many hosts; all,
+/// if they were `asked` for.
 fn with_room(layouts: &[Layout], asked: bool, has_room: impl Fn(usize) -> bool) -> Vec<Layout> {
     let fewest = |layout: &Layout| {
         let mut others = layouts.iter().filter(|other| other.hosts == layout.hosts);
@@ -215,7 +220,8 @@ impl Run<'_> {
         faults: &[&KnownFault],
         tally: &mut Tally,
     ) -> Result<(Cell, Option<String>), String> {
-        // That data goes over the links, and not through memory that all hosts share in truth, is seen with jobs of known size.
+        // That data goes over the links, and not through memory that all hosts share in truth, is
+        // seen with jobs of known size.
         if !layout.fuller(layouts).any(|_| true) {
             let Layout { hosts, ppn } = layout;
             let may_hang = faults.iter().any(|fault| fault.test == faults::END);
@@ -277,7 +283,8 @@ impl Run<'_> {
     }
 }
 
-/// A launcher's command as one that starts it on the first host of a cluster; program and arguments are to be appended.
+/// A launcher's command as one that starts it on the first host of a cluster; program and arguments
+/// are to be appended.
 fn on_first_host(cluster: &str, launcher: &Command) -> Command {
     let mut command = stage("ranks-cluster");
     command

@@ -1,4 +1,5 @@
-//! Whether a job over hosts is believed: not for what its launcher returned alone, which was 0 for jobs that lost a host.
+//! Whether a job over hosts is believed: not for what its launcher returned alone, which was 0 for
+//! jobs that lost a host.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -75,7 +75,8 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// Takes what has come of it, and waits for nothing. Returns it, and the streams that came with it, when that is all.
+    /// Takes what has come of it, and waits for nothing. Returns it, and the streams that came with
+    /// it, when that is all.
     pub(super) fn take(
         &mut self,
         socket: &UnixStream,
@@ -126,7 +127,8 @@ impl Incoming {
 
 /// Owns a file that has just arrived.
 fn own(number: RawFd) -> OwnedFd {
-    // SAFETY: the kernel has just made this number for the message that `part` took, and told nobody else of it.
+    // SAFETY: the kernel has just made this number for the message that `part` took, and told
+    // nobody else of it.
     unsafe { OwnedFd::from_raw_fd(number) }
 }
 

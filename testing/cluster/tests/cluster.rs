@@ -1,6 +1,8 @@
-//! Clusters of this machine's namespaces: what hosts have of their own, how they are lost, and that nothing stays.
+//! Clusters of this machine's namespaces: what hosts have of their own, how they are lost, and that
+//! nothing stays.
 //!
-//! Where no namespaces can be made these tests say so on standard output, where `cargo xtask test` counts them as skipped.
+//! Where no namespaces can be made these tests say so on standard output, where `cargo xtask test`
+//! counts them as skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something is wrong")]
 
@@ -20,14 +22,16 @@ fn held(test: &str) -> Option<Held> {
     Held::up(test, &[], &REASONS)
 }
 
-/// Returns `true` if a host is heard to refuse a connection within so many seconds: one that is there does so at once, one that is cut off never.
+/// Returns `true` if a host is heard to refuse a connection within so many seconds: one that is
+/// there does so at once, one that is cut off never.
 fn reaches(cluster: &Held, from: &str, to: &str, seconds: u32) -> bool {
     let connect = format!("timeout {seconds} bash -c 'echo > /dev/tcp/{to}/9' 2>&1");
     let (_, text) = cluster.said(&["exec", from, "sh", "-c", &connect]);
     text.contains("Connection refused")
 }
 
-/// Returns `true` if so many processes of a host are stopped, at once or a little later: each stops when it would go on.
+/// Returns `true` if so many processes of a host are stopped, at once or a little later: each stops
+/// when it would go on.
 fn stopped(cluster: &Held, host: &str, number: usize) -> bool {
     let script = format!(
         "until test $(grep -l '(stopped)' /proc/[0-9]*/status 2> /dev/null | wc -l) = {number}; do sleep 0.02; done"
@@ -187,8 +191,9 @@ fn megabytes(text: &str, beginning: &str) -> Vec<f64> {
     numbers.map(|number| number.parse().unwrap()).collect()
 }
 
-/// A few tests of this workspace, which a run of all its tests has built: messages from any rank, nodes and their leaders, memory that
-/// the ranks of a host share. Before them come the jobs of known size.
+/// A few tests of this workspace, which a run of all its tests has built: messages from any rank,
+/// nodes and their leaders, memory that the ranks of a host share. Before them come the jobs of
+/// known size.
 #[test]
 fn tests_on_ranks_run_over_hosts() {
     const TEST: &str = "tests-over-hosts";

@@ -1,8 +1,10 @@
-//! Jobs over hosts of this machine's namespaces that lose a host or a rank: those that are left end, say what they waited for and who
-//! is silent, and leave dumps of which `ranks postmortem` says the same.
+//! Jobs over hosts of this machine's namespaces that lose a host or a rank: those that are left
+//! end, say what they waited for and who is silent, and leave dumps of which `ranks postmortem`
+//! says the same.
 //!
-//! One fault on one MPI each; `cargo xtask cluster faults` has all of them on every MPI, and measures how long it takes. Where there is no
-//! such MPI, or no hosts can be made, these tests say so on standard output, where `cargo xtask test` counts them as skipped.
+//! One fault on one MPI each; `cargo xtask cluster faults` has all of them on every MPI, and
+//! measures how long it takes. Where there is no such MPI, or no hosts can be made, these tests say
+//! so on standard output, where `cargo xtask test` counts them as skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something is wrong")]
 
@@ -28,7 +30,8 @@ fn programs() -> PathBuf {
     Path::new(&job).with_file_name("")
 }
 
-/// What became of a job on the first of these MPIs under a time limit: the cells of its line, if it could be tried.
+/// What became of a job on the first of these MPIs under a time limit: the cells of its line, if it
+/// could be tried.
 fn lost(beginnings: &[&str], fault: &str) -> Option<Vec<String>> {
     let Some(Installation { name: mpi, .. }) = mpi(beginnings) else {
         not_tested(fault, &format!("none of {beginnings:?} is here"));
@@ -83,7 +86,8 @@ fn end_at_their_limit(cells: &[String]) {
     }
 }
 
-/// What a cell says of a rank: those of which it says the same are together, as in `0 2: this; 1: that`.
+/// What a cell says of a rank: those of which it says the same are together, as in
+/// `0 2: this; 1: that`.
 fn of_rank(cell: &str, rank: usize) -> Option<String> {
     let mut text: Option<String> = None;
     for part in cell.split("; ") {

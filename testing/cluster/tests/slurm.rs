@@ -1,6 +1,8 @@
-//! Jobs under a real Slurm on hosts of this machine's namespaces, and jobs that `cluster submit` brings to a batch system.
+//! Jobs under a real Slurm on hosts of this machine's namespaces, and jobs that `cluster submit`
+//! brings to a batch system.
 //!
-//! Where there is no Slurm, or no hosts can be made, these tests say so on standard output, where `cargo xtask test` counts them as skipped.
+//! Where there is no Slurm, or no hosts can be made, these tests say so on standard output, where
+//! `cargo xtask test` counts them as skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something is wrong")]
 
@@ -196,7 +198,8 @@ fn ranks_run_starts_ranks_inside_of_a_step() {
         program("ranks-jobs", "job-program"),
     );
     let folder = format!("RANKS_MPI_DIR={}", ranks_harness::mpi::folder().display());
-    // What `srun --pty` makes, without its terminal: the first task works, and the step holds both hosts.
+    // What `srun --pty` makes, without its terminal: the first task works, and the step holds both
+    // hosts.
     let first = [
         "env",
         &folder,

@@ -34,7 +34,8 @@ fn copy(state: &State, handle: usize, from: Place, to: Place, bytes: usize, wait
     let work = move || {
         let source = ptr::with_exposed_provenance::<u8>(from.address());
         let target = ptr::with_exposed_provenance_mut::<u8>(to.address());
-        // SAFETY: places of the driver's have so many bytes and are kept while they are used; the program vouches for its own.
+        // SAFETY: places of the driver's have so many bytes and are kept while they are used; the
+        // program vouches for its own.
         unsafe { ptr::copy(source, target, bytes) };
         drop((from, to));
     };
@@ -75,13 +76,15 @@ fn on_device(state: &State, to: usize, from: usize, bytes: usize, stream: usize)
     copy(state, stream, from, to, bytes, false)
 }
 
-/// How long a copy that was staged is on its way, so that a stream that does not wait for the default one comes before it.
+/// How long a copy that was staged is on its way, so that a stream that does not wait for the
+/// default one comes before it.
 const STAGED: Duration = Duration::from_millis(20);
 
 /// A copy that names no stream.
 ///
-/// From pageable memory it returns when the bytes are staged, and their way to the device may not be over: "API synchronization behavior" of the
-/// reference manual (CUDA 11.4 to 13.0). Nothing but the default stream knows of it then. That it takes so long is assumed.
+/// From pageable memory it returns when the bytes are staged, and their way to the device may not
+/// be over: "API synchronization behavior" of the reference manual (CUDA 11.4 to 13.0). Nothing but
+/// the default stream knows of it then. That it takes so long is assumed.
 fn to_device_now(state: &State, to: usize, from: usize, bytes: usize) -> Answer {
     needs_context(state)?;
     finish_default(state)?;

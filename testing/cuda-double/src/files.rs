@@ -8,7 +8,8 @@ use std::ptr;
 use crate::memory::PAGE;
 use crate::state::{Answer, OUT_OF_MEMORY};
 
-/// Maps the memory of a fresh file without a name, which is gone with its last descriptor and mapping.
+/// Maps the memory of a fresh file without a name, which is gone with its last descriptor and
+/// mapping.
 pub(crate) fn map_file(bytes: usize) -> Answer<(usize, RawFd)> {
     // SAFETY: the name is a C string; a new descriptor comes back, or -1.
     let fd = unsafe { libc::memfd_create(c"cuda-double".as_ptr(), libc::MFD_CLOEXEC) };

@@ -86,7 +86,8 @@ pub unsafe extern "C" fn cudaDouble_calls(name: *const c_char) -> usize {
     failures.calls.get(name.as_ref()).copied().unwrap_or(0)
 }
 
-/// From now on every call answers `code`, as after a failure that ends a context; 0 makes it work again.
+/// From now on every call answers `code`, as after a failure that ends a context; 0 makes it work
+/// again.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDouble_break(code: Code) {
     STATE.broken.store(code, Ordering::SeqCst);

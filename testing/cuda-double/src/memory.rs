@@ -24,7 +24,8 @@ const FEWER: usize = 1 << 30;
 const NONSENSE: u8 = 0xA5;
 const ALIGNMENT: usize = 512;
 pub(crate) const PAGE: usize = 4096;
-/// From how many bytes on the memory of a device is that of a file, so that other processes can map it.
+/// From how many bytes on the memory of a device is that of a file, so that other processes can map
+/// it.
 const SHARED: usize = 1 << 16;
 
 /// All memory that is allocated, by address.
@@ -110,7 +111,8 @@ impl Blocks {
             self.end = begin + bytes;
         }
         let address = self.next;
-        // Between two blocks there is a gap, so that the end of one is not the beginning of the next.
+        // Between two blocks there is a gap, so that the end of one is not the beginning of the
+        // next.
         let alignment = if bytes < SHARED { ALIGNMENT } else { PAGE };
         let address = address.next_multiple_of(alignment);
         self.next = address + bytes.next_multiple_of(ALIGNMENT) + ALIGNMENT;
@@ -240,7 +242,8 @@ pub(crate) fn free(state: &State, address: usize) {
         // The addresses are kept and forbidden, so that nobody is given them again.
         let bytes = block.bytes.next_multiple_of(PAGE);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        // SAFETY: the mapping was made by `allocate_host`, and nothing of the driver works on it any more.
+        // SAFETY: the mapping was made by `allocate_host`, and nothing of the driver works on it
+        // any more.
         unsafe { libc::mmap(pointer, bytes, libc::PROT_NONE, flags, -1, 0) };
     } else if block.users > 0 {
         // Somebody works on it still: it is lost.

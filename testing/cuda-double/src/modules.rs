@@ -1,8 +1,11 @@
 //! Modules: what their text declares, and launches, which are counted.
 //!
-//! An image is PTX: each `.entry NAME` is a kernel, each `NAME[BYTES]` in a line with `.global` or `.const` a variable, zeroed unless `= {byte, …}` follows. An ELF image declares
-//! every kernel, and no variable. A kernel does nothing when its turn comes, but `ranks_double_add(int *to, unsigned long long count, int value)`,
-//! which adds to each number, and `ring_shift(int *to, const int *from, unsigned long long count)`, which copies as if it put to its own PE.
+//! An image is PTX: each `.entry NAME` is a kernel, each `NAME[BYTES]` in a line with `.global` or
+//! `.const` a variable, zeroed unless `= {byte, …}` follows. An ELF image declares every kernel,
+//! and no variable. A kernel does nothing when its turn comes, but
+//! `ranks_double_add(int *to, unsigned long long count, int value)`, which adds to each number, and
+//! `ring_shift(int *to, const int *from, unsigned long long count)`, which copies as if it put to
+//! its own PE.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_uint, c_void};

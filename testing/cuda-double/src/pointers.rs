@@ -64,7 +64,8 @@ pub unsafe extern "C" fn cuPointerGetAttribute(
 }
 
 /// # Safety
-/// `which` and `places` have `count` elements, and each place has room for a value of its attribute.
+/// `which` and `places` have `count` elements, and each place has room for a value of its
+/// attribute.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuPointerGetAttributes(
     count: c_uint,

@@ -13,7 +13,8 @@ use crate::state::{
 /// `CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD`
 const DMA_BUF: c_int = 1;
 
-/// A descriptor whose memory is that of a whole block, page after page. Small blocks have none, as those of a pool have none in a real driver.
+/// A descriptor whose memory is that of a whole block, page after page. Small blocks have none, as
+/// those of a pool have none in a real driver.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemGetHandleForAddressRange(
     handle: Option<&mut c_int>,

@@ -14,10 +14,12 @@ use crate::report::{Outcome, Seen, ensure, well};
 const KERNEL: &str = "RANKS_GPU_KERNEL";
 /// Numbers that a kernel puts.
 const COUNT: usize = 1 << 18;
-/// Bytes of a put whose time is taken, or as large a part of them as the heap has room for; and how many of them.
+/// Bytes of a put whose time is taken, or as large a part of them as the heap has room for; and how
+/// many of them.
 const BYTES: usize = 32 << 20;
 const REPEATS: usize = 20;
-/// Bytes of the first put, which tells how many more are a matter of milliseconds: on a double, few.
+/// Bytes of the first put, which tells how many more are a matter of milliseconds: on a double,
+/// few.
 const FIRST: usize = 1 << 20;
 const ONE_PUT: Duration = Duration::from_millis(20);
 
@@ -82,7 +84,8 @@ fn kernel(pe: &Nvshmem<'_>) -> Outcome {
     let (target, source) = (to.device_mut()?.address(), from.device()?.address());
     let count = COUNT as u64;
     let arguments = [Argument::from(&target), (&source).into(), (&count).into()];
-    // SAFETY: the arguments are those of the kernel; both vectors have so many numbers, and live until all PEs have passed the barrier.
+    // SAFETY: the arguments are those of the kernel; both vectors have so many numbers, and live
+    // until all PEs have passed the barrier.
     unsafe { kernel.launch(Grid::line(8, 256), &arguments, &stream) }?;
     pe.scope(&stream, |queue| queue.barrier_all())?;
     let before = (pe.my_pe() + pe.n_pes() - 1) % pe.n_pes();

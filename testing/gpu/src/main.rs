@@ -1,4 +1,5 @@
-//! Runs what ranks does with GPUs on the driver, the NCCL and the NVSHMEM that are here, case by case, and says what came of each.
+//! Runs what ranks does with GPUs on the driver, the NCCL and the NVSHMEM that are here, case by
+//! case, and says what came of each.
 //!
 //! ```text
 //! ranks-gpu                  # one rank on the first GPU
@@ -6,8 +7,10 @@
 //! ranks-gpu 0 0              # two ranks on one GPU: NCCL 2.30 and NCCL_MULTI_RANK_GPU_ENABLE=1; NVSHMEM with MPS, or limited
 //! ```
 //!
-//! Ranks of NCCL are threads of this process, and PEs of NVSHMEM processes that it starts. `RANKS_CUDA`, `RANKS_NCCL` and `RANKS_NVSHMEM` name other files to open as the driver
-//! and as the libraries: tests run this program on doubles. `RANKS_GPU_KERNEL` names a compiled `examples/device_put/ring_shift.cu`.
+//! Ranks of NCCL are threads of this process, and PEs of NVSHMEM processes that it starts.
+//! `RANKS_CUDA`, `RANKS_NCCL` and `RANKS_NVSHMEM` name other files to open as the driver and as the
+//! libraries: tests run this program on doubles. `RANKS_GPU_KERNEL` names a compiled
+//! `examples/device_put/ring_shift.cu`.
 //!
 //! It ends with 0 unless a case has failed (1), and with 3 where there is no device to run on.
 

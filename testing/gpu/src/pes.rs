@@ -1,4 +1,5 @@
-//! Processes that are PEs of a symmetric heap, one for each of the machine's devices: NVSHMEM begins once in a process, so each case has its own.
+//! Processes that are PEs of a symmetric heap, one for each of the machine's devices: NVSHMEM
+//! begins once in a process, so each case has its own.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -26,7 +27,8 @@ const DEVICE: &str = "RANKS_GPU_DEVICE";
 const WELL: &str = "seen: ";
 const NOT_HERE: &str = "not here: ";
 
-/// What lets several PEs share a GPU: no multicast, which refuses a device twice; nothing of a network; small pieces of memory.
+/// What lets several PEs share a GPU: no multicast, which refuses a device twice; nothing of a
+/// network; small pieces of memory.
 const SHARED: [(&str, &str); 6] = [
     ("NVSHMEM_DISABLE_NVLS", "1"),
     ("NVSHMEM_DISABLE_NCCL", "1"),
@@ -165,7 +167,8 @@ fn finish(mut children: Vec<Child>) -> Outcome {
     }
 }
 
-/// Starts MPS for the PEs, with a folder of its own, if its control program is here and no doubles take the place of GPUs.
+/// Starts MPS for the PEs, with a folder of its own, if its control program is here and no doubles
+/// take the place of GPUs.
 fn start_mps() -> Option<(Command, PathBuf)> {
     const CONTROL: &str = "nvidia-cuda-mps-control";
     if std::env::var_os("RANKS_CUDA").is_some() {

@@ -1,4 +1,5 @@
-//! The program on the doubles: each case can pass, so that one that fails on a GPU says something about that.
+//! The program on the doubles: each case can pass, so that one that fails on a GPU says something
+//! about that.
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 

@@ -1,4 +1,5 @@
-//! A library that has one function of MPI and none of the others, as the core of a wrapper or a broken installation has.
+//! A library that has one function of MPI and none of the others, as the core of a wrapper or a
+//! broken installation has.
 
 use std::ffi::{c_char, c_int};
 

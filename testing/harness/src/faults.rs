@@ -5,7 +5,8 @@ use std::path::Path;
 use ranks_test::driver::{Binary, Case, KnownFault};
 use serde::Deserialize;
 
-/// What an entry has for its test that is about how jobs end, after all of their tests; such an end is counted where it is met.
+/// What an entry has for its test that is about how jobs end, after all of their tests; such an end
+/// is counted where it is met.
 pub const END: &str = "(end of the job)";
 
 #[derive(Deserialize)]

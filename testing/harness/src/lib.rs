@@ -1,5 +1,6 @@
-//! What runs on the MPIs of the tests needs, whoever starts it: where the workspace and its MPIs lie, programs and test binaries built
-//! by cargo, tests on ranks that are run and counted, and the table of them.
+//! What runs on the MPIs of the tests needs, whoever starts it: where the workspace and its MPIs
+//! lie, programs and test binaries built by cargo, tests on ranks that are run and counted, and the
+//! table of them.
 
 #![deny(unsafe_code)]
 #![allow(

@@ -6,7 +6,8 @@ use ranks_launch::Installation;
 
 use crate::{wheels, workspace};
 
-/// Where the provisioned MPIs lie: always in the workspace, so that every target folder shares them.
+/// Where the provisioned MPIs lie: always in the workspace, so that every target folder shares
+/// them.
 pub fn folder() -> PathBuf {
     workspace::root().join("target").join("mpi")
 }

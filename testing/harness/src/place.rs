@@ -36,16 +36,17 @@ pub struct Place {
     pub installation: Result<Installation, String>,
 }
 
-/// Open MPI's libfabric looks for interfaces for a second, in every `MPI_Init` of 5.0.11 and every `MPI_Finalize` of 4.1.8. On one
-/// machine no message goes by it. Debian's Open MPI, which is quicker, and jobs over several hosts choose by themselves.
+/// Open MPI's libfabric looks for interfaces for a second, in every `MPI_Init` of 5.0.11 and every
+/// `MPI_Finalize` of 4.1.8. On one machine no message goes by it. Debian's Open MPI, which is
+/// quicker, and jobs over several hosts choose by themselves.
 const WITHOUT_LIBFABRIC: [(&str, &str); 2] = [("OMPI_MCA_btl", "^ofi"), ("OMPI_MCA_mtl", "^ofi")];
 
-/// MPICH before 4.1 has no `MPIR_CVAR_ENABLE_HEAVY_YIELD`: where there are fewer cores than ranks, each message to a rank without a
-/// core is a slice of time.
+/// MPICH before 4.1 has no `MPIR_CVAR_ENABLE_HEAVY_YIELD`: where there are fewer cores than ranks,
+/// each message to a rank without a core is a slice of time.
 const NEVER_YIELDING: [&str; 2] = ["mpich-3.4.3", "debian-mpich"];
 
-/// One release of a minor version between others that are tried in full: two ranks and three are what such differ by, and jobs end as
-/// on its neighbours.
+/// One release of a minor version between others that are tried in full: two ranks and three are
+/// what such differ by, and jobs end as on its neighbours.
 const BETWEEN_OTHERS: [&str; 2] = ["mpich-4.1.3", "mpich-4.2.3"];
 
 impl Place {
@@ -95,7 +96,8 @@ impl Place {
         variables.filter(|(name, _)| std::env::var_os(name).is_none())
     }
 
-    /// Returns `true` if so many ranks have fewer cores, and those that wait keep theirs from the others.
+    /// Returns `true` if so many ranks have fewer cores, and those that wait keep theirs from the
+    /// others.
     pub fn is_short_of_cores(&self, ranks: usize) -> bool {
         ranks > cores() && NEVER_YIELDING.contains(&self.name.as_str())
     }

@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::tally::{Cell, Failure, Tally};
 use crate::{faults, programs, workspace};
 
-/// `cargo test` of the packages, or of the whole workspace. Features have tests as well, so all of them are on.
+/// `cargo test` of the packages, or of the whole workspace. Features have tests as well, so all of
+/// them are on.
 pub fn cargo_test(packages: &[String]) -> Command {
     let mut command = workspace::cargo();
     command.arg("test");

@@ -1,7 +1,7 @@
 //! Lines of cells, in columns.
 
-/// The lines, each with an end, in columns that are as wide as their widest cell. The last cell of a line that is shorter than others
-/// may run over the columns to its right.
+/// The lines, each with an end, in columns that are as wide as their widest cell. The last cell of
+/// a line that is shorter than others may run over the columns to its right.
 pub fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let mut widths = vec![0; columns];

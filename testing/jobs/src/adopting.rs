@@ -1,4 +1,5 @@
-//! An MPI that was brought and initialised by somebody else: it is taken as it is, and left running.
+//! An MPI that was brought and initialised by somebody else: it is taken as it is, and left
+//! running.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -16,7 +17,8 @@ fn candidates() -> Result<Vec<Candidate>, ranks_launch::ConfigError> {
     ranks_launch::candidates(&Environment::detect())
 }
 
-/// Another part of the program has opened the library and called it, as a solver written in C would.
+/// Another part of the program has opened the library and called it, as a solver written in C
+/// would.
 pub(crate) fn opened_by_others() -> Outcome {
     // SAFETY: these are MPI libraries, made to be loaded into processes.
     let library = unsafe { Library::open("MPI library", &candidates()?, |_| Ok(())) }?;

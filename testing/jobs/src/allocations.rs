@@ -1,4 +1,5 @@
-//! How often a rank asks for memory in calls that have been made before, with lengths that are known.
+//! How often a rank asks for memory in calls that have been made before, with lengths that are
+//! known.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -11,7 +12,8 @@ use ranks::prelude::*;
 use crate::in_flight::WATCHED;
 use crate::outcome::Outcome;
 
-/// The system's allocator, which counts what each thread asks it for, and how often memory of a few sizes is freed.
+/// The system's allocator, which counts what each thread asks it for, and how often memory of a few
+/// sizes is freed.
 struct Counting;
 
 thread_local! {

@@ -1,6 +1,7 @@
 //! Ranks that call different things, where they compare that: what each of them is told.
 //!
-//! A line `told: ` has the error of a rank. What is begun and never ends keeps MPI from its end, so that the job need not end well.
+//! A line `told: ` has the error of a rank. What is begun and never ends keeps MPI from its end, so
+//! that the job need not end well.
 
 use std::time::Duration;
 
@@ -91,7 +92,8 @@ pub(crate) fn nonblocking(which: &str) -> Outcome {
     Ok(())
 }
 
-/// The first rank waits for the last one, which waits for the first elsewhere: no two of these calls are compared with each other.
+/// The first rank waits for the last one, which waits for the first elsewhere: no two of these
+/// calls are compared with each other.
 pub(crate) fn apart(which: &str) -> Outcome {
     Runtime::builder()
         .checks(Checks::Collective)

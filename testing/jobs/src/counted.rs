@@ -29,7 +29,8 @@ fn collectives(world: &Communicator) -> ranks::Result<()> {
     times(9, || world.alltoall(&each, &mut all))
 }
 
-/// Communicators that are dropped are freed at the end at the latest, and freeing one is a call for each.
+/// Communicators that are dropped are freed at the end at the latest, and freeing one is a call for
+/// each.
 fn communicators(world: &Communicator) -> ranks::Result<()> {
     let other = world.dup()?;
     times(2, || other.split(Some(0), 0).map(drop))?;

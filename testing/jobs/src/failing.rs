@@ -1,4 +1,5 @@
-//! Rank 1 fails while the others wait for a message that will not come; or does not come where they wait for it.
+//! Rank 1 fails while the others wait for a message that will not come; or does not come where they
+//! wait for it.
 
 use std::time::Duration;
 

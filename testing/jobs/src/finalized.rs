@@ -115,7 +115,8 @@ fn management(comm: &Communicator) -> Result<(), String> {
     refused("compare", comm.compare(&comm.clone()), kind)
 }
 
-/// What the library would have to be asked for is refused; what was decoded before, or lies in the status, is told.
+/// What the library would have to be asked for is refused; what was decoded before, or lies in the
+/// status, is told.
 fn counts(status: &Status) -> Result<(), String> {
     match status.count::<u16>() {
         Ok(3) => {}

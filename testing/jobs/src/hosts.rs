@@ -1,4 +1,5 @@
-//! Jobs over several hosts: they say where their ranks are, and send data of known size from the first host to the others.
+//! Jobs over several hosts: they say where their ranks are, and send data of known size from the
+//! first host to the others.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +32,8 @@ pub(crate) fn main() -> Outcome {
     })
 }
 
-/// An array that rank 0 fills, of which each host has one copy: it comes to each once, however many ranks are there.
+/// An array that rank 0 fills, of which each host has one copy: it comes to each once, however many
+/// ranks are there.
 pub(crate) fn node_shared() -> Outcome {
     ranks::run(|world| {
         let array = NodeShared::from_root(&world, 0, ELEMENTS, |out: &mut [u64]| {
@@ -70,7 +72,8 @@ pub(crate) fn in_two_steps() -> Outcome {
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Says that this rank has done its work, and where. In one write, so that the launcher does not mix it with others' lines.
+/// Says that this rank has done its work, and where. In one write, so that the launcher does not
+/// mix it with others' lines.
 fn mark(world: &Communicator) -> Result<(), Failure> {
     let topology = world.topology()?;
     let place = topology
@@ -94,8 +97,9 @@ pub(crate) fn for_ever() -> Outcome {
     })
 }
 
-/// Works for so many seconds, as rank 0 counts them, or until something fails. What becomes of each rank it writes down in a folder
-/// that all hosts see: a launcher reads no more what is written on a host that it has lost.
+/// Works for so many seconds, as rank 0 counts them, or until something fails. What becomes of each
+/// rank it writes down in a folder that all hosts see: a launcher reads no more what is written on
+/// a host that it has lost.
 pub(crate) fn watched(folder: &str, seconds: &str) -> Outcome {
     let seconds = Duration::from_secs(seconds.parse()?);
     ranks::run(|world| {

@@ -1,4 +1,5 @@
-//! Operations that are under way when the runtime ends and which nobody waits for: their memory is freed when they are over, or never.
+//! Operations that are under way when the runtime ends and which nobody waits for: their memory is
+//! freed when they are over, or never.
 
 use std::fs;
 use std::path::Path;
@@ -18,13 +19,15 @@ const CLAIMED: usize = 1_000_003;
 /// Those of which the allocator counts how often they are freed.
 pub(crate) const WATCHED: [usize; 2] = [RECEIVED, CLAIMED];
 
-/// How long ranks wait for each other outside of MPI, of which some do not tell it that they end: the launcher ends the others then.
+/// How long ranks wait for each other outside of MPI, of which some do not tell it that they end:
+/// the launcher ends the others then.
 const LONG: Duration = Duration::from_secs(30);
 
 /// How long a peer keeps out of the library, while this rank's runtime loses its patience.
 const LONGER_THAN_THE_PATIENCE: Duration = Duration::from_secs(12);
 
-/// Says something to the others, outside of MPI: a rank by its number that it has found nothing wrong.
+/// Says something to the others, outside of MPI: a rank by its number that it has found nothing
+/// wrong.
 fn say(folder: &Path, what: &str) -> std::io::Result<()> {
     fs::write(folder.join(what), "")
 }
@@ -68,8 +71,9 @@ fn kept(bytes: usize, what: &str) -> Result<(), String> {
     }
 }
 
-/// The last handle goes on a thread that may not call, with a receive posted and dropped. MPI goes on in
-/// threads of its own if it has them: what peers send then must not come to memory that was freed.
+/// The last handle goes on a thread that may not call, with a receive posted and dropped. MPI goes
+/// on in threads of its own if it has them: what peers send then must not come to memory that was
+/// freed.
 pub(crate) fn elsewhere(folder: &Path, level: &str) -> Outcome {
     let runtime = start(level)?;
     let allowed = runtime.facts().thread_level() == ThreadLevel::Multiple;
@@ -89,7 +93,8 @@ pub(crate) fn elsewhere(folder: &Path, level: &str) -> Outcome {
     well(folder, me, size)
 }
 
-/// A message has been claimed, and its sender does not go on before the runtime has lost its patience.
+/// A message has been claimed, and its sender does not go on before the runtime has lost its
+/// patience.
 pub(crate) fn after_the_patience(folder: &Path) -> Outcome {
     let ended = ranks::run(|world| {
         if world.rank() == 0 {
@@ -127,8 +132,8 @@ fn leave_a_claimed_receive(world: &Communicator, folder: &Path) -> ranks::Result
     Ok(())
 }
 
-/// Requests that are dropped, forgotten, leaked, and in a static: the memory of none is freed before its message has come. Those that live
-/// on hold the runtime, so that MPI is told of no end.
+/// Requests that are dropped, forgotten, leaked, and in a static: the memory of none is freed
+/// before its message has come. Those that live on hold the runtime, so that MPI is told of no end.
 pub(crate) fn left(folder: &Path, level: &str) -> Outcome {
     static STATIC: Mutex<Option<Request<Vec<u8>>>> = Mutex::new(None);
     let runtime = start(level)?;

@@ -1,4 +1,5 @@
-//! What is still there when the runtime ends: requests under way that nobody waits for, windows. For two ranks.
+//! What is still there when the runtime ends: requests under way that nobody waits for, windows.
+//! For two ranks.
 
 use ranks::{Communicator, Fenced, LockKind, PassiveWindow, Window};
 
@@ -33,7 +34,8 @@ pub(crate) fn windows() -> Outcome {
 
 /// A receive that nobody asks for any more gets a message that is no whole number of its elements.
 ///
-/// The message that is waited for comes after it, so that it has arrived when the runtime ends and looks at the receive.
+/// The message that is waited for comes after it, so that it has arrived when the runtime ends and
+/// looks at the receive.
 fn half_an_element(world: &Communicator) -> ranks::Result<()> {
     if world.rank() == 0 {
         drop(world.irecv(vec![0i32; 4], 1, 1)?);

@@ -73,7 +73,8 @@ fn no_such_service() -> Result<c_int, std::ffi::NulError> {
 fn no_such_port() -> Result<c_int, std::ffi::NulError> {
     let name = CString::new("no such port ".repeat(60))?;
     let (comm, info, mut new) = (sys::MPI_COMM_SELF, sys::MPI_INFO_NULL, sys::MPI_COMM_NULL);
-    // SAFETY: the name ends in a zero, the handle is ours, and the communicator is this process alone.
+    // SAFETY: the name ends in a zero, the handle is ours, and the communicator is this process
+    // alone.
     Ok(unsafe { sys::MPI_Comm_connect(name.as_ptr(), info, 0, comm, &raw mut new) })
 }
 
@@ -90,7 +91,8 @@ fn no_such_file() -> Result<c_int, std::ffi::NulError> {
     let name = CString::new("/no/such/file".repeat(60))?;
     let (mode, mut file) = (sys::MPI_MODE_RDONLY, sys::MPI_FILE_NULL);
     let (comm, info) = (sys::MPI_COMM_SELF, sys::MPI_INFO_NULL);
-    // SAFETY: the name ends in a zero, the handle is ours, and the communicator is this process alone.
+    // SAFETY: the name ends in a zero, the handle is ours, and the communicator is this process
+    // alone.
     Ok(unsafe { sys::MPI_File_open(comm, name.as_ptr(), mode, info, &raw mut file) })
 }
 

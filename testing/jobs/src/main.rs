@@ -1,7 +1,7 @@
 //! A program for tests to run as a job: its first argument says what it is to do.
 //!
-//! What it finds wrong it returns as an error, which ends it with status 1 and the text on standard error; the last
-//! line of a rank that found nothing wrong is `done`.
+//! What it finds wrong it returns as an error, which ends it with status 1 and the text on standard
+//! error; the last line of a rank that found nothing wrong is `done`.
 
 #![allow(
     clippy::print_stdout,

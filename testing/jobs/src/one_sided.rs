@@ -1,4 +1,5 @@
-//! Memory that ranks have in common: still there when the runtime ends, dropped in any order, or left by a rank that fails.
+//! Memory that ranks have in common: still there when the runtime ends, dropped in any order, or
+//! left by a rank that fails.
 
 use std::any::Any;
 use std::sync::Mutex;
@@ -105,7 +106,8 @@ fn unexpected() -> ranks::Error {
     ranks::Error::new(ErrorKind::Argument, "run", "the closure was not called")
 }
 
-/// All of it, with the runtime and the communicators, is dropped in an order that each rank has for itself.
+/// All of it, with the runtime and the communicators, is dropped in an order that each rank has for
+/// itself.
 pub(crate) fn in_any_order(turn: &str) -> Outcome {
     let turn: usize = turn.parse()?;
     let runtime = Runtime::builder().init()?;
@@ -154,7 +156,8 @@ pub(crate) fn in_any_order(turn: &str) -> Outcome {
     Ok(())
 }
 
-/// Windows of each kind come and go, none of them freed by hand: all that was dropped goes when the next ones are made.
+/// Windows of each kind come and go, none of them freed by hand: all that was dropped goes when the
+/// next ones are made.
 pub(crate) fn many(rounds: &str) -> Outcome {
     let rounds: usize = rounds.parse()?;
     ranks::run(|world| {

@@ -1,4 +1,5 @@
-//! Collectives whose ranks pass lengths that differ, without comparing them: nothing is written past a slice.
+//! Collectives whose ranks pass lengths that differ, without comparing them: nothing is written
+//! past a slice.
 
 use std::ptr;
 
@@ -28,7 +29,8 @@ pub(crate) fn own(form: &str) -> Outcome {
 /// Another part of the program has initialised it.
 pub(crate) fn adopted(form: &str) -> Outcome {
     let candidates = ranks_launch::candidates(&Environment::detect())?;
-    // SAFETY: the candidates are MPI libraries of this machine, as the program's runtime would open them.
+    // SAFETY: the candidates are MPI libraries of this machine, as the program's runtime would open
+    // them.
     unsafe { sys::load(&candidates) }?;
     // SAFETY: the library is loaded, nobody has initialised, and MPI takes null for the arguments.
     let code = unsafe { sys::MPI_Init(ptr::null_mut(), ptr::null_mut()) };

@@ -14,7 +14,8 @@ struct All {
     written: Option<SharedWindow<u64>>,
 }
 
-/// Each rank drops its windows, its communicator and the runtime in another order; MPI ends with the last of them.
+/// Each rank drops its windows, its communicator and the runtime in another order; MPI ends with
+/// the last of them.
 pub(crate) fn dropped_in_any_order() -> Outcome {
     let runtime = Runtime::builder().backend(Backend::Mpi).init()?;
     let node = runtime.world().split_shared(0)?;

@@ -10,7 +10,8 @@ use ranks::{Checks, Collectives, Communicator, ErrorKind, NodeShared, Runtime, S
 
 use crate::outcome::{Failure, Outcome};
 
-/// How long rank 1 is silent: longer than all that others wait for it. Not for ever, as there are launchers that wait for it.
+/// How long rank 1 is silent: longer than all that others wait for it. Not for ever, as there are
+/// launchers that wait for it.
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// All ranks but rank 1 do this; the limit is that of `RANKS_TIMEOUT`.
@@ -70,7 +71,8 @@ pub(crate) fn main(what: &str) -> Outcome {
     })
 }
 
-/// What an array is for a rank that has not come to the end of its update: the root may write to it still.
+/// What an array is for a rank that has not come to the end of its update: the root may write to it
+/// still.
 fn update(world: &Communicator) -> Outcome {
     let mut array = world.within(SILENCE, |world| {
         NodeShared::from_root(world, 0, 1000, |out| out.fill(1u64))
@@ -91,8 +93,8 @@ fn wait_if(silent: bool) {
     }
 }
 
-/// Rank 1 comes late to a collective, which is over for the others by then; they go on with each other, and with rank 1 on another
-/// communicator.
+/// Rank 1 comes late to a collective, which is over for the others by then; they go on with each
+/// other, and with rank 1 on another communicator.
 pub(crate) fn late() -> Outcome {
     const LIMIT: Duration = Duration::from_millis(300);
     Runtime::builder().checks(Checks::Local).run(|world| {

@@ -130,7 +130,8 @@ fn die(how: &str) -> Outcome {
     Err("it lives".into())
 }
 
-/// Rank 1 is lost while the others receive from any rank, as another part of the program has begun it: they are told, and it goes on.
+/// Rank 1 is lost while the others receive from any rank, as another part of the program has begun
+/// it: they are told, and it goes on.
 pub(crate) fn pending() -> Outcome {
     ranks::run(|world| match world.fault_tolerance() {
         Ok(()) => go_on_receiving(&world),
@@ -143,7 +144,8 @@ pub(crate) fn pending() -> Outcome {
 fn irecv_any(comm: &Communicator, tag: i32) -> Result<Request<Vec<u8>>> {
     let mut buffer = vec![0_u8; 32];
     let mut request = MPI_REQUEST_NULL;
-    // SAFETY: so many bytes, which stay where they are until the request is over; no message is longer.
+    // SAFETY: so many bytes, which stay where they are until the request is over; no message is
+    // longer.
     let code = unsafe {
         MPI_Irecv(
             buffer.as_mut_ptr().cast(),

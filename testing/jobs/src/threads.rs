@@ -16,7 +16,8 @@ fn start(level: ThreadLevel) -> ranks::Result<Runtime> {
         .init()
 }
 
-/// At levels that let the initialising thread alone communicate, every operation of another one is refused.
+/// At levels that let the initialising thread alone communicate, every operation of another one is
+/// refused.
 pub(crate) fn main_only(level: &str) -> Outcome {
     let level = match level {
         "single" => ThreadLevel::Single,
@@ -71,9 +72,11 @@ fn around(world: &Communicator) -> Outcome {
     Ok(())
 }
 
-/// At `MPI_THREAD_SERIALIZED` a call is refused while another thread is inside of one, and let in when it is not.
+/// At `MPI_THREAD_SERIALIZED` a call is refused while another thread is inside of one, and let in
+/// when it is not.
 ///
-/// Rank 1 sends when `file` appears, which rank 0 writes when it was refused: so the receive is under way until then.
+/// Rank 1 sends when `file` appears, which rank 0 writes when it was refused: so the receive is
+/// under way until then.
 pub(crate) fn one_at_a_time(file: &str) -> Outcome {
     let runtime = start(ThreadLevel::Serialized)?;
     let world = runtime.world();

@@ -1,6 +1,8 @@
-//! Cases that every symmetric heap passes: in process, over the double of NVSHMEM, over NVSHMEM itself.
+//! Cases that every symmetric heap passes: in process, over the double of NVSHMEM, over NVSHMEM
+//! itself.
 //!
-//! All PEs call [`run`] at the same time, on a heap of any size, or the cases of [`CASES`] one after the other.
+//! All PEs call [`run`] at the same time, on a heap of any size, or the cases of [`CASES`] one
+//! after the other.
 
 use ranks_nvshmem::Nvshmem;
 
@@ -18,7 +20,8 @@ mod teams;
 pub struct Case {
     /// The property that it shows.
     pub name: &'static str,
-    /// True if it needs what a heap with several PEs on one GPU does not have: see [`Nvshmem::limited`].
+    /// True if it needs what a heap with several PEs on one GPU does not have: see
+    /// [`Nvshmem::limited`].
     pub needs_all: bool,
     /// Does it. Of a failure it says what is wrong, on the PE that has seen it.
     pub run: fn(&Nvshmem<'_>) -> Result<(), String>,

@@ -1,4 +1,5 @@
-//! Rules of a team: the calls that it refuses, the arguments that it compares, and the order in which it does things.
+//! Rules of a team: the calls that it refuses, the arguments that it compares, and the order in
+//! which it does things.
 
 use ranks_collectives::ops::{Max, Prod, Sum};
 use ranks_comm::{Error, ErrorKind};
@@ -86,7 +87,8 @@ fn refused(pe: &Nvshmem<'_>) -> Result<(), String> {
     told(dest.free())
 }
 
-/// Returns whether PEs compare their calls before these begin: as `RANKS_CHECK` says, or in builds with debug assertions.
+/// Returns whether PEs compare their calls before these begin: as `RANKS_CHECK` says, or in builds
+/// with debug assertions.
 fn is_compared() -> bool {
     match std::env::var("RANKS_CHECK").as_deref().map(str::trim) {
         Ok("collective") => true,

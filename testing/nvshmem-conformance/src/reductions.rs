@@ -48,7 +48,8 @@ impl Number for half::bf16 {
     }
 }
 
-/// The value that a PE adds to a reduction: so small that no product of four of them is too large for any type.
+/// The value that a PE adds to a reduction: so small that no product of four of them is too large
+/// for any type.
 fn value(pe: usize, at: usize) -> i64 {
     [1, 3, 2, 1, 2][(pe + at) % 5]
 }

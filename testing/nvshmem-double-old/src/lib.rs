@@ -1,4 +1,5 @@
-//! An NVSHMEM over shared memory, for tests: it exports what 3.4.5 did and behaves so, and has nothing newer.
+//! An NVSHMEM over shared memory, for tests: it exports what 3.4.5 did and behaves so, and has
+//! nothing newer.
 //!
 //! The sources are those of `nvshmem-double`, without the functions that came later.
 

@@ -1,7 +1,8 @@
 //! Cases that any implementation of [`RawCollectives`] passes: what the trait says, made to happen.
 //!
-//! All ranks of a communicator call [`run`], or the cases of [`CASES`] one after the other, each with memory of the kind that
-//! the communicator [takes](RawCollectives::takes). A case that makes a communicator unusable does so to a part that it has split off.
+//! All ranks of a communicator call [`run`], or the cases of [`CASES`] one after the other, each
+//! with memory of the kind that the communicator [takes](RawCollectives::takes). A case that makes
+//! a communicator unusable does so to a part that it has split off.
 //!
 //! ```no_run
 //! use ranks_raw::RawCollectives;
@@ -33,11 +34,13 @@ pub use memory::{Block, HostMemory, Memory};
 pub struct Case {
     /// What it is, for messages.
     pub name: &'static str,
-    /// Does it on this rank; all ranks of the communicator call it together. The text of an `Err` says what was not as it should be.
+    /// Does it on this rank; all ranks of the communicator call it together. The text of an `Err`
+    /// says what was not as it should be.
     pub run: fn(&dyn RawCollectives, &dyn Memory) -> Result<(), String>,
 }
 
-/// Every case, in the order in which [`run`] takes them. Those behind [`USABLE`] make a communicator that they split off unusable.
+/// Every case, in the order in which [`run`] takes them. Those behind [`USABLE`] make a
+/// communicator that they split off unusable.
 pub const CASES: &[Case] = &[
     case("blocks of every type and length move", moves::every_type),
     case("blocks move in place", moves::in_place),
@@ -74,7 +77,8 @@ const fn case(
 /// All cases. Collective.
 ///
 /// # Errors
-/// What the first case that failed on this rank says. The other ranks may wait for this one then: end the job.
+/// What the first case that failed on this rank says. The other ranks may wait for this one then:
+/// end the job.
 pub fn run(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result<(), String> {
     for case in CASES {
         (case.run)(comm, memory).map_err(|reason| {

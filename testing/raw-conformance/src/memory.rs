@@ -57,7 +57,8 @@ impl Block for HostBlock {
     fn write(&self, bytes: &[u8]) -> Result<(), String> {
         let length = bytes.len().min(self.bytes);
         let to = self.address().cast::<u8>();
-        // SAFETY: there are as many bytes there, in cells, and by the trait nobody works on them now.
+        // SAFETY: there are as many bytes there, in cells, and by the trait nobody works on them
+        // now.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, length) };
         Ok(())
     }

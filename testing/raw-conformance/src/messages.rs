@@ -23,7 +23,8 @@ pub(super) fn exchange(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result
     }
     comm.group(&mut || {
         for (peer, send) in sends.iter().enumerate() {
-            // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares then only.
+            // SAFETY: the round keeps the buffers, which are that long, until all is over, and
+            // compares then only.
             unsafe { comm.send(*send, COUNT, Dtype::F32, peer, 3) }?;
         }
         for (peer, recv) in recvs.iter().enumerate() {
@@ -46,7 +47,8 @@ pub(super) fn tags(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result<(),
     for tag in [1, 2] {
         let bytes = pattern(Dtype::U64, comm.rank(), index(tag), 4);
         let send = round.sent("a message with a tag", &bytes)?;
-        // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares then only.
+        // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares
+        // then only.
         unsafe { comm.send(send, 4, Dtype::U64, next, tag) }.map_err(text)?;
     }
     for tag in [2, 1] {
@@ -70,14 +72,16 @@ pub(super) fn shorter(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result<
     let mut after = pattern(Dtype::U64, previous, 0, 7);
     after.extend(&before[after.len()..]);
     let recv = round.block("a short message", &before, after)?;
-    // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares then only.
+    // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares
+    // then only.
     unsafe { comm.send(send, 7, Dtype::U64, next, 0) }.map_err(text)?;
     // SAFETY: as above.
     unsafe { comm.recv(recv, 10, Dtype::U64, previous, 0) }.map_err(text)?;
     round.finish()
 }
 
-/// A message that does not fit is an error of the `sync`, writes nothing behind the buffer, and what was begun besides is over.
+/// A message that does not fit is an error of the `sync`, writes nothing behind the buffer, and
+/// what was begun besides is over.
 pub(super) fn longer(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result<(), String> {
     if !comm.has_tags() {
         return Ok(());

@@ -8,7 +8,8 @@ use super::round::Round;
 use super::{ensure, fails, text};
 use ranks_raw::{Dtype, RawCollectives, RawOp};
 
-/// Roots, peers, tags, lengths and addresses that cannot be; afterwards the communicator works as before.
+/// Roots, peers, tags, lengths and addresses that cannot be; afterwards the communicator works as
+/// before.
 pub(super) fn seen_before(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result<(), String> {
     let size = comm.size();
     let block = memory.allocate(256)?;

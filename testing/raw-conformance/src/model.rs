@@ -25,7 +25,8 @@ pub(super) fn class(dtype: Dtype) -> Class {
     }
 }
 
-/// The element that rank `rank` has at `index`: small, so that sums and products of a few ranks are exact in every type.
+/// The element that rank `rank` has at `index`: small, so that sums and products of a few ranks are
+/// exact in every type.
 pub(super) fn value(dtype: Dtype, rank: usize, index: usize) -> Number {
     let size = match rank {
         0..4 => 1 + (rank + index) % 3,
@@ -104,7 +105,8 @@ fn combined(op: RawOp, left: Number, right: Number) -> Number {
     }
 }
 
-/// How far a result may be from the model's, relative to it, or to 1 if that is more: an average may be rounded before it is added up.
+/// How far a result may be from the model's, relative to it, or to 1 if that is more: an average
+/// may be rounded before it is added up.
 pub(super) fn tolerance(dtype: Dtype, op: RawOp) -> f64 {
     match dtype {
         Dtype::Fp8E4m3 => 0.25,
@@ -202,7 +204,8 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     array
 }
 
-/// A number in a binary form with so many bits of exponent and of mantissa, which says it exactly, and not as a subnormal one.
+/// A number in a binary form with so many bits of exponent and of mantissa, which says it exactly,
+/// and not as a subnormal one.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "numbers that the form says exactly, in at most 16 bits"

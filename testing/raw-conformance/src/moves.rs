@@ -60,7 +60,8 @@ pub(super) fn in_place(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result
         let mut round = Round::new(comm, memory);
         let whole = round.block("allgather in place", &own, all.clone())?;
         let part = whole.wrapping_byte_add(rank * bytes);
-        // SAFETY: the part is this rank's of the whole, which the round keeps until all is over, and compares then only.
+        // SAFETY: the part is this rank's of the whole, which the round keeps until all is over,
+        // and compares then only.
         unsafe { comm.allgather(part, whole, count, dtype) }.map_err(text)?;
 
         let after = if rank == root {
@@ -101,7 +102,8 @@ fn bcast(round: &mut Round<'_>, dtype: Dtype, count: usize, root: usize) -> Resu
     } else {
         round.received(&what, sent)?
     };
-    // SAFETY: the round keeps the buffer, which is that long, until all is over, and compares then only.
+    // SAFETY: the round keeps the buffer, which is that long, until all is over, and compares then
+    // only.
     unsafe { round.comm.bcast(buffer, count, dtype, root) }.map_err(text)
 }
 

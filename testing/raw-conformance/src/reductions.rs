@@ -7,7 +7,8 @@ use super::{ensure, fails, text};
 use ranks_comm::ErrorKind;
 use ranks_raw::{Dtype, RawCollectives, RawOp};
 
-/// Each pair of operation and type that is supported gives what the model says, all others are refused.
+/// Each pair of operation and type that is supported gives what the model says, all others are
+/// refused.
 pub(super) fn supported(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result<(), String> {
     const COUNT: usize = 7;
     ensure(comm.supports(RawOp::Sum, Dtype::F32), || {
@@ -23,7 +24,8 @@ pub(super) fn supported(comm: &dyn RawCollectives, memory: &dyn Memory) -> Resul
             }
             let (from, to) = ([0_u128; COUNT], &mut [0_u128; COUNT]);
             let (from, to) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
-            // SAFETY: the buffers are long enough for any type, and an operation that is refused is not begun.
+            // SAFETY: the buffers are long enough for any type, and an operation that is refused is
+            // not begun.
             let outcome = unsafe { comm.allreduce(from, to, COUNT, dtype, op) };
             fails(&what, outcome, &[ErrorKind::Type])?;
         }
@@ -56,7 +58,8 @@ pub(super) fn every_form(comm: &dyn RawCollectives, memory: &dyn Memory) -> Resu
         } else {
             std::ptr::null_mut()
         };
-        // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares then only.
+        // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares
+        // then only.
         unsafe { comm.reduce(send, recv, count, dtype, op, root) }.map_err(text)?;
 
         let what = format!("reduce_scatter_block of {count} {dtype:?} with {op:?}");
@@ -87,7 +90,8 @@ pub(super) fn in_place(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result
         let mut round = Round::new(comm, memory);
         let what = format!("allreduce of {dtype:?} with {op:?} in place");
         let data = round.reduced(&what, &own, (dtype, op), 0, COUNT)?;
-        // SAFETY: the round keeps the buffer, which is that long, until all is over, and compares then only.
+        // SAFETY: the round keeps the buffer, which is that long, until all is over, and compares
+        // then only.
         unsafe { comm.allreduce(data, data, COUNT, dtype, op) }.map_err(text)?;
 
         let what = format!("reduce of {dtype:?} with {op:?} in place");
@@ -139,7 +143,8 @@ pub(super) fn in_order(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result
     for _ in 0..2 {
         let send = round.sent("a sum in order", &of(comm.rank()).to_ne_bytes())?;
         let recv = round.received("a sum in order", sum.to_ne_bytes().to_vec())?;
-        // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares then only.
+        // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares
+        // then only.
         unsafe { comm.allreduce(send, recv, 1, Dtype::F32, RawOp::Sum) }.map_err(text)?;
     }
     round.finish()
@@ -169,6 +174,7 @@ pub(super) fn allreduce(
 ) -> Result<(), String> {
     let send = round.sent(what, &mine(round.comm, dtype, count))?;
     let recv = round.reduced(what, &[], (dtype, op), 0, count)?;
-    // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares then only.
+    // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares
+    // then only.
     unsafe { round.comm.allreduce(send, recv, count, dtype, op) }.map_err(text)
 }

@@ -7,7 +7,8 @@ use super::model::{self, Number};
 use super::{ensure, text};
 use ranks_raw::{Dtype, RawCollectives, RawOp};
 
-/// Buffers of operations under way. One that is dropped before [`finish`](Self::finish) leaves them allocated.
+/// Buffers of operations under way. One that is dropped before [`finish`](Self::finish) leaves them
+/// allocated.
 pub(super) struct Round<'a> {
     pub(super) comm: &'a dyn RawCollectives,
     memory: &'a dyn Memory,
@@ -53,7 +54,8 @@ impl<'a> Round<'a> {
         self.block(what, &before, after)
     }
 
-    /// A block, with `before` in it if that is as long, that becomes the elements of a reduction from `first` on.
+    /// A block, with `before` in it if that is as long, that becomes the elements of a reduction
+    /// from `first` on.
     pub(super) fn reduced(
         &mut self,
         what: &str,

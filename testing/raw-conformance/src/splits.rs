@@ -61,7 +61,8 @@ fn gathers(
         .iter()
         .flat_map(|member| pattern(Dtype::F32, *member, 0, COUNT));
     let recv = round.received("allgather in a part", all.collect())?;
-    // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares then only.
+    // SAFETY: the round keeps the buffers, which are that long, until all is over, and compares
+    // then only.
     unsafe { comm.allgather(send, recv, COUNT, Dtype::F32) }.map_err(text)?;
     round.finish()
 }

@@ -1,7 +1,7 @@
 //! Compares the committed tables with what a C compiler makes of real headers.
 //!
-//! The tables are read from the committed text, so that this works, like the generator itself, while
-//! the crate that they belong to does not compile.
+//! The tables are read from the committed text, so that this works, like the generator itself,
+//! while the crate that they belong to does not compile.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,8 @@ const EXTENSIONS: &str = "../fault_tolerance.rs";
 
 /// Known differences: a text that marks the header, its family, the constants, the reason.
 ///
-/// A library with this header answers 1.0 to `MPI_Abi_get_version` and has the values of its header.
+/// A library with this header answers 1.0 to `MPI_Abi_get_version` and has the values of its
+/// header.
 const KNOWN: (&str, Family, &str, &str) = (
     "Copyright Intel Corporation",
     Family::Standard,

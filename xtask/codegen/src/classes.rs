@@ -5,8 +5,8 @@ use anyhow::{Result, ensure};
 use crate::headers::Function;
 use crate::kinds::Kind;
 
-/// Functions that return something other than an error code: name and reason are in the standard, the
-/// type alone does not tell (`MPI_Comm_toint` returns an `int`).
+/// Functions that return something other than an error code: name and reason are in the standard,
+/// the type alone does not tell (`MPI_Comm_toint` returns an `int`).
 pub(crate) const NO_CODE: &[&str] = &[
     "MPI_Aint_add",
     "MPI_Aint_diff",
@@ -36,8 +36,8 @@ pub(crate) const NO_CODE: &[&str] = &[
     "MPI_Wtime",
 ];
 
-/// By hand for another reason than an argument: emulated where a library lacks them, or, as attributes,
-/// with a value whose meaning depends on the key.
+/// By hand for another reason than an argument: emulated where a library lacks them, or, as
+/// attributes, with a value whose meaning depends on the key.
 const BY_HAND: &[&str] = &[
     "MPI_Abi_get_version",
     "MPI_Aint_add",

@@ -9,8 +9,8 @@ use crate::kinds::HANDLES;
 use crate::model::{Model, Row};
 use crate::output::{File, preamble};
 
-/// Copy functions that copy the value: they are functions here, so that nothing but functions is ever
-/// called, whatever number a library has for them.
+/// Copy functions that copy the value: they are functions here, so that nothing but functions is
+/// ever called, whatever number a library has for them.
 const DUPLICATES: &str = r#"
 /// Copies the value of an attribute as it is: what `MPI_COMM_DUP_FN` and its like stand for.
 macro_rules! duplicate {

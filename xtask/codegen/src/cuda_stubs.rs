@@ -1,4 +1,5 @@
-//! CUDA's headers as far as those of NCCL and NVSHMEM need them, which are not at hand: the names and sizes alone, for nothing of it is called.
+//! CUDA's headers as far as those of NCCL and NVSHMEM need them, which are not at hand: the names
+//! and sizes alone, for nothing of it is called.
 
 use std::fs;
 use std::path::{Path, PathBuf};

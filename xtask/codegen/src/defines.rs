@@ -1,7 +1,7 @@
 //! A parser for the `#define`s that bindgen drops: integers cast to a type, and names of symbols.
 //!
-//! It reads the text of a header, not what the preprocessor makes of it: a constant in a branch that
-//! this build of the library has switched off is read too, since another build may have it.
+//! It reads the text of a header, not what the preprocessor makes of it: a constant in a branch
+//! that this build of the library has switched off is read too, since another build may have it.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,8 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// Understands `5`, `-5`, `(x)`, `(T)x`, `(T **)x`, `NULL`, a name, `OMPI_PREDEFINED_GLOBAL(T, symbol)`.
+/// Understands `5`, `-5`, `(x)`, `(T)x`, `(T **)x`, `NULL`, a name,
+/// `OMPI_PREDEFINED_GLOBAL(T, symbol)`.
 fn body(tokens: &[String]) -> Option<Body> {
     let words: Vec<&str> = tokens.iter().map(String::as_str).collect();
     match words.as_slice() {
@@ -142,7 +143,8 @@ fn resolve(name: &str, bodies: &BTreeMap<&str, Vec<Body>>) -> Option<Value> {
     match bodies.get(name)?.first()? {
         Body::Value(value) => Some(value.clone()),
         Body::Name(other) if bodies.contains_key(other.as_str()) => resolve(other, bodies),
-        // A symbol of the library, or a macro whose integer bindgen knows: bindgen's value comes first.
+        // A symbol of the library, or a macro whose integer bindgen knows: bindgen's value comes
+        // first.
         Body::Name(other) => Some(Value::Symbol(other.clone())),
     }
 }

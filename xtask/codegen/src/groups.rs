@@ -262,7 +262,8 @@ pub(crate) const FUNCTIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Lengths, versions and positions: a library's own differ, and nothing that is passed to it says so.
+/// Lengths, versions and positions: a library's own differ, and nothing that is passed to it says
+/// so.
 pub(crate) const LIMITS: Group = Group {
     name: "LIMITS",
     about: "A length, a version or the layout of a Fortran status, as in the standard ABI.",
@@ -279,7 +280,8 @@ pub(crate) const LIMITS: Group = Group {
 /// Integers that must be equal in every library because they pass unconverted.
 pub(crate) const EQUAL: &[&str] = &["MPI_SUCCESS", "MPI_UNDEFINED"];
 
-/// Names of the standard that no header of Open MPI up to 5.0 defines; the generator checks that these are all.
+/// Names of the standard that no header of Open MPI up to 5.0 defines; the generator checks that
+/// these are all.
 pub(crate) const ABSENT_IN_OPEN_MPI: &[&str] = &[
     "MPI_LOGICAL16",
     "MPI_COMM_TYPE_RESOURCE_GUIDED",

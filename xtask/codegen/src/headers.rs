@@ -1,4 +1,5 @@
-//! Reads C headers: declarations through bindgen, the constants that it drops through [`crate::defines`].
+//! Reads C headers: declarations through bindgen, the constants that it drops through
+//! [`crate::defines`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,7 +1,8 @@
-//! The kind of each argument: how it must be converted between the standard ABI and a library's own.
+//! The kind of each argument: how it must be converted between the standard ABI and a library's
+//! own.
 //!
-//! Decided by the C type and, where that is an `int` or a `void *`, by the argument's name. A name that
-//! no rule knows is an error: nothing passes unconverted because nobody thought of it.
+//! Decided by the C type and, where that is an `int` or a `void *`, by the argument's name. A name
+//! that no rule knows is an error: nothing passes unconverted because nobody thought of it.
 
 use anyhow::{Result, bail};
 
@@ -12,7 +13,8 @@ use crate::headers::{Argument, Function};
 pub(crate) struct Kind {
     /// `Comm`, `Rank`, `Same<c_int>`, ...
     pub text: String,
-    /// No generic shim can convert it: an array, a callback, a value whose meaning depends on another.
+    /// No generic shim can convert it: an array, a callback, a value whose meaning depends on
+    /// another.
     pub by_hand: bool,
 }
 
@@ -141,8 +143,8 @@ const PLAIN_INT_POINTERS: &str = "
     sources subversion update_number value valuelen version weighted
 ";
 
-/// `int *` whose elements, or the pointer itself, need more than a generic shim: distributions, error codes, ranks
-/// that may be `MPI_PROC_NULL`, weights that may be `MPI_UNWEIGHTED`.
+/// `int *` whose elements, or the pointer itself, need more than a generic shim: distributions,
+/// error codes, ranks that may be `MPI_PROC_NULL`, weights that may be `MPI_UNWEIGHTED`.
 const INT_ARRAYS_BY_HAND: &str = "
     array_of_dargs array_of_distribs array_of_errcodes destweights ranks1 ranks2 sourceweights weights
 ";

@@ -1,4 +1,5 @@
-//! Facts that the shims rely on besides constants: sizes of types, and places of the fields of a status.
+//! Facts that the shims rely on besides constants: sizes of types, and places of the fields of a
+//! status.
 
 use crate::abi_check::Family;
 

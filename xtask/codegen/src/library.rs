@@ -1,4 +1,5 @@
-//! The generated part of a crate that finds a GPU library at run time: types, constants, and a table of functions of which each may be missing.
+//! The generated part of a crate that finds a GPU library at run time: types, constants, and a
+//! table of functions of which each may be missing.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,7 +1,9 @@
-//! Writes the generated part of `ranks-mpi-sys` from the headers of MPI libraries, and checks it against others; and those
-//! of `ranks-nccl-sys` from NCCL's and of `ranks-nvshmem-sys` from NVSHMEM's.
+//! Writes the generated part of `ranks-mpi-sys` from the headers of MPI libraries, and checks it
+//! against others; and those of `ranks-nccl-sys` from NCCL's and of `ranks-nvshmem-sys` from
+//! NVSHMEM's.
 //!
-//! Called by `cargo xtask codegen` and `cargo xtask abi-check`, which provision headers and libclang.
+//! Called by `cargo xtask codegen` and `cargo xtask abi-check`, which provision headers and
+//! libclang.
 
 #![allow(clippy::print_stdout, reason = "a command talks to its user")]
 

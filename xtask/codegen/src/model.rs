@@ -1,4 +1,5 @@
-//! All constants of the standard, each with its value in the three families and in exactly one group.
+//! All constants of the standard, each with its value in the three families and in exactly one
+//! group.
 
 use anyhow::{Context, Result, bail, ensure};
 

@@ -1,4 +1,5 @@
-//! Writes the generated part of `ranks-nccl-sys`: types, constants, and the table of functions, from NCCL's own header.
+//! Writes the generated part of `ranks-nccl-sys`: types, constants, and the table of functions,
+//! from NCCL's own header.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Writes the generated part of `ranks-nvshmem-sys`: types, constants, and the table of functions, from NVSHMEM's own headers.
+//! Writes the generated part of `ranks-nvshmem-sys`: types, constants, and the table of functions,
+//! from NVSHMEM's own headers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -19,9 +20,10 @@ const WHEEL: &str = "nvshmem-3.8.0";
 
 /// The functions that are bound.
 ///
-/// Not among them: those that are declared and that no library exports (`nvshmemx_signal_op`); the atomics, which on the host only print that they are not
-/// there; `*_g_on_stream`, whose value is returned before the stream has come to it; the typed forms of what has one for bytes; queue pairs, regions and
-/// collective launches, which are for programs in CUDA C++.
+/// Not among them: those that are declared and that no library exports (`nvshmemx_signal_op`); the
+/// atomics, which on the host only print that they are not there; `*_g_on_stream`, whose value is
+/// returned before the stream has come to it; the typed forms of what has one for bytes; queue
+/// pairs, regions and collective launches, which are for programs in CUDA C++.
 const FUNCTIONS: &[&str] = &[
     // Beginning, end, and who is here.
     "nvshmemx_(hostlib_init_attr|hostlib_finalize|init_status|get_uniqueid|set_attr_uniqueid_args|set_attr_mpi_comm_args)",
@@ -89,7 +91,8 @@ const NOT_BOUND: ([&str; 1], [&str; 6]) = (
     ],
 );
 
-/// The release that brought each function that came after the first that is known, read in the libraries of each.
+/// The release that brought each function that came after the first that is known, read in the
+/// libraries of each.
 const SINCE: [(&str, &str); 3] = [
     (
         "3.3",
@@ -151,7 +154,8 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// The types without what NVSHMEM keeps for itself, and with the type that functions take for what is or-ed together.
+/// The types without what NVSHMEM keeps for itself, and with the type that functions take for what
+/// is or-ed together.
 fn cleaned(types: &str) -> String {
     let (beginnings, ends) = NOT_BOUND;
     let kept = |line: &&str| {
@@ -226,7 +230,8 @@ fn ages(functions: &BTreeMap<String, ForeignItemFn>) -> Result<BTreeMap<String, 
 /// The operations of reductions, those of bits last.
 const OPERATIONS: [&str; 7] = ["sum", "prod", "min", "max", "and", "or", "xor"];
 
-/// The types of elements that there are reductions of, after a look whether each has all forms that can be.
+/// The types of elements that there are reductions of, after a look whether each has all forms that
+/// can be.
 fn elements(reductions: &BTreeMap<String, ForeignItemFn>) -> Result<String> {
     let types: BTreeSet<&str> = reductions
         .keys()

@@ -1,4 +1,5 @@
-//! Operations of the symmetric heap, ours against the same calls of C, on the doubles of NVSHMEM and of the CUDA driver.
+//! Operations of the symmetric heap, ours against the same calls of C, on the doubles of NVSHMEM
+//! and of the CUDA driver.
 
 use std::fmt;
 use std::path::Path;
@@ -9,7 +10,8 @@ use super::profile::{self, Counts};
 /// The end of the name of an operation where C calls it.
 const IN_C: &str = "_c";
 
-/// The doubles keep tables whose order is drawn by chance when a program starts: of so many runs the least counts.
+/// The doubles keep tables whose order is drawn by chance when a program starts: of so many runs
+/// the least counts.
 const RUNS: usize = 5;
 
 /// Counts what a program of one PE does.

@@ -37,7 +37,8 @@ pub(super) fn valgrind() -> Result<(), String> {
     }
 }
 
-/// Runs `program level calls` under callgrind. `folder` is emptied first and keeps the profiles for `callgrind_annotate`.
+/// Runs `program level calls` under callgrind. `folder` is emptied first and keeps the profiles for
+/// `callgrind_annotate`.
 ///
 /// # Errors
 /// A text with what the program said if it failed or left no profiles.
@@ -97,7 +98,8 @@ fn library(said: &str) -> String {
     first.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The name and the instructions of one profile; `None` for the one that callgrind writes at the end.
+/// The name and the instructions of one profile; `None` for the one that callgrind writes at the
+/// end.
 fn total(profile: &str) -> Option<(String, u64)> {
     let after = |start: &str| profile.lines().find_map(|line| line.strip_prefix(start));
     let name = after("desc: Trigger: Client Request: ")?;

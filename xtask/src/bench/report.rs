@@ -134,7 +134,8 @@ impl Report {
         Ok(missed)
     }
 
-    /// Library and ranks together: which library of an installation is the faster one with ranks above it.
+    /// Library and ranks together: which library of an installation is the faster one with ranks
+    /// above it.
     fn show_totals(&self, gates: &Gates, out: &mut impl fmt::Write) -> fmt::Result {
         for level in ["single", "multiple"] {
             let columns: Vec<&Column> = self

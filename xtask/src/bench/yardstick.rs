@@ -10,7 +10,8 @@ use ranks_launch::{Family, Installation};
 /// The header of the standard ABI, which lies beside the implementation's own.
 const STANDARD: &str = "mpi_abi.h";
 
-/// Returns `true` if the installation's library is one of the standard ABI: its own functions are called, with no shim.
+/// Returns `true` if the installation's library is one of the standard ABI: its own functions are
+/// called, with no shim.
 pub(super) fn is_standard(installation: &Installation) -> bool {
     let name = installation.library.file_name();
     name.is_some_and(|name| name.to_string_lossy().starts_with("libmpi_abi"))
@@ -88,7 +89,8 @@ fn header(installation: &Installation) -> Result<PathBuf, String> {
     })
 }
 
-/// The folders of headers for a library: below its prefix, and where Debian puts those of several MPIs.
+/// The folders of headers for a library: below its prefix, and where Debian puts those of several
+/// MPIs.
 fn include_folders(library: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for folder in library.ancestors().skip(1) {

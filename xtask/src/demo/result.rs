@@ -1,4 +1,5 @@
-//! The last line of an example, which is for machines: `result heat2d ranks=4 verified=yes seconds=0.012 library=…`.
+//! The last line of an example, which is for machines:
+//! `result heat2d ranks=4 verified=yes seconds=0.012 library=…`.
 
 /// The report of an example on its run.
 #[derive(Debug, PartialEq)]

@@ -1,4 +1,5 @@
-//! A folder for a machine with a GPU and with neither Rust nor a registry: the programs, compiled, and a script that runs them.
+//! A folder for a machine with a GPU and with neither Rust nor a registry: the programs, compiled,
+//! and a script that runs them.
 
 use std::error::Error;
 use std::fs;
@@ -90,7 +91,8 @@ fn programs() -> Done<Vec<PathBuf>> {
     Err("the programs were not compiled".into())
 }
 
-/// Compiles the kernel with the headers of the older NVSHMEM, which newer ones take: which compiler it was.
+/// Compiles the kernel with the headers of the older NVSHMEM, which newer ones take: which compiler
+/// it was.
 fn kernel(cubin: &Path, provision: bool) -> Result<String, String> {
     let wheel = libraries::NVSHMEM[1];
     let library = libraries::nvshmem(wheel, provision)?;

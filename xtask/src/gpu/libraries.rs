@@ -15,7 +15,8 @@ pub(crate) fn nccl(provision: bool) -> Result<PathBuf, String> {
     mpi::library(NCCL, "lib/libnccl.so.2", provision)
 }
 
-/// NVSHMEM's file in one of its wheels, or how to get it. With `provision` the wheel is brought first.
+/// NVSHMEM's file in one of its wheels, or how to get it. With `provision` the wheel is brought
+/// first.
 pub(crate) fn nvshmem(wheel: &str, provision: bool) -> Result<PathBuf, String> {
     mpi::library(wheel, "lib/libnvshmem_host.so.3", provision)
 }

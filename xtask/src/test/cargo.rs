@@ -23,11 +23,12 @@ pub(super) struct Counted {
     pub(super) libraries: libraries::Needing,
 }
 
-/// The reasons of ignored tests that run all the same, elsewhere: on the MPIs, or started by another test.
+/// The reasons of ignored tests that run all the same, elsewhere: on the MPIs, or started by
+/// another test.
 const RUN_ELSEWHERE: [&str; 2] = ["needs an MPI", "run by "];
 
-/// Runs `cargo test` on the packages, or on the whole workspace, lets the user see it, and counts. If it is to be `quick`, without the
-/// examples of the documentation: each is a program of its own.
+/// Runs `cargo test` on the packages, or on the whole workspace, lets the user see it, and counts.
+/// If it is to be `quick`, without the examples of the documentation: each is a program of its own.
 pub(super) fn test(
     packages: &[String],
     filters: &[String],

@@ -1,7 +1,8 @@
 //! Tests that take gigabytes: once for each way to a library, where there is memory for them.
 //!
-//! MPICH has functions of large counts, and calls are carried out in pieces for Open MPI. The standard ABI differs from MPICH's in its
-//! handles and statuses, not in how counts are passed: on it run the tests of messages, whose statuses hold such counts.
+//! MPICH has functions of large counts, and calls are carried out in pieces for Open MPI. The
+//! standard ABI differs from MPICH's in its handles and statuses, not in how counts are passed: on
+//! it run the tests of messages, whose statuses hold such counts.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Tests that start jobs themselves, and so cannot be run inside of one: each binary runs once on each MPI.
+//! Tests that start jobs themselves, and so cannot be run inside of one: each binary runs once on
+//! each MPI.
 
 use std::ffi::OsStr;
 use std::process::Command;
@@ -11,7 +12,8 @@ use super::Arguments;
 use super::cargo;
 use super::lanes;
 
-/// The binaries with such tests: those of the driver itself, whole programs, and the command that starts programs.
+/// The binaries with such tests: those of the driver itself, whole programs, and the command that
+/// starts programs.
 const BINARIES: [&str; 3] = ["ranks-test::driver", "jobs::jobs", "ranks-cli::command"];
 
 /// Such tests of all binaries, as far as they are chosen.
@@ -53,7 +55,8 @@ fn command(binary: &Binary) -> Command {
     command
 }
 
-/// Runs them on one MPI, binaries side by side: their jobs wait for each other, or for a time limit, most of the time.
+/// Runs them on one MPI, binaries side by side: their jobs wait for each other, or for a time
+/// limit, most of the time.
 pub(super) fn on_mpi(place: &Place, tests: &[(Binary, Vec<String>)], tally: &mut Tally) -> Cell {
     let mut environment = vec![("RANKS_TEST_MPI", OsStr::new(&place.name))];
     let here = place.environment();

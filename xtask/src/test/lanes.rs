@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ranks_harness::place::cores;
 
-/// The number of jobs of so many ranks that have a core for each rank at the same time; one in any case.
+/// The number of jobs of so many ranks that have a core for each rank at the same time; one in any
+/// case.
 pub(super) fn of(ranks: usize) -> usize {
     (cores() / ranks.max(1)).max(1)
 }

@@ -1,4 +1,5 @@
-//! Tests of the real libraries for GPUs, without a GPU: they run once on each of the wheels that are pinned.
+//! Tests of the real libraries for GPUs, without a GPU: they run once on each of the wheels that
+//! are pinned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -52,8 +53,8 @@ pub(super) fn reason(text: &str) -> Option<&'static str> {
 
 /// Runs them, wherever they are, and adds a row to the table for each library.
 ///
-/// With `provision` the wheels are brought first. If one is not here in the end its tests are skipped, or have failed if they
-/// are `required`.
+/// With `provision` the wheels are brought first. If one is not here in the end its tests are
+/// skipped, or have failed if they are `required`.
 pub(super) fn run(
     needing: &Needing,
     binaries: &[Binary],

@@ -1,4 +1,5 @@
-//! The umbrella leaves nothing out: what is public at the root of a crate below it has a place there. At its own root there are few traits.
+//! The umbrella leaves nothing out: what is public at the root of a crate below it has a place
+//! there. At its own root there are few traits.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,8 @@ use super::tree::{Tree, crate_of};
 
 const UMBRELLA: &str = "crates/ranks/src/lib.rs";
 
-/// Crates that are no part of it, besides the bindings: what starts jobs and tests programs, and what others stand on.
+/// Crates that are no part of it, besides the bindings: what starts jobs and tests programs, and
+/// what others stand on.
 const BESIDE: [&str; 9] = [
     "ranks",
     "ranks-cli",

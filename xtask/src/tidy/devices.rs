@@ -1,4 +1,5 @@
-//! A program for CPUs compiles no crate for GPUs: what the umbrella brings by default stands on none.
+//! A program for CPUs compiles no crate for GPUs: what the umbrella brings by default stands on
+//! none.
 
 use ranks_harness::workspace;
 

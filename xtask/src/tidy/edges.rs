@@ -12,7 +12,8 @@ type Row = (
     &'static [&'static str],
 );
 
-/// From the top down. Examples in documentation stand on the umbrella, as those of a program that depends on it alone.
+/// From the top down. Examples in documentation stand on the umbrella, as those of a program that
+/// depends on it alone.
 const TABLE: [Row; 40] = [
     (
         "ranks-cli",

@@ -75,7 +75,8 @@ fn modules(path: &str) -> Vec<&str> {
     path.split('/').filter(|name| *name != "lib").collect()
 }
 
-/// The names that code takes from the root of its crate, with their lines, in a module of that depth.
+/// The names that code takes from the root of its crate, with their lines, in a module of that
+/// depth.
 fn uses(code: &str, depth: usize) -> Vec<(usize, String)> {
     let to_root = "super::".repeat(depth);
     let mut found = Vec::new();

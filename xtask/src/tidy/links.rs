@@ -1,4 +1,5 @@
-//! Nothing links a native library, and nothing runs at build time: one executable is for every host.
+//! Nothing links a native library, and nothing runs at build time: one executable is for every
+//! host.
 
 use super::code::{self, Blank, strip};
 use super::finding::Finding;

@@ -1,4 +1,5 @@
-//! A public function that calls C is found by its C name, in the docs of its crate: `#[doc(alias = "MPI_Send")]`.
+//! A public function that calls C is found by its C name, in the docs of its crate:
+//! `#[doc(alias = "MPI_Send")]`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +79,8 @@ fn with_helpers(tree: &Tree, helpers: &[Helpers]) -> Vec<Finding> {
     findings
 }
 
-/// Functions that the `mpi` folders call, with no public item of that name in the crate; and helpers that are none.
+/// Functions that the `mpi` folders call, with no public item of that name in the crate; and
+/// helpers that are none.
 fn called(
     tree: &Tree,
     functions: &BTreeSet<String>,

@@ -73,13 +73,15 @@ fn in_files(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns `true` if a word is a symbol of Open MPI's or of MPICH's, or a handle as the latter numbers them. A setting of MPICH's is none.
+/// Returns `true` if a word is a symbol of Open MPI's or of MPICH's, or a handle as the latter
+/// numbers them. A setting of MPICH's is none.
 fn is_of_a_family(word: &str) -> bool {
     let of_mpich = word.starts_with("MPIR_") && !word.starts_with("MPIR_CVAR_");
     word.starts_with("ompi_mpi_") || of_mpich || is_mpich_handle(word)
 }
 
-/// MPICH's predefined handles and null handles: eight hexadecimal digits, the kind of the object in the first two.
+/// MPICH's predefined handles and null handles: eight hexadecimal digits, the kind of the object in
+/// the first two.
 fn is_mpich_handle(word: &str) -> bool {
     const KINDS: [&str; 19] = [
         "04", "08", "0c", "14", "18", "1c", "20", "24", "2c", "38", "44", "48", "4c", "54", "58",

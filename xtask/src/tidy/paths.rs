@@ -32,7 +32,8 @@ fn architecture(tree: &Tree) -> Vec<Finding> {
             fenced = !fenced;
             continue;
         }
-        // In a sentence paths stand between backticks; in a listing they are what looks like one at first sight.
+        // In a sentence paths stand between backticks; in a listing they are what looks like one at
+        // first sight.
         let spans: Vec<&str> = if fenced {
             vec![line]
         } else {
@@ -54,7 +55,8 @@ fn architecture(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns `true` if a word is meant as a path in this tree: no pattern, no URL, no path of a machine, nothing that is built.
+/// Returns `true` if a word is meant as a path in this tree: no pattern, no URL, no path of a
+/// machine, nothing that is built.
 fn is_path(word: &str) -> bool {
     let plain = word
         .chars()
@@ -70,7 +72,8 @@ fn is_path(word: &str) -> bool {
         && !word.starts_with("target/")
 }
 
-/// Returns `true` if a word among words is a path: by its end, or by the folder that it begins with.
+/// Returns `true` if a word among words is a path: by its end, or by the folder that it begins
+/// with.
 fn is_plainly_path(tree: &Tree, word: &str) -> bool {
     let first = word.split('/').next().unwrap_or(word);
     let top = |path: &str| path.split('/').next() == Some(first);

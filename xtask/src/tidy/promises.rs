@@ -1,4 +1,5 @@
-//! Each promise of docs/safety.md has a test behind it: what its table names in the last column are functions of this tree.
+//! Each promise of docs/safety.md has a test behind it: what its table names in the last column are
+//! functions of this tree.
 
 use super::code;
 use super::finding::Finding;

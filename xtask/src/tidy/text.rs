@@ -1,20 +1,26 @@
-//! Text is clean: no path of somebody's machine, no blank at the end of a line, no work left open.
+//! Text is clean: no path of somebody's machine, no blank at the end of a line, no work left open,
+//! no comment beyond its column.
 
 use super::code::{self, Blank, strip, words};
 use super::finding::Finding;
 use super::tree::{Tree, is_generated};
 
-/// Folders that exist on the machines of those who write this, in pieces so that they are not found here.
+/// Folders that exist on the machines of those who write this, in pieces so that they are not found
+/// here.
 const MACHINES: [[&str; 2]; 4] = [
     ["/wo", "rk"],
     ["/ro", "ot"],
     ["/tmp/tar", "get"],
     ["/home/us", "er"],
 ];
-/// Environments and outputs that were recorded elsewhere, and bytes that fuzzing begins with: they stay as they are.
+/// Environments and outputs that were recorded elsewhere, and bytes that fuzzing begins with: they
+/// stay as they are.
 const RECORDED: [&str; 2] = ["/fixtures/", "fuzz/seeds/"];
 /// Macros that stand for work to be done.
 const OPEN: [&str; 2] = ["todo", "unimplemented"];
+
+/// The column at which comments wrap.
+const COLUMN: usize = 100;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -66,7 +72,40 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             }
         }
     }
+    for (path, text) in tree.rust().filter(|(path, _)| !is_generated(path)) {
+        for line in beyond(text) {
+            findings.push(Finding::new(
+                path,
+                line,
+                format!("a comment goes beyond column {COLUMN}"),
+                "wrap it",
+            ));
+        }
+    }
     findings
+}
+
+/// The lines of comments that are too long and could be wrapped: prose, not tables or code.
+fn beyond(text: &str) -> Vec<usize> {
+    let mut is_code = false;
+    let mut found = Vec::new();
+    let uncommented = strip(text, Blank::Comments);
+    for ((line, content), code) in code::lines(text).zip(uncommented.lines()) {
+        let prose = content.trim_start().trim_start_matches(['/', '!']);
+        let is_comment = content.trim_start().starts_with("//") && code.trim().is_empty();
+        if is_comment && prose.trim_start().starts_with("```") {
+            is_code = !is_code;
+        }
+        let prose = prose.trim_start();
+        // The target of a link is one word.
+        let words = prose.split_once("`]: ").map_or(prose, |(_, target)| target);
+        let breaks = words.contains(' ') && !prose.starts_with(['|', '<', '`', '#']);
+        if is_comment && !is_code && breaks && content.chars().count() > COLUMN {
+            found.push(line);
+        }
+        is_code &= is_comment;
+    }
+    found
 }
 
 /// Returns `true` if `line` has the path `folder`, and not a longer name that it is part of.
@@ -117,6 +156,17 @@ mod tests {
         assert_eq!(found("a.md", "x\ny"), [2]);
         assert_eq!(found("a.md", "x\n\n"), [2]);
         assert_eq!(found("a.md", ""), NONE);
+    }
+
+    #[test]
+    fn prose_wraps_and_tables_and_code_do_not() {
+        let long = "word ".repeat(21);
+        let long = long.trim_end();
+        assert_eq!(found("a.rs", &format!("/// {long}\n")), [1]);
+        assert_eq!(found("a.rs", &format!("// | {long} |\n")), NONE);
+        let example = format!("//! ```\n//! {long}\n//! ```\n//! {long}\n");
+        assert_eq!(found("a.rs", &example), [4]);
+        assert_eq!(found("a.rs", &format!("let a = \"{long}\";\n")), NONE);
     }
 
     #[test]

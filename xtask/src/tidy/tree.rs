@@ -13,7 +13,8 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// The files of this workspace, with those that are not committed yet, without what git ignores.
+    /// The files of this workspace, with those that are not committed yet, without what git
+    /// ignores.
     ///
     /// # Errors
     /// A sentence if git cannot list them.

@@ -19,7 +19,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether there are only attributes, `pub use …;` and `pub mod … { … }` of the same; else where there is more.
+/// Whether there are only attributes, `pub use …;` and `pub mod … { … }` of the same; else where
+/// there is more.
 fn only_names(code: &str) -> Result<(), usize> {
     let mut depth = 0_usize;
     let mut rest = code;

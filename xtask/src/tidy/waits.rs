@@ -1,7 +1,8 @@
 //! Nothing waits outside of the one wait, which ends at the time limit and is seen by the watchdog.
 //!
-//! Who waits for other ranks looks by `ranks_comm::backend::look`, or for so long by `Pause::until`, or rests in a mailbox. What passes time in
-//! another way is in the table below, with the reason why it need not; each line of it has something behind it.
+//! Who waits for other ranks looks by `ranks_comm::backend::look`, or for so long by
+//! `Pause::until`, or rests in a mailbox. What passes time in another way is in the table below,
+//! with the reason why it need not; each line of it has something behind it.
 
 use super::code::{self, Blank, strip, words};
 use super::finding::Finding;

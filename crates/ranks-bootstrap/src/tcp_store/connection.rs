@@ -70,7 +70,8 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects as soon as something listens that is a store, and calls `before` each time it tries.
+    /// Connects as soon as something listens that is a store, and calls `before` each time it
+    /// tries.
     ///
     /// The error is why the last attempt failed.
     pub(super) fn open(

@@ -11,7 +11,8 @@ use super::talk::Talk;
 use super::values::Values;
 use super::wire::{MAX_VALUE, Request};
 
-/// The requests at the beginning of `bytes`, written again, and whether something follows that is none.
+/// The requests at the beginning of `bytes`, written again, and whether something follows that is
+/// none.
 pub fn requests(mut bytes: &[u8]) -> (Vec<u8>, bool) {
     let mut again = Vec::new();
     loop {

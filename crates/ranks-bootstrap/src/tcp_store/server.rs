@@ -1,4 +1,5 @@
-//! A store that serves: one thread, which answers whoever speaks its language and leaves whoever does not.
+//! A store that serves: one thread, which answers whoever speaks its language and leaves whoever
+//! does not.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
@@ -29,9 +30,11 @@ pub(super) struct Server {
 static SERVERS: Mutex<Vec<Weak<Server>>> = Mutex::new(Vec::new());
 
 impl Server {
-    /// A server on a port, or the one that this process has there already; 0 is any port. `None` if another program listens there.
+    /// A server on a port, or the one that this process has there already; 0 is any port. `None` if
+    /// another program listens there.
     ///
-    /// It listens on all addresses of the machine, unless `host` is a name of the machine for itself alone.
+    /// It listens on all addresses of the machine, unless `host` is a name of the machine for
+    /// itself alone.
     pub(super) fn on(host: &str, port: u16) -> io::Result<Option<Arc<Server>>> {
         let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
         servers.retain(|server| server.strong_count() > 0);
@@ -71,7 +74,8 @@ impl Drop for Server {
     fn drop(&mut self) {
         drop(self.wake.take());
         if let Some(thread) = self.thread.take() {
-            // It waits for nothing else, so this is at once. That it has panicked nobody needs to hear here.
+            // It waits for nothing else, so this is at once. That it has panicked nobody needs to
+            // hear here.
             let _ = thread.join();
         }
     }
@@ -188,8 +192,8 @@ fn serve(listener: &TcpListener, woken: &UnixStream) {
     }
 }
 
-/// Waits until something happens: whether the server is to end, whether somebody connects, and which clients have sent something
-/// or can take something.
+/// Waits until something happens: whether the server is to end, whether somebody connects, and
+/// which clients have sent something or can take something.
 fn events(
     listener: &TcpListener,
     woken: &UnixStream,

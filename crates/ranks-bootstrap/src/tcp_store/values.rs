@@ -116,7 +116,8 @@ impl Values {
         absent.map(|key| key.to_vec()).collect()
     }
 
-    /// The values of keys; that of one that is not there is empty. `None` if they are longer than any answer.
+    /// The values of keys; that of one that is not there is empty. `None` if they are longer than
+    /// any answer.
     fn texts(&self, keys: &[&[u8]]) -> Option<Vec<u8>> {
         let value = |key: &&[u8]| self.values.get(*key).map_or(&[][..], Vec::as_slice);
         // One value may be asked for again and again in one request.

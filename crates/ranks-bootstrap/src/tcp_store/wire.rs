@@ -1,8 +1,9 @@
 //! The requests of PyTorch's TCPStore, as they are on the wire.
 //!
-//! A request is a byte that says which it is, and its arguments: numbers in the order of bytes of the machine, and texts
-//! with their length before them in eight bytes. What a client sends first is [`Request::Validate`]. The numbers are those of PyTorch 2.3 and
-//! later (`torch/csrc/distributed/c10d/TCPStoreBackend.hpp`).
+//! A request is a byte that says which it is, and its arguments: numbers in the order of bytes of
+//! the machine, and texts with their length before them in eight bytes. What a client sends first
+//! is [`Request::Validate`]. The numbers are those of PyTorch 2.3 and later
+//! (`torch/csrc/distributed/c10d/TCPStoreBackend.hpp`).
 
 /// The number by which a client shows that it means a store.
 pub(super) const MAGIC: u32 = 0x3C85_F7CE;
@@ -149,7 +150,8 @@ impl<'a> Bytes<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// The request at the beginning of `bytes` and how many bytes it takes; `None` if it goes on in bytes that are not there yet.
+    /// The request at the beginning of `bytes` and how many bytes it takes; `None` if it goes on in
+    /// bytes that are not there yet.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Option<(Request<'a>, usize)>, Garbage> {
         let mut rest = Bytes(bytes);
         match rest.request() {

@@ -68,7 +68,8 @@ fn started(test: &str) -> bool {
     env::var("RANKS_BOOTSTRAP_TEST").is_ok_and(|name| name == test)
 }
 
-/// Waits for a process, but not for ever, and gives what it wrote to standard error if it has not ended well.
+/// Waits for a process, but not for ever, and gives what it wrote to standard error if it has not
+/// ended well.
 fn ended(mut child: Child) -> std::result::Result<(), String> {
     let end = Instant::now() + LONG;
     let status = loop {
@@ -264,7 +265,8 @@ fn a_client_of_pytorch_is_understood() {
     if cfg!(target_endian = "big") {
         return;
     }
-    // Validate and ping; set "k" and wait for it; get; add; check what is there and what is not; wait for nothing and give up; delete.
+    // Validate and ping; set "k" and wait for it; get; add; check what is there and what is not;
+    // wait for nothing and give up; delete.
     ask(
         b"\x00\xCE\xF7\x85\x3C\x0D\x01\x02\x03\x04",
         b"\x01\x02\x03\x04",
@@ -292,7 +294,8 @@ fn a_client_of_pytorch_is_understood() {
 fn stores_of_several_names_and_several_of_one_share_a_port() {
     let server = first(1, LONG);
     let port = server.port();
-    // Served by another, as torchrun does; and by rank 0, which finds that its process serves there already.
+    // Served by another, as torchrun does; and by rank 0, which finds that its process serves there
+    // already.
     for elsewhere in [true, false] {
         let make = |rank: usize, name: &str| {
             let options = TcpStoreOptions::new(HOST, port, rank, 2).time_limit(LONG);

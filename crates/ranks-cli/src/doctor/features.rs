@@ -13,8 +13,8 @@ pub(super) const BACKENDS: [&str; 4] = ["in process", "MPI", "NCCL", "NVSHMEM"];
 #[derive(Debug, Serialize)]
 pub(super) struct Feature {
     pub(super) name: &'static str,
-    /// On each of the backends: `yes`, `no`, `by us` for what is made of other operations, `untried` for what has run on no GPU yet,
-    /// and `–` where it makes no sense.
+    /// On each of the backends: `yes`, `no`, `by us` for what is made of other operations,
+    /// `untried` for what has run on no GPU yet, and `–` where it makes no sense.
     pub(super) on: [&'static str; 4],
 }
 
@@ -29,7 +29,8 @@ enum Over {
     Us,
 }
 
-/// Each feature, what it needs of an MPI, and whether it is there in process, over NCCL and over NVSHMEM.
+/// Each feature, what it needs of an MPI, and whether it is there in process, over NCCL and over
+/// NVSHMEM.
 const FEATURES: [(&str, Over, [bool; 3]); 16] = [
     ("messages", Over::Library("MPI_Send"), [true, true, false]),
     (

@@ -17,8 +17,8 @@ pub(super) struct Gpus {
     pub(super) cuda: Result<GpuLibrary, String>,
     pub(super) nccl: Result<GpuLibrary, String>,
     pub(super) nvshmem: Result<GpuLibrary, String>,
-    /// The MPI's answer whether it takes memory of GPUs, asked before it is initialised; `None` if it has no way to say so, an
-    /// error if it ends a process that asks so early, as MPICH does.
+    /// The MPI's answer whether it takes memory of GPUs, asked before it is initialised; `None` if
+    /// it has no way to say so, an error if it ends a process that asks so early, as MPICH does.
     pub(super) mpi_takes_memory: Option<Result<Option<bool>, String>>,
 }
 

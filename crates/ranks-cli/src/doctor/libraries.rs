@@ -20,7 +20,8 @@ mod diagnosis;
 pub(super) struct Libraries {
     /// The facts that the launcher, if any, told this process.
     pub(super) started: String,
-    /// The ground on which ranks of a program that is started as this one would stand, or why that cannot be decided.
+    /// The ground on which ranks of a program that is started as this one would stand, or why that
+    /// cannot be decided.
     pub(super) ranks: String,
     /// The library and launcher of `ranks run`, or the reason why it starts no ranks.
     pub(super) run: Result<Run, String>,

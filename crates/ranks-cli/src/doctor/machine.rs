@@ -11,7 +11,8 @@ use super::finding::Finding;
 
 /// The folder in which MPIs and shared windows have their memory.
 const SHARED: &str = "/dev/shm";
-/// The least of it that is enough, in bytes: containers give 64 MiB, and four ranks take more for themselves.
+/// The least of it that is enough, in bytes: containers give 64 MiB, and four ranks take more for
+/// themselves.
 const LITTLE: u64 = 256 << 20;
 /// The memory that adapters of InfiniBand register at least, in bytes.
 const LOCKED: u64 = 64 << 20;
@@ -30,7 +31,8 @@ pub(super) struct Machine {
     pub(super) huge_pages_reserved: u64,
     /// The memory that a process may lock, in bytes; `None` is no limit.
     pub(super) memlock: Option<u64>,
-    /// The processes that may read another one's memory: 0 all of one user, 1 ancestors, 2 root, 3 nobody.
+    /// The processes that may read another one's memory: 0 all of one user, 1 ancestors, 2 root, 3
+    /// nobody.
     pub(super) ptrace_scope: Option<u32>,
     /// Adapters of InfiniBand and its like.
     pub(super) infiniband: Vec<String>,
@@ -144,7 +146,8 @@ fn chosen(text: &str) -> Option<String> {
     Some(rest.split_once(']')?.0.to_owned())
 }
 
-/// The soft limit of the line `Max locked memory`, of the text of `/proc/self/limits`; `None` where there is none.
+/// The soft limit of the line `Max locked memory`, of the text of `/proc/self/limits`; `None` where
+/// there is none.
 fn memlock(text: &str) -> Option<u64> {
     let line = text
         .lines()

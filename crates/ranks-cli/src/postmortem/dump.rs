@@ -1,6 +1,8 @@
-//! The dump of a rank that was in trouble: a file `rank-N.json` in the folder that `RANKS_DUMP` names.
+//! The dump of a rank that was in trouble: a file `rank-N.json` in the folder that `RANKS_DUMP`
+//! names.
 //!
-//! A field that is missing has its default, and one that is not known is passed over: versions of the writer differ.
+//! A field that is missing has its default, and one that is not known is passed over: versions of
+//! the writer differ.
 
 use std::fmt;
 
@@ -131,7 +133,8 @@ impl Dump {
         self.communicators.iter().find_map(failed)
     }
 
-    /// Returns `true` if it did because it had waited until a time limit: its error says so in these words, whichever limit it was.
+    /// Returns `true` if it did because it had waited until a time limit: its error says so in
+    /// these words, whichever limit it was.
     pub(super) fn waited_in(&self, call: &Call) -> bool {
         // The latter where ranks compare their calls.
         let in_vain = |error: &str| {

@@ -4,7 +4,8 @@ use super::Report;
 use super::job::Job;
 use super::text;
 
-/// The report, and the same as JSON, of the files of these texts; whether nothing is wrong with them.
+/// The report, and the same as JSON, of the files of these texts; whether nothing is wrong with
+/// them.
 pub fn report(texts: Vec<String>) -> (String, String, bool) {
     let files = texts.into_iter().enumerate();
     let job = Job::of(files.map(|(at, text)| (format!("rank-{at}.json"), Ok(text))));

@@ -14,8 +14,8 @@ pub(super) struct KnownMessages {
     is_whole: bool,
 }
 
-/// The reason why the send or receive that `call`, of the rank `at` of the world, waits for is not coming; `None` if it may be on
-/// its way, or if nothing is known.
+/// The reason why the send or receive that `call`, of the rank `at` of the world, waits for is not
+/// coming; `None` if it may be on its way, or if nothing is known.
 pub(super) fn why_not(group: &Group<'_>, at: usize, call: &Call) -> Option<String> {
     let mine = group.parts.get(&at)?;
     let Some(peer) = call.peer else {
@@ -107,7 +107,8 @@ impl Communicator {
                 continue;
             }
             match (tag, call.tag) {
-                // A call that sends and receives has one tag in the dump: it may be the other one's.
+                // A call that sends and receives has one tag in the dump: it may be the other
+                // one's.
                 (Some(tag), Some(other)) if tag != other && !(call.sends() && call.receives()) => {
                     match told.others.iter_mut().find(|(one, _)| *one == other) {
                         Some((_, count)) => *count += 1,

@@ -9,7 +9,8 @@ use super::text;
 mod drawn;
 mod waiting;
 
-/// A communicator of `size` ranks whose collectives are numbered from `first`, all done but the last.
+/// A communicator of `size` ranks whose collectives are numbered from `first`, all done but the
+/// last.
 fn world(rank: usize, size: usize, first: u64, calls: &[Value], messages: &[Value]) -> Value {
     let numbered = |calls: &[Value], first: u64| -> Vec<Value> {
         let numbers = first..;

@@ -13,7 +13,8 @@ const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 
-/// The number of ranks up to which each one is listed; of more, those that are no exception are left out.
+/// The number of ranks up to which each one is listed; of more, those that are no exception are
+/// left out.
 const MANY: usize = 64;
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {

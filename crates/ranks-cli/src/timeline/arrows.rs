@@ -1,7 +1,9 @@
-//! Which call received the message of which: the n-th sent from one rank to another under a tag is the n-th received.
+//! Which call received the message of which: the n-th sent from one rank to another under a tag is
+//! the n-th received.
 //!
-//! Only where that is sure: where a rank receives from any rank or under any tag, or receives without waiting, it is
-//! not told which message came; nothing is drawn for that communicator on that rank then.
+//! Only where that is sure: where a rank receives from any rank or under any tag, or receives
+//! without waiting, it is not told which message came; nothing is drawn for that communicator on
+//! that rank then.
 
 use crate::operations::SENDS;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +37,8 @@ const RECEIVES: [&str; 10] = [
 pub(super) fn find(ranks: &[RankFile]) -> Vec<Arrow> {
     let mut sent: BTreeMap<Channel, Vec<(usize, usize)>> = BTreeMap::new();
     let mut received: BTreeMap<Channel, Vec<(usize, usize)>> = BTreeMap::new();
-    // Communicators with the ranks of which it is not known what they received, or what came to them.
+    // Communicators with the ranks of which it is not known what they received, or what came to
+    // them.
     let mut unsure: BTreeSet<(u64, usize)> = BTreeSet::new();
     for (place, rank) in ranks.iter().enumerate() {
         let mut order: Vec<usize> = (0..rank.events.len()).collect();

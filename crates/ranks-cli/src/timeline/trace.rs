@@ -1,4 +1,5 @@
-//! A trace in the JSON form that Chrome made and Perfetto reads: a process for each rank, a slice for each call.
+//! A trace in the JSON form that Chrome made and Perfetto reads: a process for each rank, a slice
+//! for each call.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};

@@ -1,4 +1,5 @@
-//! Jobs that end badly, each in its way: the dumps that ranks leave, and that `ranks postmortem` names what they were in.
+//! Jobs that end badly, each in its way: the dumps that ranks leave, and that `ranks postmortem`
+//! names what they were in.
 
 use std::error::Error;
 use std::fmt;

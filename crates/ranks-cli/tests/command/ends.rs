@@ -39,7 +39,8 @@ fn act(world: &Communicator, how: &str) -> Result<(), Failure> {
             }
         }
         ("input" | "pieces", _) => {}
-        // The first one that is no fault is let pass by the standard library, which waits for it to come again.
+        // The first one that is no fault is let pass by the standard library, which waits for it to
+        // come again.
         ("SIGSEGV", 1) => loop {
             kill(Pid::this(), Signal::SIGSEGV)?;
         },
@@ -121,7 +122,8 @@ fn threads_that_die_with_their_process_are_told_too() {
     assert_eq!(job.status, Some(128 + 11), "{}", job.errors);
 }
 
-/// Less than a pipe holds: MPICH 3.4's launcher ends a job whose rank does not read as fast as it is given.
+/// Less than a pipe holds: MPICH 3.4's launcher ends a job whose rank does not read as fast as it
+/// is given.
 const READ: &str = "rank 0 has read 10000 bytes";
 
 #[test]

@@ -1,4 +1,5 @@
-//! Faults that the processor or the system finds, as C code has them: none of them is a signal that somebody sends, as far as there is a way.
+//! Faults that the processor or the system finds, as C code has them: none of them is a signal that
+//! somebody sends, as far as there is a way.
 #![allow(unsafe_code)]
 
 use std::arch::asm;
@@ -55,7 +56,8 @@ pub(crate) fn read_what_was_cut() {
     unsafe { mapped.cast::<u8>().read_volatile() };
 }
 
-/// Is told by the system, as far as the process can see, of memory that it has found broken and that nobody is just using.
+/// Is told by the system, as far as the process can see, of memory that it has found broken and
+/// that nobody is just using.
 pub(crate) fn broken_memory() {
     // SAFETY: all of it are numbers and pointers, for which zeros are values.
     let mut info: siginfo_t = unsafe { mem::zeroed() };

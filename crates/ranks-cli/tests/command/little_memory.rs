@@ -1,4 +1,5 @@
-//! A `/dev/shm` as containers have it: on Linux, where whoever runs the tests may mount things for themselves.
+//! A `/dev/shm` as containers have it: on Linux, where whoever runs the tests may mount things for
+//! themselves.
 
 use std::process::Command;
 

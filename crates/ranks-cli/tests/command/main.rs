@@ -1,4 +1,5 @@
-//! The command on machines with something wrong: what it says first, and how it ends; and jobs that it starts.
+//! The command on machines with something wrong: what it says first, and how it ends; and jobs that
+//! it starts.
 //!
 //! Tests that need an MPI are ignored; `cargo xtask test` runs them on each one, and by hand it is
 //! `RANKS_TEST_MPI=mpich-5.0.2,debian-openmpi cargo test -p ranks-cli -- --include-ignored`.
@@ -24,7 +25,8 @@ use std::process::{Command, Output};
 /// The command.
 const RANKS: &str = env!("CARGO_BIN_EXE_ranks");
 
-/// The command on a machine where nothing is installed: no launcher in `PATH`, and no library under the name that is looked for.
+/// The command on a machine where nothing is installed: no launcher in `PATH`, and no library under
+/// the name that is looked for.
 fn bare() -> Command {
     let mut command = Command::new(RANKS);
     command.env_clear().env("PATH", "/nonexistent");
@@ -56,7 +58,8 @@ fn said(command: &mut Command) -> Said {
 }
 
 impl Said {
-    /// The first lines of a report are this trouble and this remedy, of which parts are given, and it ends with 1.
+    /// The first lines of a report are this trouble and this remedy, of which parts are given, and
+    /// it ends with 1.
     #[track_caller]
     fn is_trouble(&self, trouble: &[&str], remedy: &[&str]) {
         let Said {
@@ -111,7 +114,8 @@ impl Scratch {
         path
     }
 
-    /// What looks like an MPI of a family: a launcher that says how it was called, and a library that cannot be opened.
+    /// What looks like an MPI of a family: a launcher that says how it was called, and a library
+    /// that cannot be opened.
     fn mpi(&self, name: &str, library: &str) {
         self.script(&format!("{name}/bin/mpiexec"), "printf '%s\\n' \"$*\"");
         self.put(&format!("{name}/lib/{library}"), "\u{7f}ELF");

@@ -1,4 +1,5 @@
-//! What is seen of a job: the statistics at its end, and the timeline that is made of its ranks' files.
+//! What is seen of a job: the statistics at its end, and the timeline that is made of its ranks'
+//! files.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -191,7 +191,8 @@ fn two_mpis_and_nothing_that_says_which() {
         for name in ["one", "other"] {
             scratch.script(&format!("{name}/bin/mpiexec"), "exit 1");
             let lib = scratch.path().join(name).join("lib");
-            // In a folder of the system there may be libraries of several MPIs; elsewhere they need what lies beside them.
+            // In a folder of the system there may be libraries of several MPIs; elsewhere they need
+            // what lies beside them.
             if folder.starts_with("/usr") {
                 fs::create_dir(&lib).unwrap();
                 symlink(file, lib.join(file.file_name().unwrap())).unwrap();
@@ -253,7 +254,8 @@ fn library_after(mark: &str, said: &Said) -> PathBuf {
     fs::canonicalize(file.trim_end_matches(')')).unwrap()
 }
 
-/// The report and `RANKS_BACKEND=mpi` followed the dynamic linker, and `ranks run` the first `mpiexec` in `PATH`.
+/// The report and `RANKS_BACKEND=mpi` followed the dynamic linker, and `ranks run` the first
+/// `mpiexec` in `PATH`.
 #[test]
 #[ignore = "needs an MPI"]
 fn the_report_a_job_and_a_program_alone_named_different_libraries() {
@@ -263,7 +265,8 @@ fn the_report_a_job_and_a_program_alone_named_different_libraries() {
         let (folder, prefix) = (library.parent().unwrap(), own.parent().unwrap());
         let usual = std::env::var("PATH").unwrap_or_default();
         let in_path = format!("{}:{usual}", own.display());
-        // In the folders of the system there may be several MPIs, and the name that is tried first is one's.
+        // In the folders of the system there may be several MPIs, and the name that is tried first
+        // is one's.
         let of_system = own.starts_with("/usr") || own.starts_with("/bin");
         let elsewhere = !of_system && !installation.name.ends_with("-abi");
         let rows: [(&str, &str, &Path, bool); 4] = [

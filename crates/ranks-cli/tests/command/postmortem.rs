@@ -10,7 +10,8 @@ use crate::{RANKS, Scratch, said};
 /// Set where this program is the job.
 const JOB: &str = "RANKS_CLI_TEST_JOB";
 
-/// The job: after one barrier, rank 1 calls something else than rank 0 does. It is a test so that this program can be started as it.
+/// The job: after one barrier, rank 1 calls something else than rank 0 does. It is a test so that
+/// this program can be started as it.
 #[test]
 fn job() {
     if std::env::var_os(JOB).is_none() {

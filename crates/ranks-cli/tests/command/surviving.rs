@@ -14,8 +14,8 @@ use crate::{Failure, Said, Scratch, said};
 /// Names a folder where this program is the job.
 const JOB: &str = "RANKS_CLI_TEST_SURVIVING";
 
-/// The job: rank 1 is killed, and each of the others leaves a file when it has gone on without it. It is a test so that this program
-/// can be started as it.
+/// The job: rank 1 is killed, and each of the others leaves a file when it has gone on without it.
+/// It is a test so that this program can be started as it.
 #[test]
 fn job() {
     if let Some(folder) = std::env::var_os(JOB) {

@@ -24,8 +24,8 @@ pub(crate) fn begin<P: Proven>(
     begun
 }
 
-/// Begins what `begin` does, and where ranks compare their calls, to compare this one: nobody waits for anybody, and who waits for
-/// the end of it waits for both.
+/// Begins what `begin` does, and where ranks compare their calls, to compare this one: nobody waits
+/// for anybody, and who waits for the end of it waits for both.
 fn comparing<P: Proven>(
     comm: &Communicator,
     call: Call,

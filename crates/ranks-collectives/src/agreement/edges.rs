@@ -5,8 +5,9 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::neighbors::Edge;
 
-/// Words that a rank tells of an end of an edge: that there is one, where the edge begins and ends, its number among those
-/// between the same ranks, whether this is its beginning, and how many elements.
+/// Words that a rank tells of an end of an edge: that there is one, where the edge begins and ends,
+/// its number among those between the same ranks, whether this is its beginning, and how many
+/// elements.
 const WORDS: usize = 6;
 
 /// One end of an edge.
@@ -22,7 +23,8 @@ struct End {
 /// Compares the edges of all ranks. Collective.
 ///
 /// # Errors
-/// [`ErrorKind::Mismatch`], the same on every rank, if one sends to another what that does not expect.
+/// [`ErrorKind::Mismatch`], the same on every rank, if one sends to another what that does not
+/// expect.
 pub(super) fn compare(
     comm: &Communicator,
     operation: &'static str,

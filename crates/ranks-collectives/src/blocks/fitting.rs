@@ -7,7 +7,8 @@ use crate::lengths::Holders;
 
 impl Blocks {
     /// # Errors
-    /// [`ErrorKind::Length`] if there is not a block for each of them, or one ends behind a slice of `length`, called `name`.
+    /// [`ErrorKind::Length`] if there is not a block for each of them, or one ends behind a slice
+    /// of `length`, called `name`.
     #[inline]
     pub(crate) fn fit(
         &self,
@@ -27,7 +28,8 @@ impl Blocks {
     }
 
     /// # Errors
-    /// [`ErrorKind::Length`] if the block of this rank is not of `length`, that of the slice called `name`.
+    /// [`ErrorKind::Length`] if the block of this rank is not of `length`, that of the slice called
+    /// `name`.
     #[inline]
     pub(crate) fn own_is(
         &self,

@@ -1,6 +1,7 @@
 //! Reduction to all: rank 0 combines, tells all whether that went well, and sends them the result.
 //!
-//! The word before the result keeps ranks from waiting for a result that a rank of another length has spoilt.
+//! The word before the result keeps ranks from waiting for a result that a rank of another length
+//! has spoilt.
 
 use bytemuck::Pod;
 use ranks_comm::backend::InProcessComm as Comm;

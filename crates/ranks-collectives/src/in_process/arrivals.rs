@@ -37,7 +37,8 @@ impl Place for Spread {
 
 /// One rank's part in a collective under way: all that it gives was sent when it began.
 ///
-/// Messages carry the number of the collective, so that one that is given up leaves nothing to later ones.
+/// Messages carry the number of the collective, so that one that is given up leaves nothing to
+/// later ones.
 #[derive(Debug)]
 pub(super) struct Arrivals<P> {
     operation: &'static str,

@@ -1,4 +1,5 @@
-//! One rank's part in one collective call: whom it talks to, and what it makes of a block of the wrong length.
+//! One rank's part in one collective call: whom it talks to, and what it makes of a block of the
+//! wrong length.
 
 use ranks_comm::backend::InProcessComm as Comm;
 use ranks_comm::{Error, ErrorKind, Result};
@@ -44,7 +45,8 @@ impl<'a> Call<'a> {
     /// Receives the next block of `rank`.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if it is not as long as `place`, which is then left as it was. The block is gone all the same.
+    /// [`ErrorKind::Length`] if it is not as long as `place`, which is then left as it was. The
+    /// block is gone all the same.
     pub(super) fn receive(&self, rank: usize, place: &mut [u8]) -> Result<()> {
         let block = self.comm.coll_recv_vec(rank)?;
         if block.len() != place.len() {
@@ -76,7 +78,8 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The outcome of a call that goes on to its end although a part of it failed: the first error, if any.
+/// The outcome of a call that goes on to its end although a part of it failed: the first error, if
+/// any.
 #[derive(Debug, Default)]
 pub(super) struct Outcome(Option<Error>);
 

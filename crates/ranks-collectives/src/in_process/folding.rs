@@ -1,4 +1,5 @@
-//! Contributions that a reduction which returned at once still waits for, combined in the order of ranks.
+//! Contributions that a reduction which returned at once still waits for, combined in the order of
+//! ranks.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,7 +13,8 @@ use super::call::{Call, Outcome};
 use crate::ops::Reduction;
 use crate::user_op::Panicked;
 
-/// One rank's part in a reduction under way: its own contribution was sent to those who need it when it began.
+/// One rank's part in a reduction under way: its own contribution was sent to those who need it
+/// when it began.
 pub(super) struct Folding<T, O> {
     operation: &'static str,
     number: i32,
@@ -31,7 +33,8 @@ pub(super) struct Folding<T, O> {
 }
 
 impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
-    /// Combines what the ranks below `end` pass, `own` being that of this rank, if it is one of them.
+    /// Combines what the ranks below `end` pass, `own` being that of this rank, if it is one of
+    /// them.
     pub(super) fn begun(
         call: &Call<'_>,
         number: i32,

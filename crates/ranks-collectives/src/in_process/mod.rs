@@ -1,8 +1,8 @@
 //! Collectives among the thread-ranks of one process, out of messages from rank to rank.
 //!
-//! Each is linear in the number of ranks, and in the order of ranks. A block of another length than the
-//! receiver's own is an `Err` at the receiver, which still takes all that was sent to it, so that the next
-//! operation starts clean.
+//! Each is linear in the number of ranks, and in the order of ranks. A block of another length than
+//! the receiver's own is an `Err` at the receiver, which still takes all that was sent to it, so
+//! that the next operation starts clean.
 
 mod allgather;
 mod allreduce;

@@ -1,5 +1,5 @@
-//! Collectives that return at once, in one round: a rank sends all that others need of it when it begins, and the others
-//! go on without it. What it needs itself it receives when it is asked.
+//! Collectives that return at once, in one round: a rank sends all that others need of it when it
+//! begins, and the others go on without it. What it needs itself it receives when it is asked.
 
 use std::borrow::Cow;
 

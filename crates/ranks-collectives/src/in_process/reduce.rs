@@ -47,7 +47,8 @@ pub(super) fn reduce_slices<T: Pod, O: Reduction<T>>(
     outcome.result()
 }
 
-/// Combines what the lower ranks came to, in `sum`, with what the `next` rank passed, which is the `first` or not.
+/// Combines what the lower ranks came to, in `sum`, with what the `next` rank passed, which is the
+/// `first` or not.
 ///
 /// # Errors
 /// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if the operation panics.

@@ -1,4 +1,5 @@
-//! Reductions over the lower ranks: each rank sends its block to all higher ones, and combines what it gets in order.
+//! Reductions over the lower ranks: each rank sends its block to all higher ones, and combines what
+//! it gets in order.
 
 use bytemuck::Pod;
 use ranks_comm::Result;

@@ -1,4 +1,5 @@
-//! The beginning of an operation that returns at once: its request, and what the library uses until it is over.
+//! The beginning of an operation that returns at once: its request, and what the library uses until
+//! it is over.
 
 use std::ffi::c_int;
 

@@ -1,6 +1,7 @@
 //! All to all, with blocks of lengths of their own.
 //!
-//! Ranks know of their own blocks alone, so that no two of them can agree on another way where a library has no large-count function.
+//! Ranks know of their own blocks alone, so that no two of them can agree on another way where a
+//! library has no large-count function.
 
 use std::borrow::Cow;
 
@@ -33,9 +34,9 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, exchange: Exchange<'_, T>) -> Result
     varying::blocking::<Alltoallv, T>(comm, varying(exchange))
 }
 
-/// In place what is sent is a copy. In Open MPI 4.1 `MPI_Ialltoallv` in place does nothing on a rank whose blocks are all empty, and there
-/// alone does not count either: whatever is nonblocking on this communicator waits for ever from then on
-/// (<https://github.com/open-mpi/ompi/pull/8059>).
+/// In place what is sent is a copy. In Open MPI 4.1 `MPI_Ialltoallv` in place does nothing on a
+/// rank whose blocks are all empty, and there alone does not count either: whatever is nonblocking
+/// on this communicator waits for ever from then on (<https://github.com/open-mpi/ompi/pull/8059>).
 pub(crate) fn nonblocking<T: Pod>(
     comm: &Comm,
     exchange: Stable<Exchange<'_, T>>,

@@ -1,7 +1,9 @@
-//! The C functions of the collectives: one row an operation, its arguments in the order of the standard.
+//! The C functions of the collectives: one row an operation, its arguments in the order of the
+//! standard.
 //!
-//! All six functions of an operation take the same arguments. After them comes the communicator, and what the form adds: nothing for a blocking
-//! call, a request for a nonblocking one, an info and a request for a persistent one.
+//! All six functions of an operation take the same arguments. After them comes the communicator,
+//! and what the form adds: nothing for a blocking call, a request for a nonblocking one, an info
+//! and a request for a persistent one.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -112,7 +114,8 @@ impl Abi for Large {
     }
 
     fn count<T: Pod>(elements: usize) -> MPI_Count {
-        // What is more than any slice has is a rank's that has no such slice, and not significant there.
+        // What is more than any slice has is a rank's that has no such slice, and not significant
+        // there.
         MPI_Count::try_from(elements.saturating_mul(TypeOf::<T>::items())).unwrap_or(MPI_Count::MAX)
     }
 }
@@ -191,8 +194,9 @@ macro_rules! functions {
         $(#[$family])*
         ///
         /// # Safety
-        /// Each function has the contract of the C function of its name: the pointers are good for what the counts say, from the call until the
-        /// operation is complete or freed, and the communicator is alive.
+        /// Each function has the contract of the C function of its name: the pointers are good for
+        /// what the counts say, from the call until the operation is complete or freed, and the
+        /// communicator is alive.
         pub(crate) trait $trait: Named {
             const BLOCKING_C: &'static str;
             const NONBLOCKING_C: &'static str;

@@ -1,7 +1,8 @@
 //! Gathers of blocks of lengths of their own: to one rank, and to all.
 //!
-//! Blocks of 2³¹ items and more together travel by derived types where a library has no large-count function. Whether they do is the same on all
-//! ranks: it follows from the library and from the sum of the counts, which the ranks have in common ([`Blocks::are_large`]).
+//! Blocks of 2³¹ items and more together travel by derived types where a library has no large-count
+//! function. Whether they do is the same on all ranks: it follows from the library and from the sum
+//! of the counts, which the ranks have in common ([`Blocks::are_large`]).
 //!
 //! [`Blocks::are_large`]: crate::blocks::Blocks::are_large
 
@@ -77,7 +78,8 @@ pub(crate) fn blocking<F: Gathers, T: Pod>(comm: &Comm, gathering: Gathering<'_,
     varying::blocking::<F, T>(comm, varying(gathering))
 }
 
-/// Blocks that `int`s can count and place: `ints`, made by the gathering's own blocks for this type.
+/// Blocks that `int`s can count and place: `ints`, made by the gathering's own blocks for this
+/// type.
 #[inline(always)]
 pub(crate) fn small<F: Gathers, T: Pod>(
     comm: impl Over<Target = Comm>,
@@ -93,7 +95,8 @@ pub(crate) fn small<F: Gathers, T: Pod>(
         root: gathering.root.number,
         ..Moved::between(send, recv)
     };
-    // SAFETY: `send` is one block, and the blocks lie in `recv` and do not overlap, as `Gathering` has proven; counts and displacements are theirs in items of the datatype.
+    // SAFETY: `send` is one block, and the blocks lie in `recv` and do not overlap, as `Gathering`
+    // has proven; counts and displacements are theirs in items of the datatype.
     let code = unsafe { F::blocking(with, comm.native) };
     comm.over();
     check(code, F::BLOCKING)

@@ -9,8 +9,8 @@ use ranks_comm::backend::{InFlight, Keep, StartedOp};
 
 use crate::stable::SharedCopy;
 
-/// One operation of several, each of which is begun. Once one is, that another one is not shows at the end: who gets an error from here
-/// takes none to be under way.
+/// One operation of several, each of which is begun. Once one is, that another one is not shows at
+/// the end: who gets an error from here takes none to be under way.
 pub(super) fn all(parts: impl Iterator<Item = Result<StartedOp>>) -> Result<StartedOp> {
     let both = |one, other| StartedOp::Both(Box::new((one, other)));
     let mut begun: Result<StartedOp> = Ok(StartedOp::Over);

@@ -27,13 +27,15 @@ fn arguments<T: Pod>(crossing: Crossing<'_, T>) -> Moved<Large> {
 }
 
 pub(crate) fn blocking<F: Moves, T: Pod>(comm: &Comm, crossing: Crossing<'_, T>) -> Result<()> {
-    // SAFETY: `recv` has room for the blocks that come from the other group, where the root is, or none, as `Crossing` has proven.
+    // SAFETY: `recv` has room for the blocks that come from the other group, where the root is, or
+    // none, as `Crossing` has proven.
     let code = unsafe { F::blocking_c(arguments(crossing), comm.canonical) };
     check(code, F::BLOCKING)
 }
 
-/// From one root, blocks go by `MPI_Ialltoallv`: in the `MPI_Ibcast` of MPICH and of who has it from there, rank r of the group that receives sends what it
-/// has itself to its own group, where r is the root's number in the other one (`ibcast_inter_sched_flat.c`, to 5.0).
+/// From one root, blocks go by `MPI_Ialltoallv`: in the `MPI_Ibcast` of MPICH and of who has it
+/// from there, rank r of the group that receives sends what it has itself to its own group, where r
+/// is the root's number in the other one (`ibcast_inter_sched_flat.c`, to 5.0).
 pub(crate) fn nonblocking<F: Moves, T: Pod>(
     comm: &Comm,
     crossing: Stable<Crossing<'_, T>>,

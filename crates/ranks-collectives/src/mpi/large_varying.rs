@@ -1,5 +1,6 @@
-//! Blocks of different lengths that are 2³¹ items and more together, on a library without the large-count functions of MPI 4: where all ranks know
-//! of them, they travel by `MPI_Alltoallw` with a derived type for each, which says how long the block is and where.
+//! Blocks of different lengths that are 2³¹ items and more together, on a library without the
+//! large-count functions of MPI 4: where all ranks know of them, they travel by `MPI_Alltoallw`
+//! with a derived type for each, which says how long the block is and where.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -15,8 +16,8 @@ use crate::blocks::Blocks;
 use crate::stable::Stable;
 use crate::varying::{Gathering, Scattering};
 
-/// Returns `true` if such blocks travel by derived types, as the library has no function of that name for so many items: all ranks say the same, as
-/// they have the counts in common.
+/// Returns `true` if such blocks travel by derived types, as the library has no function of that
+/// name for so many items: all ranks say the same, as they have the counts in common.
 pub(super) fn is_through_types<T: Pod>(name: &str, blocks: &Blocks) -> bool {
     blocks.are_large(TypeOf::<T>::items()) && !is_in_library(name)
 }
@@ -67,7 +68,8 @@ pub(super) fn igathered<T: Pod>(
         standard_recv_pointer(Some(recv)),
     );
     let copy = copy.map(|copy| Box::new(copy) as Box<dyn Any + Send>);
-    // SAFETY: the blocks lie in slices that last, as `Gathering` and `Stable` say, or in the copy, which is kept; those that are received do not overlap.
+    // SAFETY: the blocks lie in slices that last, as `Gathering` and `Stable` say, or in the copy,
+    // which is kept; those that are received do not overlap.
     unsafe { begin_exchange(comm, (send, sent), (recv, received), copy) }
 }
 
@@ -84,11 +86,13 @@ pub(super) fn iscattered<T: Pod>(
         standard_send_pointer(Some(send.unwrap_or_default())),
         standard_recv_pointer(Some(recv.unwrap_or_default())),
     );
-    // SAFETY: the blocks lie in slices that last, as `Scattering` and `Stable` say, and one at most is received.
+    // SAFETY: the blocks lie in slices that last, as `Scattering` and `Stable` say, and one at most
+    // is received.
     unsafe { begin_exchange(comm, (send, sent), (recv, received), None) }
 }
 
-/// The types of what each rank sends of `send` to those ranks that `receives` says, and of where they put it.
+/// The types of what each rank sends of `send` to those ranks that `receives` says, and of where
+/// they put it.
 fn gathered_types<T: Pod>(
     me: usize,
     blocks: &Blocks,
@@ -105,7 +109,8 @@ fn gathered_types<T: Pod>(
     ))
 }
 
-/// The types of what the root sends to each rank, and of where that puts it: nowhere at the root that keeps its own.
+/// The types of what the root sends to each rank, and of where that puts it: nowhere at the root
+/// that keeps its own.
 fn dealt_types<T: Pod>(
     me: usize,
     root: usize,

@@ -16,7 +16,8 @@ use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use crate::layouts::Pattern;
 use crate::stable::Stable;
 
-/// The parts of a slice in the order in which the library has them. The datatypes are there as long as this lives.
+/// The parts of a slice in the order in which the library has them. The datatypes are there as long
+/// as this lives.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) counts: Vec<c_int>,
@@ -56,8 +57,9 @@ impl Parts {
         self.places.iter().map(int).collect()
     }
 
-    /// The beginning of a part that is the only one, which is from there on. Open MPI 4.1 and 5.0 take the place of the only one for
-    /// a number of items, and write behind the slice (`coll_self_alltoallw.c`).
+    /// The beginning of a part that is the only one, which is from there on. Open MPI 4.1 and 5.0
+    /// take the place of the only one for a number of items, and write behind the slice
+    /// (`coll_self_alltoallw.c`).
     pub(super) fn begin(&mut self) -> MPI_Aint {
         match &mut self.places[..] {
             [only] => std::mem::take(only),
@@ -70,7 +72,8 @@ impl Parts {
     }
 }
 
-/// Memory that the library reads until the operation is complete: counts, places and datatypes of what is sent and of what is received.
+/// Memory that the library reads until the operation is complete: counts, places and datatypes of
+/// what is sent and of what is received.
 #[derive(Debug)]
 pub(super) struct Sides<F> {
     pub(super) sent: Parts,
@@ -141,7 +144,9 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<(
     let to = standard_recv_pointer(Some(recv)).wrapping_byte_offset(received.begin());
     let (Some(send_places), Some(recv_places)) = (sent.near(), received.near()) else {
         let (send_counts, recv_counts) = (sent.wide_counts(), received.wide_counts());
-        // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where places count from.
+        // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element
+        // in common, as `Pattern` has proven; there is one for each rank, `from` and `to` being
+        // where places count from.
         let code = unsafe {
             sys::MPI_Alltoallw_c(
                 from,
@@ -157,7 +162,9 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<(
         };
         return check(code, "MPI_Alltoallw_c");
     };
-    // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where places count from.
+    // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in
+    // common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where
+    // places count from.
     let code = unsafe {
         sys::MPI_Alltoallw(
             from,
@@ -174,8 +181,9 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<(
     check(code, "MPI_Alltoallw")
 }
 
-/// Starts or prepares an operation on layouts by the C function of that name, with `sides` that are kept, counts and places of what is sent and of
-/// what is received, and where places count from. What a persistent one takes besides comes last.
+/// Starts or prepares an operation on layouts by the C function of that name, with `sides` that are
+/// kept, counts and places of what is sent and of what is received, and where places count from.
+/// What a persistent one takes besides comes last.
 macro_rules! begin_layouts {
     ($function:ident, $comm:expr, $sides:expr, $counts:expr, $places:expr, $from:expr, $to:expr $(, $info:expr)?) => {{
         let [send_counts, recv_counts] = $counts.map(|counts| counts.as_ptr());
@@ -183,7 +191,10 @@ macro_rules! begin_layouts {
         let [send_types, recv_types] = $sides.types.each_ref().map(|types| types.as_ptr());
         let (from, to) = ($from, $to);
         begin_large(stringify!($function), Some($sides), |request| {
-            // SAFETY: what each part takes lies in its slice, and the parts of what is received have no element in common, as `Pattern` and `Trade` have proven; there is one for each rank or neighbour, `from` and `to` being where places count from; slices and arrays last, as `Stable` says and the sides do.
+            // SAFETY: what each part takes lies in its slice, and the parts of what is received
+            // have no element in common, as `Pattern` and `Trade` have proven; there is one for
+            // each rank or neighbour, `from` and `to` being where places count from; slices and
+            // arrays last, as `Stable` says and the sides do.
             unsafe {
                 sys::$function(
                     from, send_counts, send_places, send_types, to, recv_counts, recv_places, recv_types, $comm.canonical,

@@ -16,7 +16,8 @@ use crate::layouts::Layouts;
 use crate::neighbors::Trade;
 use crate::stable::Stable;
 
-/// The parts that are sent to the neighbours, and those that come from them, in the order of the library.
+/// The parts that are sent to the neighbours, and those that come from them, in the order of the
+/// library.
 fn around<T: Pod>(
     comm: &Comm,
     form: Form,
@@ -32,7 +33,8 @@ fn around<T: Pod>(
 
 pub(crate) fn blocking<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layouts>) -> Result<()> {
     let (sent, received) = around(comm, Form::Layouts, &trade)?;
-    // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Trade` has proven; there is one for each neighbour.
+    // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in
+    // common, as `Trade` has proven; there is one for each neighbour.
     let code = unsafe {
         sys::MPI_Neighbor_alltoallw(
             standard_send_pointer(Some(trade.send.slice)),

@@ -1,10 +1,12 @@
 //! In what order a library lets blocks arrive that come from one rank.
 //!
-//! In a graph with several edges between two ranks, the first block that is sent arrives as the first. In a grid whose ends
-//! are neighbours and that is one or two ranks long, the rank before and the rank after are the same, and what is sent to the
-//! one arrives from the other (MPI 5.0 §8.6). MPICH from 5.0 on keeps to that, and Open MPI in the operations that block.
-//! In its others, in Intel MPI, and in MPICH up to 4.0 the first is the first in a grid, too; in MPICH 4.3 the first is the
-//! last, in a graph as well. So a library is asked once what it does, with a grid of this process alone.
+//! In a graph with several edges between two ranks, the first block that is sent arrives as the
+//! first. In a grid whose ends are neighbours and that is one or two ranks long, the rank before
+//! and the rank after are the same, and what is sent to the one arrives from the other (MPI 5.0
+//! §8.6). MPICH from 5.0 on keeps to that, and Open MPI in the operations that block. In its
+//! others, in Intel MPI, and in MPICH up to 4.0 the first is the first in a grid, too; in MPICH 4.3
+//! the first is the last, in a graph as well. So a library is asked once what it does, with a grid
+//! of this process alone.
 
 use std::ffi::c_int;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -33,7 +35,8 @@ pub(super) enum Form {
     PersistentLayouts,
 }
 
-/// The answers, by form. Asked under the lock, as no two threads may use one communicator for it at a time.
+/// The answers, by form. Asked under the lock, as no two threads may use one communicator for it at
+/// a time.
 static KNOWN: Mutex<[Option<Order>; 6]> = Mutex::new([None; 6]);
 
 /// The block that each of the library's blocks has to be; `None` if each is what it should be.
@@ -55,7 +58,8 @@ pub(super) fn slots_for(form: Form, around: &dyn Neighborhood) -> Result<Option<
 fn ask(form: Form) -> Result<Order> {
     let mut rings = sys::MPI_COMM_NULL;
     let ones = ONES.as_ptr();
-    // SAFETY: the library is initialised, as there is a `Comm`; a grid of two dimensions, and a place for it.
+    // SAFETY: the library is initialised, as there is a `Comm`; a grid of two dimensions, and a
+    // place for it.
     let code =
         unsafe { sys::MPI_Cart_create(sys::MPI_COMM_SELF, 2, ones, ones, 0, &raw mut rings) };
     check(code, "MPI_Cart_create")?;
@@ -97,7 +101,8 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
     let (counts, places) = (ONES.as_ptr(), PLACES.as_ptr());
     let mut request = sys::MPI_REQUEST_NULL;
     let code = match form {
-        // SAFETY: the one neighbour on all four sides gets and sends an integer, for which there are four each.
+        // SAFETY: the one neighbour on all four sides gets and sends an integer, for which there
+        // are four each.
         Form::Blocking => unsafe {
             sys::MPI_Neighbor_alltoallv(from, counts, places, INT, to, counts, places, INT, ring)
         },

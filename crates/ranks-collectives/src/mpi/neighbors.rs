@@ -1,7 +1,8 @@
 //! Communication among neighbours.
 //!
-//! All to all with blocks of one length goes by the function for blocks of lengths of their own as well: it can be told where to put those of
-//! a rank that is a neighbour several times, which libraries let arrive in orders of their own ([`neighbor_order`]).
+//! All to all with blocks of one length goes by the function for blocks of lengths of their own as
+//! well: it can be told where to put those of a rank that is a neighbour several times, which
+//! libraries let arrive in orders of their own ([`neighbor_order`]).
 //!
 //! [`neighbor_order`]: super::neighbor_order
 
@@ -19,7 +20,8 @@ use crate::stable::Stable;
 
 /// The sides of an operation that blocks of both are divided on.
 pub(crate) trait Trades: Moves {
-    /// Two flags: each neighbour is sent a block of its own; blocks that are received have lengths of their own.
+    /// Two flags: each neighbour is sent a block of its own; blocks that are received have lengths
+    /// of their own.
     const DIVIDES: [bool; 2];
 }
 

@@ -1,4 +1,5 @@
-//! The operation and the datatype of a reduction: for the length of one call, or until it is complete.
+//! The operation and the datatype of a reduction: for the length of one call, or until it is
+//! complete.
 
 use std::ffi::c_int;
 
@@ -69,7 +70,8 @@ impl<'o> Operation<'o> {
 pub(crate) struct OwnedOperation {
     pub(super) op: MPI_Op,
     pub(super) datatype: MPI_Datatype,
-    /// The function that the library calls back until the reduction is complete or freed, if the operation is none of its own.
+    /// The function that the library calls back until the reduction is complete or freed, if the
+    /// operation is none of its own.
     pub(super) keep: Option<Box<dyn Keep>>,
 }
 
@@ -92,7 +94,8 @@ impl OwnedOperation {
     /// One of MPI's own, which can be for longer blocks.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] of `name` if the operation is the program's own: libraries call it with an `int`.
+    /// [`ErrorKind::NotInLibrary`] of `name` if the operation is the program's own: libraries call
+    /// it with an `int`.
     pub(crate) fn predefined<T: Pod, O: Reduction<T>>(name: &'static str) -> Result<Self> {
         let keep = None;
         match O::predefined() {
@@ -122,10 +125,11 @@ fn native(op: MPI_Op, datatype: MPI_Datatype) -> (native::Op, native::Datatype) 
     (op, datatype)
 }
 
-/// A block of `elements`, each an item, which an `int` can say, as the caller knows. Elements of no size are none.
+/// A block of `elements`, each an item, which an `int` can say, as the caller knows. Elements of no
+/// size are none.
 ///
-/// Were it not so, the library would be told of fewer items than there are, or of a negative number, which it
-/// refuses: never of memory that is not there.
+/// Were it not so, the library would be told of fewer items than there are, or of a negative
+/// number, which it refuses: never of memory that is not there.
 #[inline(always)]
 #[expect(
     clippy::cast_possible_truncation,
@@ -141,7 +145,8 @@ pub(super) fn count<T>(elements: usize) -> c_int {
 
 /// A block of so many elements, each an item.
 pub(super) fn large_count<T>(elements: usize) -> MPI_Count {
-    // An item has a byte at least, so that elements of no size are no items; of others a slice has at most isize::MAX.
+    // An item has a byte at least, so that elements of no size are no items; of others a slice has
+    // at most isize::MAX.
     match size_of::<T>() {
         0 => 0,
         _ => MPI_Count::try_from(elements).unwrap_or(0),

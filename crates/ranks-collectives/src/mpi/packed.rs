@@ -1,4 +1,5 @@
-//! Blocks so far apart that an `int` cannot say where they are: they travel by way of a slice without the gaps.
+//! Blocks so far apart that an `int` cannot say where they are: they travel by way of a slice
+//! without the gaps.
 //!
 //! Only this rank knows of the gaps, so the call has to be the one that the others make.
 
@@ -10,7 +11,8 @@ use ranks_comm::Result;
 use crate::blocks::Blocks;
 use crate::varying::{Divided, Gathering, Scattering};
 
-/// Puts the only block at the beginning of the slice, where libraries put it that let it arrive somewhere else.
+/// Puts the only block at the beginning of the slice, where libraries put it that let it arrive
+/// somewhere else.
 pub(super) fn at_the_front<'a, T>(
     recv: Option<&'a mut [T]>,
     blocks: &mut Cow<'_, Blocks>,

@@ -1,8 +1,9 @@
 //! Pointers for libmpi out of slices that may have no bytes.
 //!
-//! The pointer of an empty `&[u8]` is 1, of an empty `&[u16]` 2: the values of `MPI_IN_PLACE` and of
-//! `MPI_BUFFER_AUTOMATIC` in the standard ABI. So a slice that is empty, or whose elements are of no size, is given
-//! as the address of a static instead; one for each side, because MPICH rejects equal addresses.
+//! The pointer of an empty `&[u8]` is 1, of an empty `&[u16]` 2: the values of `MPI_IN_PLACE` and
+//! of `MPI_BUFFER_AUTOMATIC` in the standard ABI. So a slice that is empty, or whose elements are
+//! of no size, is given as the address of a static instead; one for each side, because MPICH
+//! rejects equal addresses.
 //!
 //! `None` is `MPI_IN_PLACE`, and nothing else is.
 

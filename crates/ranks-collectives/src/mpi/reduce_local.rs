@@ -26,7 +26,8 @@ fn small<T: Pod, O: Op<T>>(op: &O, transfer: Transfer<'_, T>) -> Result<()> {
     let (send, recv) = transfer.into_slices();
     let operation = Operation::of::<T, O>(op)?;
     let (op, datatype) = operation.native();
-    // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven; a block is `count` items of `datatype`.
+    // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven; a block is `count`
+    // items of `datatype`.
     let code = unsafe {
         native::MPI_Reduce_local(send_pointer(send), recv_pointer(recv), count, datatype, op)
     };

@@ -1,7 +1,8 @@
 //! Reductions: blocking, nonblocking and persistent.
 //!
-//! Blocks of 2³¹ elements and more go by the large-count functions of MPI 4. Where a library has none, and for operations of the program's, a blocking
-//! reduction is done piece by piece, since derived types that stand for many elements do not go with operations; others are an error.
+//! Blocks of 2³¹ elements and more go by the large-count functions of MPI 4. Where a library has
+//! none, and for operations of the program's, a blocking reduction is done piece by piece, since
+//! derived types that stand for many elements do not go with operations; others are an error.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -44,7 +45,8 @@ fn arguments<A: Abi, T>(
     }
 }
 
-/// The counts of a function that takes one for each rank, if `int`s can say them. Elements of no size are no items.
+/// The counts of a function that takes one for each rank, if `int`s can say them. Elements of no
+/// size are no items.
 fn counts<T>(blocks: &Blocks) -> Option<Vec<c_int>> {
     let ints = blocks.ints(usize::from(size_of::<T>() > 0))?;
     Some(ints[..blocks.len()].to_vec())
@@ -79,13 +81,14 @@ pub(crate) fn blocking<F: Reduces, T: Pod, O: Reduction<T>>(
     };
     let operation = Operation::of::<T, O>(op)?;
     let with = arguments::<Native, T>(reducing.transfer, 0, Some(&ints), operation.native());
-    // SAFETY: `ints` begin with the counts of the blocks of `send` (or `recv`, in place), and `recv` is that of this rank, as `Reducing` has proven; an element is an item.
+    // SAFETY: `ints` begin with the counts of the blocks of `send` (or `recv`, in place), and
+    // `recv` is that of this rank, as `Reducing` has proven; an element is an item.
     let code = unsafe { F::blocking(with, comm.native) };
     operation.end(code, F::BLOCKING)
 }
 
-/// Returns `true` in place at a root that is not rank 0, where some libraries read from `MPI_IN_PLACE` itself: MPICH from 4.0 to 4.1.1
-/// (<https://github.com/pmodels/mpich/issues/6540>).
+/// Returns `true` in place at a root that is not rank 0, where some libraries read from
+/// `MPI_IN_PLACE` itself: MPICH from 4.0 to 4.1.1 (<https://github.com/pmodels/mpich/issues/6540>).
 fn loses_what_is_in_place<T>(transfer: &Transfer<'_, T>) -> bool {
     transfer.is_in_place()
         && transfer.root() != 0
@@ -102,13 +105,15 @@ pub(crate) fn small<F: Reduces, T: Pod, O: Reduction<T>>(
     let count = count::<T>(transfer.block());
     let operation = Operation::of::<T, O>(op)?;
     let with = arguments::<Native, T>(transfer, count, None, operation.native());
-    // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven; a block is `count` items.
+    // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven; a
+    // block is `count` items.
     let code = unsafe { F::blocking(with, comm.native) };
     comm.over();
     operation.end(code, F::BLOCKING)
 }
 
-/// Reduces in one call of the library, or else piece by piece, and what is dealt out block by block.
+/// Reduces in one call of the library, or else piece by piece, and what is dealt out block by
+/// block.
 fn large<F: Reduces, T: Pod, O: Reduction<T>>(
     comm: &Comm,
     me: usize,
@@ -132,7 +137,8 @@ fn large<F: Reduces, T: Pod, O: Reduction<T>>(
     let operation = Operation::of::<T, O>(op)?;
     let handles = (operation.op, operation.datatype);
     let with = arguments::<Large, T>(reducing.transfer, count, counts.as_deref(), handles);
-    // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven.
+    // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count`
+    // or `counts` say, as `Reducing` has proven.
     let code = unsafe { F::blocking_c(with, comm.canonical) };
     operation.end(code, F::BLOCKING_C)
 }
@@ -183,7 +189,9 @@ pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
         let handles = (operation.op, operation.datatype);
         let with = arguments::<Large, T>(reducing.transfer, count, counts.as_deref(), handles);
         return begin_large(F::NONBLOCKING_C, keep(counts, operation.keep), |request| {
-            // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Stable` says and `keep` does.
+            // SAFETY: the slices are of as many blocks as the function wants, which are as long as
+            // `count` or `counts` say, as `Reducing` has proven; slices and counts last, as
+            // `Stable` says and `keep` does.
             unsafe { F::nonblocking_c(with, comm.canonical, request) }
         });
     }
@@ -192,7 +200,9 @@ pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
     let handles = operation.native();
     let with = arguments::<Native, T>(reducing.transfer, count, counts.as_deref(), handles);
     begin(F::NONBLOCKING, keep(counts, operation.keep), |request| {
-        // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Stable` says and `keep` does.
+        // SAFETY: the slices are of as many blocks as the function wants, which are as long as
+        // `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Stable`
+        // says and `keep` does.
         unsafe { F::nonblocking(with, comm.native, request) }
     })
 }
@@ -213,7 +223,8 @@ pub(crate) fn nonblocking_in_place<F: Reduces, T: Pod, O: Reduction<T>>(
     Ok(in_pieces::keeping(begun, kept.as_ref()))
 }
 
-/// The same with one of MPI's own operations, in pieces that are in flight together where the library cannot take so many elements.
+/// The same with one of MPI's own operations, in pieces that are in flight together where the
+/// library cannot take so many elements.
 pub(crate) fn nonblocking_in_pieces<F: Reduces, T: Pod, O: Reduction<T>>(
     comm: &Comm,
     me: usize,
@@ -254,7 +265,8 @@ pub(crate) fn init<F: Reduces, T: Pod, O: Reduction<T> + Send + 'static>(
         let handles = (operation.op, operation.datatype);
         let with = arguments::<Standard, T>(reducing.transfer, 0, Some(&counts), handles);
         return begin_large(F::INIT, keep(Some(counts), operation.keep), |request| {
-            // SAFETY: the blocks of `send` are as long as `counts` say, and `recv` is this rank's, as `Reducing` has proven; slices and counts last, as `Stable` says and `keep` does.
+            // SAFETY: the blocks of `send` are as long as `counts` say, and `recv` is this rank's,
+            // as `Reducing` has proven; slices and counts last, as `Stable` says and `keep` does.
             unsafe { F::init(with, comm.canonical, request) }
         })
         .map(Some);
@@ -269,7 +281,9 @@ pub(crate) fn init<F: Reduces, T: Pod, O: Reduction<T> + Send + 'static>(
     let handles = (operation.op, operation.datatype);
     let with = arguments::<Large, T>(reducing.transfer, count, counts.as_deref(), handles);
     begin_large(F::INIT, keep(counts, operation.keep), |request| {
-        // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Stable` says and `keep` does.
+        // SAFETY: the slices are of as many blocks as the function wants, which are as long as
+        // `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Stable`
+        // says and `keep` does.
         unsafe { F::init_c(with, comm.canonical, request) }
     })
     .map(Some)

@@ -1,7 +1,8 @@
 //! Blocks of one length, moved: blocking, nonblocking and persistent.
 //!
-//! Blocks of 2³¹ items and more go by the large-count functions of MPI 4; where a library is older, `ranks-mpi-sys` moves the data with derived types
-//! instead. What is persistent is always made by the large-count functions, which `ranks-mpi-sys` has for every library that has persistent
+//! Blocks of 2³¹ items and more go by the large-count functions of MPI 4; where a library is older,
+//! `ranks-mpi-sys` moves the data with derived types instead. What is persistent is always made by
+//! the large-count functions, which `ranks-mpi-sys` has for every library that has persistent
 //! collectives at all: it is to start them that must be quick.
 
 use bytemuck::Pod;
@@ -56,19 +57,21 @@ pub(crate) fn nonblocking<F: Moves, T: Pod>(
     if TypeOf::<T>::small_count(transfer.block()).is_none() {
         let with = arguments::<Large, T>(transfer);
         return begin_large(F::NONBLOCKING_C, None, |request| {
-            // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven, and last, as `Stable` says.
+            // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has
+            // proven, and last, as `Stable` says.
             unsafe { F::nonblocking_c(with, comm.canonical, request) }
         });
     }
     let with = arguments::<Native, T>(transfer);
     begin(F::NONBLOCKING, None, |request| {
-        // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven, and last, as `Stable` says.
+        // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven,
+        // and last, as `Stable` says.
         unsafe { F::nonblocking(with, comm.native, request) }
     })
 }
 
-/// Nothing where the library has no such function: the operation is begun anew at each start then. It is so on all ranks or on none, since all
-/// have blocks of the same length.
+/// Nothing where the library has no such function: the operation is begun anew at each start then.
+/// It is so on all ranks or on none, since all have blocks of the same length.
 pub(crate) fn init<F: Moves, T: Pod>(
     comm: &Comm,
     transfer: Stable<Transfer<'_, T>>,
@@ -80,7 +83,8 @@ pub(crate) fn init<F: Moves, T: Pod>(
     }
     let with = arguments::<Large, T>(transfer);
     begin_large(F::INIT, None, |request| {
-        // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven, and last, as `Stable` says.
+        // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven,
+        // and last, as `Stable` says.
         unsafe { F::init_c(with, comm.canonical, request) }
     })
     .map(Some)

@@ -57,7 +57,8 @@ impl Drop for TypedBlocks {
     fn drop(&mut self) {
         for datatype in &mut self.types {
             if *datatype != sys::MPI_BYTE {
-                // SAFETY: `new` has made it, and it is freed once; a failure leaves nothing to be done.
+                // SAFETY: `new` has made it, and it is freed once; a failure leaves nothing to be
+                // done.
                 unsafe { sys::MPI_Type_free(datatype) };
             }
         }
@@ -94,7 +95,9 @@ pub(super) fn exchange<T: Pod>(
     (send, sent): (&[T], &TypedBlocks),
     (recv, received): (&mut [T], &TypedBlocks),
 ) -> Result<()> {
-    // SAFETY: the blocks lie in their slices, as `TypedBlocks::new` has seen, and those that are written do not overlap, by the caller's `Gathering` or `Scattering`; there is one of each for each rank.
+    // SAFETY: the blocks lie in their slices, as `TypedBlocks::new` has seen, and those that are
+    // written do not overlap, by the caller's `Gathering` or `Scattering`; there is one of each for
+    // each rank.
     let code = unsafe {
         sys::MPI_Alltoallw(
             standard_send_pointer(Some(send)),
@@ -131,7 +134,8 @@ impl Keep for Sides {
 /// As [`exchange`], and returns at once; keeps `copy` until it is over.
 ///
 /// # Safety
-/// The blocks lie where `send` and `recv` point to, which lasts until the operation is over, or in `copy`; those of `recv` do not overlap.
+/// The blocks lie where `send` and `recv` point to, which lasts until the operation is over, or in
+/// `copy`; those of `recv` do not overlap.
 pub(super) unsafe fn begin_exchange(
     comm: &Comm,
     (send, sent): (*const c_void, TypedBlocks),
@@ -151,7 +155,8 @@ pub(super) unsafe fn begin_exchange(
     let (recv_counts, recv_places) = (received.counts.as_ptr(), received.displacements.as_ptr());
     let [send_types, recv_types] = keep.types.each_ref().map(native::Datatypes::as_ptr);
     begin_large("MPI_Ialltoallw", Some(keep), |request| {
-        // SAFETY: by this function's contract; there is a block for each rank; counts, places and types are kept until it is over.
+        // SAFETY: by this function's contract; there is a block for each rank; counts, places and
+        // types are kept until it is over.
         unsafe {
             sys::MPI_Ialltoallw(
                 send,

@@ -1,13 +1,14 @@
 //! The program's own operations: how the library's call finds the way back to a closure.
 //!
-//! A function that MPI calls back for two blocks gets their length and datatype, and nothing that a caller could have
-//! put there. So the datatype is what tells calls apart: each call makes one of its own, of the element's size, and
-//! notes under its handle which closure belongs to it. All closures share the two operations [`of`](operation)
-//! (commutative or not), so there is no table that could be full, and it matters not on which thread the library calls.
+//! A function that MPI calls back for two blocks gets their length and datatype, and nothing that a
+//! caller could have put there. So the datatype is what tells calls apart: each call makes one of
+//! its own, of the element's size, and notes under its handle which closure belongs to it. All
+//! closures share the two operations [`of`](operation) (commutative or not), so there is no table
+//! that could be full, and it matters not on which thread the library calls.
 //!
-//! A closure is called only while the call that it belongs to lasts: [`Registered`] takes the note away when it ends,
-//! and waits for a closure that should still run. A call back that finds no note ends the process, since it
-//! would have to go on with memory or closures that may be gone.
+//! A closure is called only while the call that it belongs to lasts: [`Registered`] takes the note
+//! away when it ends, and waits for a closure that should still run. A call back that finds no note
+//! ends the process, since it would have to go on with memory or closures that may be gone.
 
 use std::any::Any;
 use std::ffi::{c_int, c_void};
@@ -46,8 +47,8 @@ unsafe impl Sync for Pointer {}
 /// The notes of all calls of this process that go on now.
 static NOTES: Mutex<Vec<(MPI_Datatype, Arc<Note>)>> = Mutex::new(Vec::new());
 
-/// The operations that all closures share, once they are needed: not commutative, and commutative. They live as long as
-/// the library does.
+/// The operations that all closures share, once they are needed: not commutative, and commutative.
+/// They live as long as the library does.
 static OPERATIONS: [Mutex<Option<MPI_Op>>; 2] = [Mutex::new(None), Mutex::new(None)];
 
 /// An operation of the program's, known to the library until this is dropped.
@@ -84,7 +85,8 @@ impl<'o> Registered<'o> {
         op: O,
     ) -> Result<Registered<'static>> {
         let op = Arc::new(op);
-        // SAFETY: it stays where it is as long as there is an `Arc` of it, and the one that is kept goes after the note.
+        // SAFETY: it stays where it is as long as there is an `Arc` of it, and the one that is kept
+        // goes after the note.
         let lasting: &'static O = unsafe { &*Arc::as_ptr(&op) };
         let mut registered = Registered::new::<T, O>(lasting)?;
         registered.kept = Some(op);
@@ -134,7 +136,8 @@ impl Drop for Registered<'_> {
         locked(&NOTES).retain(|(datatype, _)| *datatype != self.datatype);
         // A closure that runs has the lock.
         *self.note.op.write().unwrap_or_else(PoisonError::into_inner) = None;
-        // SAFETY: the datatype was made by `new` and is freed once; a failure leaves nothing to be done.
+        // SAFETY: the datatype was made by `new` and is freed once; a failure leaves nothing to be
+        // done.
         unsafe { sys::MPI_Type_free(&raw mut self.datatype) };
     }
 }
@@ -150,14 +153,16 @@ fn operation(commutes: bool) -> Result<MPI_Op> {
         return Ok(op);
     }
     let mut op = sys::MPI_OP_NULL;
-    // SAFETY: the library is initialised, as there is a `Comm`; the function lives for ever, and the place is ours.
+    // SAFETY: the library is initialised, as there is a `Comm`; the function lives for ever, and
+    // the place is ours.
     let code = unsafe { sys::MPI_Op_create(Some(call_back), c_int::from(commutes), &raw mut op) };
     check(code, "MPI_Op_create")?;
     *made = Some(op);
     Ok(op)
 }
 
-/// A datatype of `size` bytes that nothing else has. Elements of no size are sent as none of one byte.
+/// A datatype of `size` bytes that nothing else has. Elements of no size are sent as none of one
+/// byte.
 fn element(size: usize) -> Result<MPI_Datatype> {
     let bytes = c_int::try_from(size.max(1)).unwrap_or(c_int::MAX);
     let mut datatype = sys::MPI_DATATYPE_NULL;
@@ -194,9 +199,9 @@ unsafe extern "C" fn call_back(
     };
     let length = usize::try_from(length).unwrap_or(0);
     let outcome = Panicked::catch(|| {
-        // SAFETY: the note is of the call that `datatype` was made for, so that the operation is of the type that `fold`
-        // takes, and the blocks are `length` items of `datatype`, each an element. The operation is there: `Registered`
-        // cannot go while the lock is held.
+        // SAFETY: the note is of the call that `datatype` was made for, so that the operation is of
+        // the type that `fold` takes, and the blocks are `length` items of `datatype`, each an
+        // element. The operation is there: `Registered` cannot go while the lock is held.
         unsafe { (note.fold)(op, left, right, length) };
     });
     if let Err(panicked) = outcome {

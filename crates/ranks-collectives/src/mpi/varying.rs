@@ -1,6 +1,8 @@
-//! Calls with blocks of lengths of their own, on one side or both: blocking, nonblocking and persistent.
+//! Calls with blocks of lengths of their own, on one side or both: blocking, nonblocking and
+//! persistent.
 //!
-//! Numbers that an `int` cannot say go by the large-count functions of MPI 4; where a library has none, that is the error.
+//! Numbers that an `int` cannot say go by the large-count functions of MPI 4; where a library has
+//! none, that is the error.
 
 use std::borrow::Cow;
 use std::ffi::c_int;
@@ -31,7 +33,8 @@ pub(super) struct Side<'a, S> {
 pub(super) enum Division<'a> {
     /// One block of that length.
     Block(usize),
-    /// A block for each rank or neighbour, and which of them each of the library's blocks is, if they are in another order.
+    /// A block for each rank or neighbour, and which of them each of the library's blocks is, if
+    /// they are in another order.
     Blocks(Cow<'a, Blocks>, Option<Vec<usize>>),
 }
 
@@ -39,7 +42,8 @@ pub(super) enum Division<'a> {
 struct Numbers<'a, A: Abi> {
     /// Of one block.
     count: A::Count,
-    /// Of a block for each. The standard lets a library read them until the operation is complete (MPI 5.0 §6.12).
+    /// Of a block for each. The standard lets a library read them until the operation is complete
+    /// (MPI 5.0 §6.12).
     counts: Cow<'a, [A::Count]>,
     displacements: Cow<'a, [A::Displacement]>,
 }
@@ -187,13 +191,15 @@ pub(super) fn blocking<F: Moves, T: Pod>(comm: &Comm, varying: Varying<'_, T>) -
     let Varying { send, recv, root } = varying;
     if let Some(sides) = BothSides::<Native>::ints::<T>(&send.division, &recv.division) {
         let with = sides.arguments(send.slice, recv.slice, root);
-        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; the numbers are theirs.
+        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as
+        // whoever made `Varying` has proven; the numbers are theirs.
         let code = unsafe { F::blocking(with, comm.native) };
         return check(code, F::BLOCKING);
     }
     let sides = BothSides::large::<T>(&send.division, &recv.division);
     let with = sides.arguments(send.slice, recv.slice, root);
-    // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; the numbers are theirs.
+    // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as
+    // whoever made `Varying` has proven; the numbers are theirs.
     let code = unsafe { F::blocking_c(with, comm.canonical) };
     check(code, F::BLOCKING_C)
 }
@@ -210,14 +216,18 @@ pub(super) fn nonblocking<F: Moves, T: Pod>(
         let sides = sides.into_owned();
         let with = sides.arguments(from, recv.slice, root);
         return begin(F::NONBLOCKING, kept(sides, copy), |request| {
-            // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Stable` says, numbers and copy are kept.
+            // SAFETY: the blocks lie in their slices, and those that are received do not overlap,
+            // as whoever made `Varying` has proven; slices last, as `Stable` says, numbers and copy
+            // are kept.
             unsafe { F::nonblocking(with, comm.native, request) }
         });
     }
     let sides = BothSides::large::<T>(&send.division, &recv.division).into_owned();
     let with = sides.arguments(from, recv.slice, root);
     begin_large(F::NONBLOCKING_C, kept(sides, copy), |request| {
-        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Stable` says, numbers and copy are kept.
+        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as
+        // whoever made `Varying` has proven; slices last, as `Stable` says, numbers and copy are
+        // kept.
         unsafe { F::nonblocking_c(with, comm.canonical, request) }
     })
 }
@@ -235,7 +245,9 @@ pub(super) fn init<F: Moves, T: Pod>(
         let sides = sides.into_owned();
         let with = sides.arguments(send.slice, recv.slice, root);
         return begin_large(F::INIT, kept::<_, T>(sides, None), |request| {
-            // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Stable` says, and numbers are kept.
+            // SAFETY: the blocks lie in their slices, and those that are received do not overlap,
+            // as whoever made `Varying` has proven; slices last, as `Stable` says, and numbers are
+            // kept.
             unsafe { F::init(with, comm.canonical, request) }
         })
         .map(Some);
@@ -243,7 +255,8 @@ pub(super) fn init<F: Moves, T: Pod>(
     let sides = BothSides::large::<T>(&send.division, &recv.division).into_owned();
     let with = sides.arguments(send.slice, recv.slice, root);
     begin_large(F::INIT_C, kept::<_, T>(sides, None), |request| {
-        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Stable` says, and numbers are kept.
+        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as
+        // whoever made `Varying` has proven; slices last, as `Stable` says, and numbers are kept.
         unsafe { F::init_c(with, comm.canonical, request) }
     })
     .map(Some)

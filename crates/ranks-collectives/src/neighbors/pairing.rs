@@ -1,8 +1,9 @@
 //! Which block that is sent arrives as which, where a rank is a neighbour several times.
 //!
-//! The standard says it (MPI 5.0 §8.6): in a graph the first block that goes from one rank to another arrives as the first
-//! one, and so on; in a grid what is sent to the rank before arrives from the rank after, also where both are the same
-//! rank. Not all libraries keep to it, so that [`slots`] says what to do about it.
+//! The standard says it (MPI 5.0 §8.6): in a graph the first block that goes from one rank to
+//! another arrives as the first one, and so on; in a grid what is sent to the rank before arrives
+//! from the rank after, also where both are the same rank. Not all libraries keep to it, so that
+//! [`slots`] says what to do about it.
 
 use ranks_comm::{Neighborhood, Result};
 
@@ -31,7 +32,8 @@ pub(crate) fn outgoing(around: &dyn Neighborhood, lengths: &[usize]) -> impl Ite
     })
 }
 
-/// The blocks of these lengths that come in, so that those from one rank are in the order in which that sends them.
+/// The blocks of these lengths that come in, so that those from one rank are in the order in which
+/// that sends them.
 pub(crate) fn incoming(around: &dyn Neighborhood, lengths: &[usize]) -> Vec<Edge> {
     let to = around.rank();
     let neighbors = around.in_neighbors();
@@ -62,8 +64,9 @@ pub(crate) enum Order {
     FirstIsLast,
 }
 
-/// The block that each of a library's blocks has to be, so that they come where the standard has them; `None` if each is
-/// what it should be. The library's order is asked for only if a rank is a neighbour several times.
+/// The block that each of a library's blocks has to be, so that they come where the standard has
+/// them; `None` if each is what it should be. The library's order is asked for only if a rank is a
+/// neighbour several times.
 ///
 /// # Errors
 /// That of the question.

@@ -1,6 +1,7 @@
 //! The slices of one call among neighbours, after they were proven to fit it.
 //!
-//! As with [`Transfer`](crate::transfer::Transfer), the backends rely on what the constructors prove.
+//! As with [`Transfer`](crate::transfer::Transfer), the backends rely on what the constructors
+//! prove.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -49,8 +50,8 @@ impl<'a, T> Trade<'a, T> {
     /// `send` goes to every neighbour, and `recv` is a block of each, as long as `send`.
     ///
     /// # Errors
-    /// [`Length`](ErrorKind::Length) if that is not so, [`Argument`](ErrorKind::Argument) if the graph has an edge with
-    /// one end.
+    /// [`Length`](ErrorKind::Length) if that is not so, [`Argument`](ErrorKind::Argument) if the
+    /// graph has an edge with one end.
     pub(crate) fn gathered(
         operation: &'static str,
         around: &'a dyn Neighborhood,
@@ -122,12 +123,12 @@ impl<'a, T> Trade<'a, T> {
         Self::proven(operation, around, send, (recv, Cow::Owned(blocks)))
     }
 
-    /// `send` holds a block for each neighbour, `recv` one of each, and what this rank sends to itself is as long as
-    /// where it goes.
+    /// `send` holds a block for each neighbour, `recv` one of each, and what this rank sends to
+    /// itself is as long as where it goes.
     ///
     /// # Errors
-    /// [`Length`](ErrorKind::Length) if that is not so, [`Argument`](ErrorKind::Argument) if blocks of `recv` overlap or
-    /// the graph has an edge with one end.
+    /// [`Length`](ErrorKind::Length) if that is not so, [`Argument`](ErrorKind::Argument) if blocks
+    /// of `recv` overlap or the graph has an edge with one end.
     pub(crate) fn exchanged_into(
         operation: &'static str,
         around: &'a dyn Neighborhood,
@@ -167,8 +168,8 @@ impl<'a, T> Trade<'a, T> {
 }
 
 impl<'a, T: Pod> Trade<'a, T, &'a Layouts> {
-    /// Elements that the layouts take of `send` go to the neighbours, those that they take of `recv` come from them, and what this
-    /// rank sends to itself is as long as where it goes.
+    /// Elements that the layouts take of `send` go to the neighbours, those that they take of
+    /// `recv` come from them, and what this rank sends to itself is as long as where it goes.
     ///
     /// # Errors
     /// As [`exchanged_into`](Trade::exchanged_into).

@@ -1,7 +1,8 @@
 //! A sum that is never rounded, so that it does not matter in which order numbers are added.
 //!
-//! It is a fixed-point number wide enough for 2⁶³ of the largest `f64`, after Kulisch: limbs of 32 bits, each kept in an
-//! `i64`, so that 2³⁰ numbers can be added, or the limbs of as many ranks, before carries must be passed on.
+//! It is a fixed-point number wide enough for 2⁶³ of the largest `f64`, after Kulisch: limbs of 32
+//! bits, each kept in an `i64`, so that 2³⁰ numbers can be added, or the limbs of as many ranks,
+//! before carries must be passed on.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -10,7 +11,8 @@
 
 use crate::fractional::fractions::Form;
 
-/// The number of words of an accumulator. The sum of two accumulators, word by word, is that of what was added to them.
+/// The number of words of an accumulator. The sum of two accumulators, word by word, is that of
+/// what was added to them.
 pub(super) const WORDS: usize = LIMBS + 3;
 
 /// From 2^-1074, the lowest bit of the smallest `f64`, on.
@@ -62,7 +64,8 @@ impl Accumulator {
         if exponent == 0x7ff {
             return self.add_special(number);
         }
-        // A number whose exponent is 0 has no digit that is not stored, and the place of those with exponent 1.
+        // A number whose exponent is 0 has no digit that is not stored, and the place of those with
+        // exponent 1.
         let (digits, place) = match exponent {
             0 => (fraction, 0),
             _ => (fraction | 1 << 52, exponent - 1),
@@ -123,12 +126,14 @@ impl Accumulator {
         sign | self.magnitude(form).min(infinite)
     }
 
-    /// The same of a sum that is not negative; more than the bits of infinity if it is beyond the largest number.
+    /// The same of a sum that is not negative; more than the bits of infinity if it is beyond the
+    /// largest number.
     fn magnitude(&self, form: Form) -> u64 {
         let Some(top) = self.top() else {
             return 0;
         };
-        // The lowest bit that a number of the form, with the same highest bit or with no higher exponent, can have.
+        // The lowest bit that a number of the form, with the same highest bit or with no higher
+        // exponent, can have.
         let lowest = form.lowest.abs_diff(LOWEST);
         let cut = lowest.max((top + 1).saturating_sub(form.digits));
         let digits = (cut..=top.max(cut))
@@ -137,7 +142,8 @@ impl Accumulator {
         let half = cut > 0 && self.bit(cut - 1) == 1;
         let more = || (0..cut - 1).any(|place| self.bit(place) == 1);
         let up = half && (digits & 1 == 1 || more());
-        // The digit that is not stored adds one to the exponent, and so does a carry out of the others.
+        // The digit that is not stored adds one to the exponent, and so does a carry out of the
+        // others.
         (u64::from(cut - lowest) << (form.digits - 1)) + digits + u64::from(up)
     }
 

@@ -9,12 +9,12 @@ use crate::fractional::Fractional;
 /// Sums with twice the digits, over the same tree as [`Reproducible`](crate::Reproducible)'s; from
 /// [`Reproducible::compensated`](crate::Reproducible::compensated).
 ///
-/// Each node of the tree is a number and what was rounded off it. The error of a sum of n numbers is that of one rounding,
-/// and log₂ n · 2^-104 times the sum of their magnitudes for `f64` (2^-46 for `f32`): cancellation costs digits only where the
-/// sum is smaller than that.
+/// Each node of the tree is a number and what was rounded off it. The error of a sum of n numbers
+/// is that of one rounding, and log₂ n · 2^-104 times the sum of their magnitudes for `f64` (2^-46
+/// for `f32`): cancellation costs digits only where the sum is smaller than that.
 ///
-/// Results depend on the same as there. For results that do not depend on the order of elements either, there is
-/// [`Exact`](crate::Exact).
+/// Results depend on the same as there. For results that do not depend on the order of elements
+/// either, there is [`Exact`](crate::Exact).
 #[derive(Debug, Clone, Copy)]
 pub struct Compensated<'a> {
     pub(super) comm: &'a Communicator,

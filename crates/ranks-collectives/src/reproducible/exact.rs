@@ -11,14 +11,15 @@ use crate::{InPlaceCollectives, lengths};
 /// The number of accumulators that travel together.
 const AT_ONCE: usize = 512;
 
-/// Sums that do not depend on the order of what is added; from [`Reproducible::exact`](crate::Reproducible::exact).
+/// Sums that do not depend on the order of what is added; from
+/// [`Reproducible::exact`](crate::Reproducible::exact).
 ///
-/// Numbers are added in a fixed-point number that is wide enough for all of them, and only the result is rounded, to the
-/// number that is nearest to the true sum. So it has the same bits whichever rank has which elements, in whichever order, and
-/// for any number of ranks.
+/// Numbers are added in a fixed-point number that is wide enough for all of them, and only the
+/// result is rounded, to the number that is nearest to the true sum. So it has the same bits
+/// whichever rank has which elements, in whichever order, and for any number of ranks.
 ///
-/// A sum of zeros is `+0.0`. An infinity, or infinities of both signs, or a NaN make of it what they make of any sum.
-/// Each of the two components of a complex number is summed for itself.
+/// A sum of zeros is `+0.0`. An infinity, or infinities of both signs, or a NaN make of it what
+/// they make of any sum. Each of the two components of a complex number is summed for itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Exact<'a> {
     pub(super) comm: &'a Communicator,
@@ -45,10 +46,12 @@ impl Exact<'_> {
 
     /// The sums of the `send` of all ranks, element by element, in `recv` of every rank.
     ///
-    /// For each element that a plain [`allreduce`](crate::Collectives::allreduce) sends, this sends 568 bytes of each component.
+    /// For each element that a plain [`allreduce`](crate::Collectives::allreduce) sends, this sends
+    /// 568 bytes of each component.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise what the library reports.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise
+    /// what the library reports.
     pub fn allreduce<T: Fractional>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
         const OPERATION: &str = "Exact::allreduce";
         let ready = match (send.len(), recv.len()) {

@@ -1,11 +1,12 @@
 //! The fixed tree: which elements are combined with which, by their place in the whole array alone.
 //!
-//! A node of level k stands for the 2^k elements from a multiple of 2^k on. It is made of its two halves, and the nodes at
-//! the end of the array of those halves that there are. So the first of n elements are combined apart from the others,
-//! as many as the largest power of two below n, and so on within both parts: that is all that a result depends on.
+//! A node of level k stands for the 2^k elements from a multiple of 2^k on. It is made of its two
+//! halves, and the nodes at the end of the array of those halves that there are. So the first of n
+//! elements are combined apart from the others, as many as the largest power of two below n, and so
+//! on within both parts: that is all that a result depends on.
 //!
-//! The elements `start..end` that one rank has are the leaves below its largest whole nodes, at most two of a level.
-//! Only these travel, and whoever has them all, in order, completes the tree.
+//! The elements `start..end` that one rank has are the leaves below its largest whole nodes, at
+//! most two of a level. Only these travel, and whoever has them all, in order, completes the tree.
 
 use std::ops::Range;
 
@@ -40,7 +41,8 @@ impl<N: Pod> Nodes<N> {
         }
     }
 
-    /// Those of the elements in `range`. `fill` makes leaves, from that one on that it is told, counted from the first.
+    /// Those of the elements in `range`. `fill` makes leaves, from that one on that it is told,
+    /// counted from the first.
     pub(super) fn of(
         range: Range<usize>,
         fill: impl Fn(usize, &mut [N]),
@@ -65,11 +67,12 @@ impl<N: Pod> Nodes<N> {
         nodes
     }
 
-    /// Appends the node of the elements from the end on; its level is that of one of the [`levels`] of what is appended.
+    /// Appends the node of the elements from the end on; its level is that of one of the [`levels`]
+    /// of what is appended.
     pub(super) fn push(&mut self, level: u32, node: N, combine: impl Fn(N, N) -> N) {
         let (mut whole, mut at) = (node, level);
-        // Where the place of this node is odd among those of its level, its left half is the last one here, or it was
-        // never here as it begins before the start.
+        // Where the place of this node is odd among those of its level, its left half is the last
+        // one here, or it was never here as it begins before the start.
         while self.end >> at & 1 == 1 {
             match self.nodes.last() {
                 Some(&(level, left)) if level == at => {
@@ -88,7 +91,8 @@ impl<N: Pod> Nodes<N> {
         self.nodes.iter().map(|&(_, value)| value).collect()
     }
 
-    /// The root of the tree whose nodes these are, from the first element to the last; `None` if there are no elements.
+    /// The root of the tree whose nodes these are, from the first element to the last; `None` if
+    /// there are no elements.
     pub(super) fn root(self, combine: impl Fn(N, N) -> N) -> Option<N> {
         let nodes = self.nodes.into_iter().map(|(_, node)| node).rev();
         nodes.reduce(|right, left| combine(left, right))

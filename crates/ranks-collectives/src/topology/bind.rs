@@ -20,7 +20,8 @@ pub enum Policy {
 pub(super) fn cpus(topology: &Topology, policy: Policy) -> Option<CpuSet> {
     let mine = topology.place()?;
     let host = topology.here()?;
-    // Those that may run on the same CPUs share them; a rank that was given CPUs of its own has been bound by somebody who knew more.
+    // Those that may run on the same CPUs share them; a rank that was given CPUs of its own has
+    // been bound by somebody who knew more.
     let sharing: Vec<usize> = host
         .ranks
         .iter()
@@ -49,7 +50,8 @@ pub(super) fn cpus(topology: &Topology, policy: Policy) -> Option<CpuSet> {
     dealt(&parts, place, sharing.len())
 }
 
-/// The parts of the `place`th of `many`: several where there are more parts than ranks, one for several ranks where there are fewer.
+/// The parts of the `place`th of `many`: several where there are more parts than ranks, one for
+/// several ranks where there are fewer.
 fn dealt(parts: &[CpuSet], place: usize, many: usize) -> Option<CpuSet> {
     let first = parts.len() * place / many;
     let after = (parts.len() * (place + 1) / many).max(first + 1);

@@ -3,7 +3,8 @@
 use super::{Answer, Topology, bind};
 use crate::topology::{Domain, Policy};
 
-/// The topology that a rank makes of what all ranks have answered, after everything was asked of it.
+/// The topology that a rank makes of what all ranks have answered, after everything was asked of
+/// it.
 pub fn topology(rank: usize, answers: &[Vec<u8>]) -> Topology {
     let topology = Topology::of(rank, answers);
     for domain in [Domain::Socket, Domain::Numa, Domain::L3, Domain::Core] {

@@ -28,10 +28,13 @@ pub trait Topologies {
     /// Errors of the library.
     fn topology(&self) -> Result<Topology>;
 
-    /// One communicator for each part of the machines that ranks are bound to, in the order of ranks; `None` on ranks that are bound to no single part of this kind. Collective.
+    /// One communicator for each part of the machines that ranks are bound to, in the order of
+    /// ranks; `None` on ranks that are bound to no single part of this kind. Collective.
     ///
-    /// Which part that is, is found out from what the kernel tells of CPUs, the same way over every library; what the library itself knows of hardware
-    /// is asked for by [`split_type`](Communicator::split_type). For [`Domain::Gpu`] it is the one GPU that a rank's environment lets it see.
+    /// Which part that is, is found out from what the kernel tells of CPUs, the same way over every
+    /// library; what the library itself knows of hardware is asked for by
+    /// [`split_type`](Communicator::split_type). For [`Domain::Gpu`] it is the one GPU that a
+    /// rank's environment lets it see.
     ///
     /// # Errors
     /// Errors of the library.
@@ -39,10 +42,12 @@ pub trait Topologies {
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split`).
     fn split_by(&self, domain: Domain) -> Result<Option<Communicator>>;
 
-    /// Binds the thread that calls, and those that it starts later, to a part of its machine, and tells where all ranks are then. Collective.
+    /// Binds the thread that calls, and those that it starts later, to a part of its machine, and
+    /// tells where all ranks are then. Collective.
     ///
-    /// Ranks of a host that may run on the same CPUs are dealt among its parts in blocks, in the order of their local ranks. A rank whose
-    /// CPUs are its own already, or of which no such part is known, stays as it is.
+    /// Ranks of a host that may run on the same CPUs are dealt among its parts in blocks, in the
+    /// order of their local ranks. A rank whose CPUs are its own already, or of which no such part
+    /// is known, stays as it is.
     ///
     /// # Errors
     /// [`Library`](ErrorKind::Library) if the kernel refuses; what the library reports.

@@ -1,4 +1,5 @@
-//! Ranks that call a collective differently, or different ones: all of them get the same error, and go on.
+//! Ranks that call a collective differently, or different ones: all of them get the same error, and
+//! go on.
 //!
 //! The classes are those by which the MPI Bugs Initiative and MPI-CorrBench sort such mistakes.
 
@@ -8,7 +9,8 @@ use ranks_collectives::{
 };
 use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Result, Runtime};
 
-/// Every rank has an error of that kind, with one text; afterwards the communicator is as good as before.
+/// Every rank has an error of that kind, with one text; afterwards the communicator is as good as
+/// before.
 fn all_fail(world: &Communicator, kind: ErrorKind, outcome: Result<()>) -> Result<String> {
     let text = match outcome {
         Ok(()) => String::new(),

@@ -11,7 +11,8 @@ fn agrees<T: Sample + Number, O: Op<T>>(world: &Communicator, op: O, fold: fn(T,
     agrees_on(&lengths::<T>(depth), world, op, fold);
 }
 
-/// How data travels does not depend on the operation: one of them on the longest blocks is enough for a type.
+/// How data travels does not depend on the operation: one of them on the longest blocks is enough
+/// for a type.
 fn agrees_on<T: Sample + Number, O: Op<T>>(
     lengths: &[usize],
     world: &Communicator,

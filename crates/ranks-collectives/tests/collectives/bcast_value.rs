@@ -50,7 +50,8 @@ impl<'de> Deserialize<'de> for Refuses {
     }
 }
 
-/// What every rank is told when the root has no value; afterwards all still agree on what comes next.
+/// What every rank is told when the root has no value; afterwards all still agree on what comes
+/// next.
 fn fails_everywhere<V: Serialize + DeserializeOwned>(
     world: &Communicator,
     value: Option<V>,

@@ -1,4 +1,5 @@
-//! Ranks that do not come to a collective, where calls are compared and ranks wait for each other only so long.
+//! Ranks that do not come to a collective, where calls are compared and ranks wait for each other
+//! only so long.
 
 use std::time::Duration;
 

@@ -1,7 +1,9 @@
-//! Collectives drawn at random, in each of their forms, against what a loop over the ranks computes.
+//! Collectives drawn at random, in each of their forms, against what a loop over the ranks
+//! computes.
 //!
-//! The other tests go through what is known to matter, one operation at a time; these combine lengths, counts, places,
-//! roots, element types and operations as nobody would, always the same ones. A case that fails is printed in full.
+//! The other tests go through what is known to matter, one operation at a time; these combine
+//! lengths, counts, places, roots, element types and operations as nobody would, always the same
+//! ones. A case that fails is printed in full.
 
 mod calls;
 mod cases;
@@ -104,7 +106,8 @@ fn try_cases(world: &Communicator, form: Form, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Every operation some times, as often as the launch of so many processes on a small machine allows.
+/// Every operation some times, as often as the launch of so many processes on a small machine
+/// allows.
 fn try_form(world: &Communicator, form: Form) -> Result<()> {
     let times = [8, 6, 3, 2][world.size() - 1];
     try_cases(world, form, times * cases::OPERATIONS.len())

@@ -1,4 +1,5 @@
-//! Empty slices: their pointers have the values of MPI's sentinels, which must not reach the library.
+//! Empty slices: their pointers have the values of MPI's sentinels, which must not reach the
+//! library.
 
 use ranks_collectives::{
     Collectives, Ordered,

@@ -13,7 +13,8 @@ fn then(first: [u32; 2], second: [u32; 2]) -> [u32; 2] {
     [a.wrapping_mul(c), b.wrapping_mul(c).wrapping_add(d)]
 }
 
-/// Everything, by nodes of `width` ranks that follow each other, or of those that are `width` apart.
+/// Everything, by nodes of `width` ranks that follow each other, or of those that are `width`
+/// apart.
 fn in_two_steps(world: &Communicator) -> Result<()> {
     let (me, size) = (world.rank(), world.size());
     for width in 1..=size.min(3) {

@@ -15,7 +15,8 @@ fn filled(value: u8, length: usize) -> Buffer<u8> {
     buffer
 }
 
-/// Returns `true` if all bytes are `value`; compared in blocks, because a loop over bytes takes a minute without optimisation.
+/// Returns `true` if all bytes are `value`; compared in blocks, because a loop over bytes takes a
+/// minute without optimisation.
 fn are_all(data: &[u8], value: u8) -> bool {
     let block = [value; 1 << 16];
     data.chunks(block.len())

@@ -1,5 +1,5 @@
-//! What only the in-process backend promises: the order of reductions, and errors where ranks disagree, even if they do
-//! not compare their calls.
+//! What only the in-process backend promises: the order of reductions, and errors where ranks
+//! disagree, even if they do not compare their calls.
 
 use ranks_collectives::Collectives;
 use ranks_collectives::ops::Sum;

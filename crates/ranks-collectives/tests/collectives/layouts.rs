@@ -6,7 +6,8 @@ use ranks_comm::{Communicator, ErrorKind, Result};
 
 use crate::model::{Guarded, Particle, Sample, block};
 
-/// A square matrix of which each rank has some rows becomes one of which it has the same columns, in one call.
+/// A square matrix of which each rank has some rows becomes one of which it has the same columns,
+/// in one call.
 fn transposed<T: Sample>(world: &Communicator, rows: usize) {
     let (me, size) = (world.rank(), world.size());
     let columns = rows * size;
@@ -102,7 +103,8 @@ fn a_halo_is_filled_in_one_call(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// Columns to the side and rows up and down, at the border to nobody; on few ranks a neighbour is one twice or is oneself.
+/// Columns to the side and rows up and down, at the border to nobody; on few ranks a neighbour is
+/// one twice or is oneself.
 #[ranks_test::ranks(1, 2, 4)]
 fn faces_of_a_field_go_to_four_neighbours(world: Communicator) -> Result<()> {
     let (rows, columns) = (6, 4);

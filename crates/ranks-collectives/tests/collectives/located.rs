@@ -6,7 +6,8 @@ use ranks_collectives::ops::{MaxLoc, MinLoc};
 use ranks_collectives::{Collectives, InPlaceCollectives, Locate, Located};
 use ranks_comm::Communicator;
 
-/// At index 0 all ranks have the same, at index i the rank that is i modulo the number of ranks has the largest.
+/// At index 0 all ranks have the same, at index i the rank that is i modulo the number of ranks has
+/// the largest.
 fn value(size: usize, rank: usize, index: usize) -> i8 {
     if index == 0 {
         return 5;

@@ -7,19 +7,21 @@ use bytemuck::{Pod, Zeroable};
 /// Block lengths: none, one, an odd number, and more than fits into the eager messages of any MPI.
 pub(crate) const LENGTHS: [usize; 5] = [0, 1, 17, 4096, LONGEST];
 
-/// In bytes, more than is eager; in wider elements, enough for what libraries do with the longest messages.
+/// In bytes, more than is eager; in wider elements, enough for what libraries do with the longest
+/// messages.
 pub(crate) const LONGEST: usize = 100_000;
 
-/// How far an operation is tried with a type. The way that data goes depends on lengths and roots, and not on what the
-/// elements are: so one type of an operation is tried with all of them, and the others with each of them once.
+/// How far an operation is tried with a type. The way that data goes depends on lengths and roots,
+/// and not on what the elements are: so one type of an operation is tried with all of them, and the
+/// others with each of them once.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Depth {
     All,
     EachOnce,
 }
 
-/// Block lengths for a type; where it is not tried with all, the longest is [`LONGEST`] bytes. Elements of no size are
-/// nothing to send, however many they are.
+/// Block lengths for a type; where it is not tried with all, the longest is [`LONGEST`] bytes.
+/// Elements of no size are nothing to send, however many they are.
 pub(crate) fn lengths<T>(depth: Depth) -> Vec<usize> {
     match (depth, size_of::<T>()) {
         (_, 0) => vec![0, 17],
@@ -28,7 +30,8 @@ pub(crate) fn lengths<T>(depth: Depth) -> Vec<usize> {
     }
 }
 
-/// The roots of the call number `call` among those with a type: all ranks, or each when it is its turn.
+/// The roots of the call number `call` among those with a type: all ranks, or each when it is its
+/// turn.
 pub(crate) fn roots(depth: Depth, size: usize, call: usize) -> std::ops::Range<usize> {
     match depth {
         Depth::All => 0..size,
@@ -57,7 +60,8 @@ macro_rules! samples {
 
 samples! { i32 i64 isize u32 u64 usize }
 
-/// Sums of four of these fit: what becomes of a sum of narrow integers that does not is tested apart.
+/// Sums of four of these fit: what becomes of a sum of narrow integers that does not is tested
+/// apart.
 macro_rules! narrow_samples {
     ($($integer:ty)*) => { $(
         impl Sample for $integer {

@@ -1,4 +1,5 @@
-//! Communication among neighbours, over grids and graphs, blocking and not: what each sends is told by the edge.
+//! Communication among neighbours, over grids and graphs, blocking and not: what each sends is told
+//! by the edge.
 
 use ranks_collectives::{
     Blocks, NeighborCollectives, NonblockingNeighborCollectives, PersistentNeighborCollectives,
@@ -29,7 +30,8 @@ fn star(world: &Communicator) -> Result<Graph> {
     Ok(graph.expect("every rank is a node"))
 }
 
-/// Edges to the next rank, to oneself, and to the next rank again; on two ranks and more none end at the last but one.
+/// Edges to the next rank, to oneself, and to the next rank again; on two ranks and more none end
+/// at the last but one.
 fn onward(world: &Communicator) -> Result<DistGraph> {
     let (me, size) = (world.rank(), world.size());
     let is_left_out = |rank: usize| size > 1 && rank == size - 2;
@@ -85,7 +87,8 @@ fn arriving(around: &impl Neighborhood) -> Vec<Option<Edge>> {
         .collect()
 }
 
-/// Blocks in the opposite order, with gaps, and of a length that nobody looks at where there is no neighbour.
+/// Blocks in the opposite order, with gaps, and of a length that nobody looks at where there is no
+/// neighbour.
 fn about(edges: &[Option<Edge>], length: impl Fn(Edge) -> usize) -> Blocks {
     let counts: Vec<usize> = edges.iter().map(|edge| edge.map_or(2, &length)).collect();
     let mut places = vec![0; counts.len()];
@@ -219,7 +222,8 @@ fn eight_ranks(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// Where nobody compares, the rank that is sent a block of another length says so, and what comes after is well.
+/// Where nobody compares, the rank that is sent a block of another length says so, and what comes
+/// after is well.
 #[test]
 fn a_block_of_another_length_is_an_error_in_process() {
     without_comparing(|world| {

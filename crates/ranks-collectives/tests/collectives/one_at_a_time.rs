@@ -1,4 +1,5 @@
-//! What one rank can know: collectives of two threads at once on one communicator, and calls from within an operation.
+//! What one rank can know: collectives of two threads at once on one communicator, and calls from
+//! within an operation.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
@@ -47,7 +48,8 @@ fn in_the_midst_of_a_reduction(
     world.barrier()
 }
 
-/// Of two threads of rank 0 one waits in a barrier, and the other one is told so, whichever comes first.
+/// Of two threads of rank 0 one waits in a barrier, and the other one is told so, whichever comes
+/// first.
 #[ranks_test::ranks(2, 3)]
 fn two_threads_in_a_collective_mixed_up_their_sums(world: Communicator) -> Result<()> {
     if !world.lets_threads_call() {

@@ -1,4 +1,5 @@
-//! Numbers of other crates: complex ones, and those of 16 bits. Small whole ones, which are exact in any order.
+//! Numbers of other crates: complex ones, and those of 16 bits. Small whole ones, which are exact
+//! in any order.
 
 use ranks_collectives::ops::{Prod, Sum};
 use ranks_collectives::{Blocks, Collectives, Fractional, InPlaceCollectives, Number};
@@ -98,7 +99,8 @@ mod half {
         reproducible_sums(&world, number, f16::from_f32(400.0));
         let number = |index| bf16::from_f32(-((index % 2) as f32));
         reproducible_sums(&world, number, bf16::from_f32(-100.0));
-        // Too many for the digits of a bf16, but 256 + 100 · 1.5 rounded once: 406, of which 8 digits are 406.
+        // Too many for the digits of a bf16, but 256 + 100 · 1.5 rounded once: 406, of which 8
+        // digits are 406.
         let mine = if world.rank() == 0 {
             vec![bf16::from_f32(1.5); 100]
         } else {

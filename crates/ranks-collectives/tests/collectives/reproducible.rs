@@ -1,4 +1,5 @@
-//! Reductions that are the same, to the last bit, for any number of ranks: against the tree as it is documented.
+//! Reductions that are the same, to the last bit, for any number of ranks: against the tree as it
+//! is documented.
 
 use std::ops::Range;
 
@@ -27,7 +28,8 @@ fn random(index: usize) -> f64 {
     f64::from_bits((bits & 1 << 63) | exponent << 52 | (bits & ((1 << 52) - 1)))
 }
 
-/// Divisions of `total` elements: even ones, all on one rank, and cuts that no block of the tree has.
+/// Divisions of `total` elements: even ones, all on one rank, and cuts that no block of the tree
+/// has.
 fn divisions(total: usize, ranks: usize) -> [Blocks; 3] {
     let mut uneven = vec![0; ranks];
     let mut left = total;
@@ -58,7 +60,8 @@ fn same(found: f64, expected: f64) {
     );
 }
 
-/// The number of numbers, their sum along the tree, and their sum rounded once, as [`reference`] says.
+/// The number of numbers, their sum along the tree, and their sum rounded once, as [`reference`]
+/// says.
 const MANY: usize = 1_000_000;
 const SUM: u64 = 0xc1fd_1c7f_a907_8370;
 const TRUE_SUM: u64 = 0xc1fd_1c7f_a907_8372;
@@ -169,7 +172,8 @@ fn order_does_not_matter(world: &Communicator) -> Result<()> {
     assert!((expected / 2.475e20 - 1.0).abs() < 1e-12, "{expected:e}");
     let narrow: Vec<f32> = in_order.iter().map(|&number| number as f32).collect();
     assert!(exact.sum(&narrow)?.is_nan(), "infinities of both signs");
-    // Element by element: 1 of each rank, and on one rank what swallows them and on another what takes it away.
+    // Element by element: 1 of each rank, and on one rank what swallows them and on another what
+    // takes it away.
     let mut sums = [0.0; 600];
     let mut mine = [1.0; 600];
     mine[me] = 1e300;

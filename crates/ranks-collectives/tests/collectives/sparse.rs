@@ -1,4 +1,5 @@
-//! Messages to few ranks, of which the receivers do not know: exchange after exchange, with nothing in between.
+//! Messages to few ranks, of which the receivers do not know: exchange after exchange, with nothing
+//! in between.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -6,10 +7,12 @@ use std::time::Duration;
 use ranks_collectives::{Collectives, SparseExchange};
 use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Result, Runtime, Source};
 
-/// The message number `number` of `source` in a round: for whom it is, and what; `None` if there are no more.
+/// The message number `number` of `source` in a round: for whom it is, and what; `None` if there
+/// are no more.
 fn message(round: usize, source: usize, number: usize, size: usize) -> Option<(usize, Vec<u64>)> {
     let mixed = (round * 31 + source * 7 + number * 3 + 1).wrapping_mul(0x9e37_79b1) >> 7;
-    // Some ranks send nothing in a round, others several messages, to one rank or to themselves as well.
+    // Some ranks send nothing in a round, others several messages, to one rank or to themselves as
+    // well.
     let many = (round * 5 + source * 3) % 4;
     // Some messages are of no elements, others more than libraries send before somebody receives.
     let length = [0, 1, 17, 20_000][mixed / 64 % 4];

@@ -1,4 +1,5 @@
-//! Blocks of different lengths: what each rank sends is told by its rank, so that every rank knows what it must get.
+//! Blocks of different lengths: what each rank sends is told by its rank, so that every rank knows
+//! what it must get.
 
 use ranks_collectives::{Blocks, Collectives, Gathered, VaryingCollectives};
 use ranks_comm::{Communicator, ErrorKind};
@@ -25,7 +26,8 @@ fn scattered_about(counts: &[usize]) -> Blocks {
     Blocks::new(counts, &places).unwrap()
 }
 
-/// What a buffer of canaries holds after each rank's block of `count(rank)` elements has come to its place.
+/// What a buffer of canaries holds after each rank's block of `count(rank)` elements has come to
+/// its place.
 fn expected<T: Sample>(blocks: &Blocks, length: usize, from: fn(usize, usize) -> Vec<T>) -> Vec<T> {
     let mut whole = vec![T::sample(77, 123_456); length];
     for rank in 0..blocks.len() {
@@ -38,8 +40,9 @@ fn of_rank<T: Sample>(rank: usize, count: usize) -> Vec<T> {
     block(rank, 0, count)
 }
 
-/// Blocks to try a type with: no elements at all, some ranks' none and one rank's many, and one rank's alone; each one
-/// after the other and scattered about, or where not all are tried, at least one of each.
+/// Blocks to try a type with: no elements at all, some ranks' none and one rank's many, and one
+/// rank's alone; each one after the other and scattered about, or where not all are tried, at least
+/// one of each.
 fn divisions<T>(depth: Depth, size: usize) -> Vec<Blocks> {
     let longest = lengths::<T>(depth).into_iter().max().unwrap_or(0);
     let few = longest / 4;
@@ -318,7 +321,8 @@ fn places_that_an_int_cannot_say(world: Communicator) {
     }
 }
 
-/// COR-28 of another binding: empty slices, whose pointers are sentinels of MPI or equal to each other.
+/// COR-28 of another binding: empty slices, whose pointers are sentinels of MPI or equal to each
+/// other.
 fn nothing<T: Sample>(world: &Communicator, depth: Depth) {
     let size = world.size();
     for blocks in [

@@ -76,7 +76,8 @@ fn every_form_refuses(
     still_works(world);
 }
 
-/// As H2 and S4 of other bindings: blocks outside the slice, of other numbers than the ranks, upon each other.
+/// As H2 and S4 of other bindings: blocks outside the slice, of other numbers than the ranks, upon
+/// each other.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn h2_blocks_that_do_not_fit(world: Communicator) {
     let size = world.size();

@@ -1,4 +1,5 @@
-//! Operations in place that return at once, or that are prepared: each leaves what the blocking one does.
+//! Operations in place that return at once, or that are prepared: each leaves what the blocking one
+//! does.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -20,7 +21,8 @@ fn elements(world: &Communicator, round: usize, length: usize) -> Vec<i64> {
     (first..).take(length).collect()
 }
 
-/// Does the operation in each form, all of them in flight at once, and compares `significant` of what they leave with what the blocking form does.
+/// Does the operation in each form, all of them in flight at once, and compares `significant` of
+/// what they leave with what the blocking form does.
 macro_rules! same {
     ($world:ident, $length:expr, $significant:expr,
      $blocking:ident($($with:expr),*), $nonblocking:ident, $init:ident($($argument:expr),*)) => {{
@@ -191,7 +193,8 @@ fn uneven_moves_are_those_of_the_blocking_form(world: Communicator) -> Result<()
         iallgatherv_in_place,
         allgatherv_in_place_init(&blocks)
     );
-    // What ranks i and j send each other is as long as the higher of them says, and nothing for itself.
+    // What ranks i and j send each other is as long as the higher of them says, and nothing for
+    // itself.
     let counts: Vec<usize> = (0..size)
         .map(|rank| if rank == me { 0 } else { rank.max(me) })
         .collect();
@@ -239,7 +242,8 @@ fn averages_and_operations_of_the_program(world: Communicator) -> Result<()> {
     still_works(&world)
 }
 
-/// A library may read what is sent until the operation is complete: where that is a copy, it is still there.
+/// A library may read what is sent until the operation is complete: where that is a copy, it is
+/// still there.
 #[ranks_test::ranks(2, 3, 4)]
 fn the_contribution_of_a_root_that_begins_early_stays(world: Communicator) -> Result<()> {
     const LENGTH: usize = 100_000;

@@ -151,7 +151,8 @@ fn mistakes_between_groups_begin_nothing(world: Communicator) -> Result<()> {
     still_works(&world)
 }
 
-/// One group alone waits no longer than it may, and what it sent is not taken for another operation.
+/// One group alone waits no longer than it may, and what it sent is not taken for another
+/// operation.
 #[ranks_test::ranks(2, 3, 4)]
 fn a_group_that_does_not_come_is_waited_for_until_the_limit(world: Communicator) -> Result<()> {
     let (between, theirs) = even_and_odd(&world)?;

@@ -1,4 +1,5 @@
-//! Parts of slices that are no blocks, in operations that return at once and in those that are prepared.
+//! Parts of slices that are no blocks, in operations that return at once and in those that are
+//! prepared.
 
 use ranks_collectives::{
     Layouts, NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives,
@@ -161,7 +162,8 @@ fn layouts_that_do_not_fit_are_refused(world: Communicator) -> Result<()> {
     still_works(&world)
 }
 
-/// What two neighbours get from this one, and where what they send goes: parts of one and of two elements, with gaps.
+/// What two neighbours get from this one, and where what they send goes: parts of one and of two
+/// elements, with gaps.
 fn halves(outer: [usize; 2], inner: [usize; 2]) -> [Layouts; 2] {
     let every_third = Layout::vector(2, 1, 3);
     let both = |places: [usize; 2]| Layouts::new(places.map(|place| every_third.at(place)));

@@ -89,7 +89,8 @@ fn rooted_operations_at_every_root_at_once(world: Communicator) -> Result<()> {
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn blocks_with_gaps_leave_them_alone(world: Communicator) -> Result<()> {
     let (me, size) = (world.rank(), world.size());
-    // Rank r has r + 1 elements, and they lie in the order of ranks from the last one down, one apart.
+    // Rank r has r + 1 elements, and they lie in the order of ranks from the last one down, one
+    // apart.
     let counts: Vec<usize> = (1..=size).collect();
     let mut starts = vec![0; size];
     let mut end = 0;
@@ -143,7 +144,8 @@ fn shares_of_a_reduction_differ_in_length(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// Two numbers (factor, shift) are a map x → factor · x + shift; one after the other is associative and does not commute.
+/// Two numbers (factor, shift) are a map x → factor · x + shift; one after the other is associative
+/// and does not commute.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn operations_of_the_program_keep_the_order_of_ranks(world: Communicator) -> Result<()> {
     const LENGTH: usize = 300;

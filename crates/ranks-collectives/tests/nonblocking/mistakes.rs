@@ -1,4 +1,5 @@
-//! What a rank can see for itself is an error before anything is sent; in process, so is what ranks do not agree on.
+//! What a rank can see for itself is an error before anything is sent; in process, so is what ranks
+//! do not agree on.
 
 use ranks_collectives::ops::Sum;
 use ranks_collectives::{Blocks, NonblockingCollectives};

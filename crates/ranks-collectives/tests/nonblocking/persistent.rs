@@ -110,7 +110,8 @@ fn what_is_scattered_from_any_root_is_what_is_there_at_each_start(
     still_works(&world)
 }
 
-/// Who has prepared operations with one rank before, and with none, come to the same way with others.
+/// Who has prepared operations with one rank before, and with none, come to the same way with
+/// others.
 #[ranks_test::ranks(3, 4)]
 fn ranks_that_know_the_library_prepare_with_ranks_that_do_not(world: Communicator) -> Result<()> {
     let (me, size) = (world.rank(), world.size());
@@ -239,7 +240,8 @@ fn reductions_reduce_among_many(world: Communicator) -> Result<()> {
     reductions_reduce(&world)
 }
 
-/// Two numbers (factor, shift) are a map x → factor · x + shift; one after the other is associative and does not commute.
+/// Two numbers (factor, shift) are a map x → factor · x + shift; one after the other is associative
+/// and does not commute.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn operations_of_the_program_are_called_at_each_start(world: Communicator) -> Result<()> {
     const LENGTH: usize = 20;
@@ -316,7 +318,8 @@ fn a_panic_of_the_programs_operation_is_an_error_of_that_start_alone(
     still_works(&world)
 }
 
-/// The library must not be told of a byte for each of them: there is no memory behind their addresses.
+/// The library must not be told of a byte for each of them: there is no memory behind their
+/// addresses.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn elements_of_no_size_are_no_bytes_to_combine(world: Communicator) -> Result<()> {
     let (me, size) = (world.rank(), world.size());

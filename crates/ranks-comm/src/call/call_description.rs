@@ -15,7 +15,8 @@ const REFUSES: u8 = 1;
 /// It calls, and does not wait for the others.
 const BEGINS: u8 = 2;
 
-/// The description of a call: whether the rank refuses it, a digest of all that must be equal, and a text.
+/// The description of a call: whether the rank refuses it, a digest of all that must be equal, and
+/// a text.
 #[derive(Debug)]
 pub struct CallDescription([u8; ROOM]);
 
@@ -69,7 +70,8 @@ impl CallDescription {
     /// Compares the descriptions of all ranks, in rank order.
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`], the same on every rank, if a rank refuses its call or two call differently.
+    /// [`ErrorKind::Mismatch`], the same on every rank, if a rank refuses its call or two call
+    /// differently.
     pub fn compare(operation: &'static str, all: &[u8]) -> Result<()> {
         let refused = |told: &&[u8]| told.first() == Some(&REFUSES);
         let mut told = all.chunks(ROOM);

@@ -40,7 +40,8 @@ impl<'a> CallGuard<'a> {
     /// Records the call, and adds it to the calls in flight, if those are kept.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread) if it is a collective, and another thread is in one.
+    /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread) if it is a collective, and another
+    /// thread is in one.
     #[inline]
     pub(crate) fn begin(&mut self, on: &'a impl Callee, call: Call) -> Result<()> {
         if hold::is_wanted() {
@@ -70,8 +71,9 @@ impl<'a> CallGuard<'a> {
         Ok(())
     }
 
-    /// A call inside another call of this thread, such as a wait for an operation that it has started, is a part of that one.
-    /// Collectives always count as calls, since all ranks number them alike, whether calls in flight are kept or not.
+    /// A call inside another call of this thread, such as a wait for an operation that it has
+    /// started, is a part of that one. Collectives always count as calls, since all ranks number
+    /// them alike, whether calls in flight are kept or not.
     #[cold]
     #[inline(never)]
     fn begin_watched(&mut self, on: &'a impl Callee, call: Call) -> Result<()> {

@@ -28,7 +28,8 @@ static LEFT: Mutex<Vec<Box<dyn FnOnce() + Send>>> = Mutex::new(Vec::new());
 /// `true` if there may be any.
 static IS_LEFT: AtomicBool = AtomicBool::new(false);
 
-/// Defers `end` to the next call: a lock that it takes may be held by a thread that waits for the library, in which this thread is.
+/// Defers `end` to the next call: a lock that it takes may be held by a thread that waits for the
+/// library, in which this thread is.
 pub(crate) fn later(end: impl FnOnce() + Send + 'static) {
     let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
     left.push(Box::new(end));

@@ -6,41 +6,49 @@ use std::time::Duration;
 use crate::call::hold::Hold;
 use crate::result::{Error, ErrorKind};
 
-/// The level of checks before a call. From [`Builder::checks`](crate::Builder::checks) or `RANKS_CHECK`.
+/// The level of checks before a call. From [`Builder::checks`](crate::Builder::checks) or
+/// `RANKS_CHECK`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Checks {
-    /// Everything that one rank can check alone: ranks, tags, lengths, threads. There is no lower level. `RANKS_CHECK=local` or
-    /// `off`.
+    /// Everything that one rank can check alone: ranks, tags, lengths, threads. There is no lower
+    /// level. `RANKS_CHECK=local` or `off`.
     Local,
-    /// In addition, before each collective the ranks compare their calls: operation, root, element type, lengths and reduction.
-    /// The same holds where communicators, topologies and windows are made. If they differ, or a rank refuses its own arguments,
-    /// all of them get an error, where a library would deadlock, mix up data or write past a buffer.
-    /// `RANKS_CHECK=collective`.
+    /// In addition, before each collective the ranks compare their calls: operation, root, element
+    /// type, lengths and reduction. The same holds where communicators, topologies and windows are
+    /// made. If they differ, or a rank refuses its own arguments, all of them get an error, where a
+    /// library would deadlock, mix up data or write past a buffer. `RANKS_CHECK=collective`.
     ///
-    /// It costs an exchange of 256 bytes of each rank for every collective, and one more of the counts for an exchange of blocks of
-    /// different lengths. Between two ranks on one machine (MPICH 4.0, Open MPI 4.1) a barrier or the sum of one `f64` took 5 to 7
-    /// times as long with it, 2 to 4 µs more, and the sum of 64 kB 1.0 to 1.4 times.
+    /// It costs an exchange of 256 bytes of each rank for every collective, and one more of the
+    /// counts for an exchange of blocks of different lengths. Between two ranks on one machine
+    /// (MPICH 4.0, Open MPI 4.1) a barrier or the sum of one `f64` took 5 to 7 times as long with
+    /// it, 2 to 4 µs more, and the sum of 64 kB 1.0 to 1.4 times.
     ///
-    /// Persistent collectives are compared when they are prepared, not when they are started. Nonblocking collectives are
-    /// compared while they are pending: the start does not block, and the wait returns the error. As some ranks have started an
-    /// operation that others never will, the operation is left to the runtime then, and the communicator is out of step. The end
-    /// of the runtime is the last collective of the world: ranks that are in another one get the same error as those that end.
+    /// Persistent collectives are compared when they are prepared, not when they are started.
+    /// Nonblocking collectives are compared while they are pending: the start does not block, and
+    /// the wait returns the error. As some ranks have started an operation that others never will,
+    /// the operation is left to the runtime then, and the communicator is out of step. The end of
+    /// the runtime is the last collective of the world: ranks that are in another one get the same
+    /// error as those that end.
     ///
-    /// Only calls that all ranks of one communicator make are compared, and a window has a communicator of its own. Ranks that
-    /// wait for each other in calls on different ones (a barrier here and a fence there, fences of two windows in different
-    /// order, over MPI the end of the program), in calls that only some ranks make (`create_group`; post, start, complete and
-    /// wait of a window), or in epochs of different shared windows, wait up to the [limit](crate::Builder::check_limit),
-    /// whose error names the call that each of them is in; without a limit they deadlock. Calls on intercommunicators are not
-    /// compared, nor calls on communicators that another part of the program has made.
+    /// Only calls that all ranks of one communicator make are compared, and a window has a
+    /// communicator of its own. Ranks that wait for each other in calls on different ones (a
+    /// barrier here and a fence there, fences of two windows in different order, over MPI the end
+    /// of the program), in calls that only some ranks make (`create_group`; post, start, complete
+    /// and wait of a window), or in epochs of different shared windows, wait up to the
+    /// [limit](crate::Builder::check_limit), whose error names the call that each of them is in;
+    /// without a limit they deadlock. Calls on intercommunicators are not compared, nor calls on
+    /// communicators that another part of the program has made.
     ///
-    /// Open MPI might write past a slice in some configurations ([`Facts::receives`](crate::Facts::receives)): there all
-    /// collectives are always compared, and before they start; nonblocking ones wait for the other ranks there.
+    /// Open MPI might write past a slice in some configurations
+    /// ([`Facts::receives`](crate::Facts::receives)): there all collectives are always compared,
+    /// and before they start; nonblocking ones wait for the other ranks there.
     Collective,
 }
 
 impl Checks {
-    /// [`Collective`](Self::Collective) where ranks was built with debug assertions, [`Local`](Self::Local) elsewhere.
+    /// [`Collective`](Self::Collective) where ranks was built with debug assertions,
+    /// [`Local`](Self::Local) elsewhere.
     pub(crate) const fn of_this_build() -> Self {
         if cfg!(debug_assertions) {
             Self::Collective
@@ -59,7 +67,8 @@ pub(crate) struct Comparing {
 }
 
 impl Comparing {
-    /// Keeps the calls that threads are in, where ranks compare their calls and report them at a limit.
+    /// Keeps the calls that threads are in, where ranks compare their calls and report them at a
+    /// limit.
     pub(crate) fn hold(&self, compares: bool) -> Option<Hold> {
         (compares && self.limit < Duration::MAX).then(Hold::new)
     }

@@ -1,4 +1,5 @@
-//! The fast path for calls of ordinary sizes, past the checks of a [`ThreadGuard`](crate::call::thread_guard::ThreadGuard).
+//! The fast path for calls of ordinary sizes, past the checks of a
+//! [`ThreadGuard`](crate::call::thread_guard::ThreadGuard).
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -7,11 +8,13 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::call::thread_level::ThreadLevel;
 
-/// The test for the fast path: one comparison that replaces the checks of a [`ThreadGuard`](crate::call::thread_guard::ThreadGuard) for ordinary sizes.
+/// The test for the fast path: one comparison that replaces the checks of a
+/// [`ThreadGuard`](crate::call::thread_guard::ThreadGuard) for ordinary sizes.
 ///
-/// It holds the number of items that a call may move without further checks: [`FastPath::ITEMS`] while it is open, 0 while
-/// each call must be checked, as in a runtime that has ended. Larger calls, and calls of no items, take the slow path
-/// through [`ThreadGuard::enter`](crate::call::thread_guard::ThreadGuard::enter).
+/// It holds the number of items that a call may move without further checks: [`FastPath::ITEMS`]
+/// while it is open, 0 while each call must be checked, as in a runtime that has ended. Larger
+/// calls, and calls of no items, take the slow path through
+/// [`ThreadGuard::enter`](crate::call::thread_guard::ThreadGuard::enter).
 #[derive(Debug)]
 pub(crate) struct FastPath {
     /// For any thread.
@@ -87,7 +90,8 @@ impl FastPath {
         self.main.store(main, Ordering::Relaxed);
     }
 
-    /// Returns `true` if this thread may move that many items, which are not 0, without further checks.
+    /// Returns `true` if this thread may move that many items, which are not 0, without further
+    /// checks.
     #[inline(always)]
     #[must_use]
     pub(crate) fn takes(&self, items: usize) -> bool {
@@ -107,7 +111,8 @@ impl FastPath {
 
 /// A number of items that may be moved if and only if both of these may.
 ///
-/// Two numbers are below a power of two, or below 0, if and only if what their bits make together is.
+/// Two numbers are below a power of two, or below 0, if and only if what their bits make together
+/// is.
 #[inline(always)]
 fn both_in_one(items: usize, others: usize) -> usize {
     (items.wrapping_sub(1) | others.wrapping_sub(1)).wrapping_add(1)

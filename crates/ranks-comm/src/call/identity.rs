@@ -1,7 +1,8 @@
 //! Numbers that identify objects shared by ranks.
 //!
-//! Rank 0 of those that make an object proposes a number that its process has given to nothing else. It travels with the data that
-//! ranks exchange then, and each collective call on the object compares it: ranks that pass different objects get an error.
+//! Rank 0 of those that make an object proposes a number that its process has given to nothing
+//! else. It travels with the data that ranks exchange then, and each collective call on the object
+//! compares it: ranks that pass different objects get an error.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,11 +13,13 @@ pub fn unused_number() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// A digest that differs, as a rule, between different sequences, and whose sums differ between different sets of them.
+/// A digest that differs, as a rule, between different sequences, and whose sums differ between
+/// different sets of them.
 #[must_use]
 pub fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
     let bytes = words.into_iter().flat_map(u64::to_ne_bytes);
-    // FNV-1a alone: two sequences that differ little have digests that differ by a number by which other pairs differ as well.
+    // FNV-1a alone: two sequences that differ little have digests that differ by a number by which
+    // other pairs differ as well.
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

@@ -1,8 +1,10 @@
-//! The calls in flight: lists of the calls that the threads of this process are in, one for each thread.
+//! The calls in flight: lists of the calls that the threads of this process are in, one for each
+//! thread.
 //!
-//! Its users are time limits (`limit`) and observation (`observe`). While there is neither, nothing here is reached:
-//! calls of ordinary sizes take the fast path. A [`Hold`] keeps that closed, so that every call passes
-//! `Communicator::enter`, which adds it to the list until its [`Held`] is dropped.
+//! Its users are time limits (`limit`) and observation (`observe`). While there is neither, nothing
+//! here is reached: calls of ordinary sizes take the fast path. A [`Hold`](crate::call::hold::Hold)
+//! keeps that closed, so that every call passes `Communicator::enter`, which adds it to the list
+//! until its [`Held`] is dropped.
 
 mod of_threads;
 
@@ -24,7 +26,8 @@ use crate::result::ErrorKind;
 #[derive(Debug)]
 pub(crate) struct CallInFlight {
     pub(crate) what: Call,
-    /// The number of collectives, or other calls, on this communicator before it, if it is recorded.
+    /// The number of collectives, or other calls, on this communicator before it, if it is
+    /// recorded.
     pub(crate) number: Option<u64>,
     /// The recorder of the communicator.
     pub(crate) recorder: Arc<Recorder>,
@@ -124,7 +127,8 @@ impl Held {
         })
     }
 
-    /// Enters something that is no operation on a communicator, with this limit; observers are not told.
+    /// Enters something that is no operation on a communicator, with this limit; observers are not
+    /// told.
     pub(crate) fn at_the_end(
         operation: &'static str,
         recorder: Arc<Recorder>,

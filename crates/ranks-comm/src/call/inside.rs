@@ -26,7 +26,8 @@ impl Inside {
         self.enter().map(|_| Alone(self))
     }
 
-    /// Enters, until [`leave`](Self::leave), unless another thread is inside; returns the depth before.
+    /// Enters, until [`leave`](Self::leave), unless another thread is inside; returns the depth
+    /// before.
     pub(crate) fn enter(&self) -> Option<u32> {
         let me = this_thread();
         let entered = self

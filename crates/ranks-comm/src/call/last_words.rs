@@ -4,13 +4,16 @@ use std::io::Write as _;
 use std::time::Duration;
 use std::{fmt, thread};
 
-/// The time for which a launcher can read the last words of a rank: MPICH's reads no more once a job aborts.
+/// The time for which a launcher can read the last words of a rank: MPICH's reads no more once a
+/// job aborts.
 const TO_BE_READ: Duration = Duration::from_millis(200);
 
-/// Prints on standard error why the job is about to be aborted, and waits for the launcher to read it.
+/// Prints on standard error why the job is about to be aborted, and waits for the launcher to read
+/// it.
 pub(crate) fn last_words(what: fmt::Arguments<'_>) {
     let text = format!("ranks: {what}\n");
-    // In one write, so that no other rank's output comes between. An error here could not be reported.
+    // In one write, so that no other rank's output comes between. An error here could not be
+    // reported.
     let _ = std::io::stderr().write_all(text.as_bytes());
     thread::sleep(TO_BE_READ);
 }

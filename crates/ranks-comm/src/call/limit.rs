@@ -1,12 +1,13 @@
 //! Time limits of operations that wait for other ranks.
 //!
-//! While any limit is set, every call is in the list of calls in flight (`inflight_calls.rs`), with its limit. Three things look at
-//! that:
+//! While any limit is set, every call is in the list of calls in flight (`inflight_calls.rs`), with
+//! its limit. Three things look at that:
 //!
 //! * waits among threads, which end at the limit ([`in_time()`]);
-//! * over MPI, the calls that can be made with a nonblocking operation: it is tested until the limit, and then left to the runtime
-//!   or cancelled ([`may_end`]);
-//! * the watchdog, for all other calls over MPI: it reports which rank waits for which, and aborts the job.
+//! * over MPI, the calls that can be made with a nonblocking operation: it is tested until the
+//!   limit, and then left to the runtime or cancelled ([`may_end`]);
+//! * the watchdog, for all other calls over MPI: it reports which rank waits for which, and aborts
+//!   the job.
 //!
 //! Without a limit the cost is one load on the slow path.
 
@@ -34,13 +35,14 @@ pub(crate) use report::{Others, State};
 pub(crate) use text::parse;
 pub(crate) use watchdog::{is_watchdog, stop, watch};
 
-/// The effect of a time limit on an operation. From [`Builder::on_time_limit`](crate::Builder::on_time_limit) or `RANKS_TIMEOUT`.
+/// The effect of a time limit on an operation. From
+/// [`Builder::on_time_limit`](crate::Builder::on_time_limit) or `RANKS_TIMEOUT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum OnTimeLimit {
-    /// The operation is an error of kind [`TimedOut`](crate::ErrorKind::TimedOut), and the program may go on. Where the library cannot
-    /// leave an operation (it makes communicators, say, or fences a window), the job is aborted. `RANKS_TIMEOUT=3s,error`, and
-    /// the default.
+    /// The operation is an error of kind [`TimedOut`](crate::ErrorKind::TimedOut), and the program
+    /// may go on. Where the library cannot leave an operation (it makes communicators, say, or
+    /// fences a window), the job is aborted. `RANKS_TIMEOUT=3s,error`, and the default.
     #[default]
     Error,
     /// The job is aborted, with a report on standard error. `RANKS_TIMEOUT=3s,abort`.
@@ -140,7 +142,8 @@ pub(crate) fn one_has_passed() -> bool {
     lock(&PASSED).is_some()
 }
 
-/// The time that the end may take, over MPI: the limit of the job, or else the longest limit at which an operation has timed out.
+/// The time that the end may take, over MPI: the limit of the job, or else the longest limit at
+/// which an operation has timed out.
 pub(crate) fn of_end() -> Option<Limit> {
     let of_job = lock(&JOB).as_ref().map(|(limit, _)| *limit);
     of_job.or(*lock(&PASSED))

@@ -1,10 +1,13 @@
-//! Steps of every call: the check that this thread may call, the record, the list of calls in flight, the time limit.
+//! Steps of every call: the check that this thread may call, the record, the list of calls in
+//! flight, the time limit.
 //!
-//! A call on the slow path passes them in this order: [`thread_guard`] lets the thread in, unless [`callback`] says that it is
-//! within an operation of a reduction; [`call_guard`] is the call until it is dropped; [`record`] keeps its name; while anybody
-//! wants to know, [`inflight_calls`] lists it, where [`limit`] finds what is late and observers are told. The fast path is one
-//! comparison with [`fast_path`], and the record. [`call_description`] is what ranks exchange to compare collective calls, where
-//! [`checks`] says so, and [`identity`] the numbers of what they have made together.
+//! A call on the slow path passes them in this order: [`thread_guard`] lets the thread in, unless
+//! [`callback`] says that it is within an operation of a reduction; [`call_guard`] is the call
+//! until it is dropped; [`record`] keeps its name; while anybody wants to know, [`inflight_calls`]
+//! lists it, where [`limit`] finds what is late and observers are told. The fast path is one
+//! comparison with [`fast_path`], and the record. [`call_description`] is what ranks exchange to
+//! compare collective calls, where [`checks`] says so, and [`identity`] the numbers of what they
+//! have made together.
 
 pub(crate) mod call_description;
 pub(crate) mod call_guard;

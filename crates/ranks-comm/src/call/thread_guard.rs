@@ -19,7 +19,8 @@ pub(crate) static THREAD_GUARD: ThreadGuard = ThreadGuard::new();
 
 /// The checks before every operation: none at `MPI_THREAD_MULTIPLE` while the runtime lives.
 ///
-/// [`ThreadGuard::is_open`] is one relaxed load; [`ThreadGuard::enter`] makes the checks, out of line.
+/// [`ThreadGuard::is_open`] is one relaxed load; [`ThreadGuard::enter`] makes the checks, out of
+/// line.
 #[derive(Debug)]
 pub(crate) struct ThreadGuard {
     flags: AtomicU8,
@@ -52,8 +53,8 @@ impl ThreadGuard {
         self.flags.store(flag, Ordering::Release);
     }
 
-    /// Opens the fast path to threads that need no further check at `level`. For the one gate of MPI only, since a
-    /// thread remembers that it is the initialising one, and not of which gate.
+    /// Opens the fast path to threads that need no further check at `level`. For the one gate of
+    /// MPI only, since a thread remembers that it is the initialising one, and not of which gate.
     pub(crate) fn open_fast_path(&'static self, level: ThreadLevel) {
         self.fast_path.open(level);
     }
@@ -113,7 +114,8 @@ impl ThreadGuard {
         self.flags.load(Ordering::Relaxed) == 0
     }
 
-    /// Checks that this thread may do `operation` now; the returned guard must live as long as the call.
+    /// Checks that this thread may do `operation` now; the returned guard must live as long as the
+    /// call.
     ///
     /// # Errors
     /// [`ErrorKind::Finalized`] and [`ErrorKind::WrongThread`].

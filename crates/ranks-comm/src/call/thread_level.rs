@@ -4,8 +4,8 @@ use std::fmt;
 
 /// The level of thread support; levels are ordered.
 ///
-/// MPI 5.0 §11.2.1 (`MPI_THREAD_SINGLE` to `MPI_THREAD_MULTIPLE`). A call that the level forbids is an
-/// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread), in release builds too.
+/// MPI 5.0 §11.2.1 (`MPI_THREAD_SINGLE` to `MPI_THREAD_MULTIPLE`). A call that the level forbids is
+/// an [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread), in release builds too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ThreadLevel {
     /// Only one thread exists.

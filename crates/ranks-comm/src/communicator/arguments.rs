@@ -37,7 +37,8 @@ impl Communicator {
     /// Checks the tag of a message to send: from 0 to the library's limit.
     #[inline(always)]
     pub(crate) fn check_tag(&self, operation: &'static str, tag: i32) -> Result<()> {
-        // Every library has these tags (MPI 5.0 §9.1.2), so that the check vanishes where a tag is a constant.
+        // Every library has these tags (MPI 5.0 §9.1.2), so that the check vanishes where a tag is
+        // a constant.
         let everywhere = 0..=32_767;
         if everywhere.contains(&tag) || (0..=self.0.max_tag).contains(&tag) {
             return Ok(());

@@ -14,10 +14,12 @@ use crate::result::Result;
 type Value = Arc<dyn Any + Send + Sync>;
 type Copy = Arc<dyn Fn(&Value) -> Option<Value> + Send + Sync>;
 
-/// A key under which communicators keep a value of type `T`, such as a result that a library has cached for them.
+/// A key under which communicators keep a value of type `T`, such as a result that a library has
+/// cached for them.
 ///
-/// Keys are compared by identity: each new key is a different one. A program makes a key once and keeps it, in a `static`
-/// [`LazyLock`](std::sync::LazyLock) or in a struct. A clone is the same key. Values outlive their key.
+/// Keys are compared by identity: each new key is a different one. A program makes a key once and
+/// keeps it, in a `static` [`LazyLock`](std::sync::LazyLock) or in a struct. A clone is the same
+/// key. Values outlive their key.
 ///
 /// ```
 /// # use ranks::communicator::AttributeKey;
@@ -42,7 +44,8 @@ pub struct AttributeKey<T> {
 }
 
 impl<T: Send + Sync + 'static> AttributeKey<T> {
-    /// A key whose values are not copied to a duplicate of the communicator (`MPI_COMM_NULL_COPY_FN`).
+    /// A key whose values are not copied to a duplicate of the communicator
+    /// (`MPI_COMM_NULL_COPY_FN`).
     #[doc(alias = "MPI_COMM_NULL_COPY_FN")]
     #[must_use]
     pub fn new() -> Self {
@@ -56,7 +59,8 @@ impl<T: Send + Sync + 'static> AttributeKey<T> {
         Self::with(Some(Arc::new(|value| Some(Arc::clone(value)))))
     }
 
-    /// A key of whose values a duplicate of the communicator gets the result of `copy`, if that is not `None`.
+    /// A key of whose values a duplicate of the communicator gets the result of `copy`, if that is
+    /// not `None`.
     ///
     /// `copy` runs on each rank that duplicates, after the duplicate was made.
     #[must_use]
@@ -104,9 +108,10 @@ impl<T> fmt::Debug for AttributeKey<T> {
 impl Communicator {
     /// Sets the value of `key` on this rank, and returns the value that it had.
     ///
-    /// All handles of the communicator see it. It lives until it is replaced or deleted, or the last handle of the communicator
-    /// is dropped, and beyond that as long as an `Arc` of it exists. It is not an attribute of the MPI library:
-    /// C code does not see it. A value that holds a handle of this same communicator keeps both alive for ever.
+    /// All handles of the communicator see it. It lives until it is replaced or deleted, or the
+    /// last handle of the communicator is dropped, and beyond that as long as an `Arc` of it
+    /// exists. It is not an attribute of the MPI library: C code does not see it. A value that
+    /// holds a handle of this same communicator keeps both alive for ever.
     ///
     /// MPI 5.0 §7.7.2 (`MPI_Comm_set_attr`).
     #[doc(alias = "MPI_Comm_set_attr")]
@@ -147,7 +152,8 @@ impl Communicator {
         typed(before)
     }
 
-    /// The number of ranks that the job may grow to; `None` if the library does not say. In process: the world's size.
+    /// The number of ranks that the job may grow to; `None` if the library does not say. In
+    /// process: the world's size.
     ///
     /// # Errors
     /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized),
@@ -163,7 +169,8 @@ impl Communicator {
         )
     }
 
-    /// The number, from 0, of the program that this process runs among those started together; `None` if the library does not say.
+    /// The number, from 0, of the program that this process runs among those started together;
+    /// `None` if the library does not say.
     ///
     /// # Errors
     /// As [`universe_size`](Self::universe_size).
@@ -189,7 +196,8 @@ impl Communicator {
         )
     }
 
-    /// The world rank that can read and write files: [`Source::Any`] if all can, [`Source::Null`] if none can.
+    /// The world rank that can read and write files: [`Source::Any`] if all can, [`Source::Null`]
+    /// if none can.
     ///
     /// # Errors
     /// As [`universe_size`](Self::universe_size).
@@ -239,7 +247,8 @@ impl Attributes {
     }
 }
 
-/// A key's values are all of its type: a key is made together with its number, and each number once.
+/// A key's values are all of its type: a key is made together with its number, and each number
+/// once.
 fn typed<T: Send + Sync + 'static>(attribute: Option<Attribute>) -> Option<Arc<T>> {
     attribute?.value.downcast().ok()
 }

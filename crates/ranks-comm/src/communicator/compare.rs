@@ -19,10 +19,12 @@ use crate::transport::pending_op::PendingOp;
 static AGREE: Kind = Kind::of(Class::Collective, "Communicator::agree");
 
 impl Communicator {
-    /// Combines the results of all ranks: `Ok` if it is `Ok` everywhere; otherwise the same error on all of them,
-    /// which names the first rank that failed, in rank order, and its error. Collective.
+    /// Combines the results of all ranks: `Ok` if it is `Ok` everywhere; otherwise the same error
+    /// on all of them, which names the first rank that failed, in rank order, and its error.
+    /// Collective.
     ///
-    /// For work that only one rank does, or that may fail on some, so that the others do not go on alone:
+    /// For work that only one rank does, or that may fail on some, so that the others do not go on
+    /// alone:
     ///
     /// ```
     /// # ranks::run(|world| {
@@ -34,7 +36,8 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::PeerFailed`] if any rank passes an `Err`; its text is cut after about a thousand bytes.
+    /// [`ErrorKind::PeerFailed`] if any rank passes an `Err`; its text is cut after about a
+    /// thousand bytes.
     pub fn agree<T, E: Display>(&self, result: Result<T, E>) -> Result<T> {
         const OPERATION: &str = "Communicator::agree";
         const ROOM: usize = 1024;
@@ -81,8 +84,9 @@ impl Communicator {
             }
     }
 
-    /// Returns `true` if the library may write past a slice in collectives whose ranks pass different lengths: such collectives are
-    /// always compared, nonblocking ones too, which therefore wait for the other ranks.
+    /// Returns `true` if the library may write past a slice in collectives whose ranks pass
+    /// different lengths: such collectives are always compared, nonblocking ones too, which
+    /// therefore wait for the other ranks.
     #[doc(hidden)]
     #[must_use]
     pub fn may_overrun(&self) -> bool {
@@ -123,7 +127,8 @@ impl Communicator {
         result
     }
 
-    /// Returns `true` if the call that this thread is in may time out, so that it must not block in a library.
+    /// Returns `true` if the call that this thread is in may time out, so that it must not block in
+    /// a library.
     #[doc(hidden)]
     #[must_use]
     pub fn ends_in_time(&self) -> bool {
@@ -158,7 +163,8 @@ impl Communicator {
         exchanged.ok_or_else(|| self.not_all_came(operation))
     }
 
-    /// The time that ranks wait for each other where they compare their calls; [`Duration::MAX`] is for ever.
+    /// The time that ranks wait for each other where they compare their calls; [`Duration::MAX`] is
+    /// for ever.
     pub(crate) fn check_limit(&self) -> Duration {
         match self.backend() {
             Backend::Mpi(comm) => comm.check_limit(),
@@ -166,7 +172,8 @@ impl Communicator {
         }
     }
 
-    /// The error of a comparison that timed out; later exchanges of the ranks would not match, so that they are out of step.
+    /// The error of a comparison that timed out; later exchanges of the ranks would not match, so
+    /// that they are out of step.
     #[cold]
     pub(crate) fn not_all_came(&self, operation: &'static str) -> Error {
         self.lose_step();
@@ -179,10 +186,12 @@ impl Communicator {
 }
 
 impl Communicator {
-    /// Compares the calls that all ranks are about to make, as a part of `operation`, which was entered. Collective.
+    /// Compares the calls that all ranks are about to make, as a part of `operation`, which was
+    /// entered. Collective.
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`], the same on every rank, if a rank refuses its call or two call differently.
+    /// [`ErrorKind::Mismatch`], the same on every rank, if a rank refuses its call or two call
+    /// differently.
     #[doc(hidden)]
     pub fn compare_descriptions(
         &self,
@@ -193,10 +202,12 @@ impl Communicator {
         compare_all(self.step(), operation, &all)
     }
 
-    /// Starts the comparison of a nonblocking call, which is complete when all ranks have described theirs. Collective.
+    /// Starts the comparison of a nonblocking call, which is complete when all ranks have described
+    /// theirs. Collective.
     ///
     /// # Errors
-    /// Errors of the library. The operation ends in an [`ErrorKind::Mismatch`] if two ranks call differently.
+    /// Errors of the library. The operation ends in an [`ErrorKind::Mismatch`] if two ranks call
+    /// differently.
     #[doc(hidden)]
     pub fn begin_comparing(
         &self,
@@ -219,8 +230,8 @@ impl Communicator {
             .abandon(self, InFlight::new(()).into_keep_alive());
     }
 
-    /// Compares a call of which only the name must be equal, where ranks compare their calls; `ready` may be an
-    /// error, which is sent to the other ranks then.
+    /// Compares a call of which only the name must be equal, where ranks compare their calls;
+    /// `ready` may be an error, which is sent to the other ranks then.
     pub(crate) fn all_call<A>(&self, operation: &'static str, ready: Result<A>) -> Result<A> {
         if !self.compares_calls() {
             return ready;
@@ -236,8 +247,9 @@ impl Communicator {
     }
 }
 
-/// Compares the descriptions of all ranks. If they differ, and some ranks have started an operation that others never will,
-/// no later operation on the communicator would match, and it is out of step.
+/// Compares the descriptions of all ranks. If they differ, and some ranks have started an operation
+/// that others never will, no later operation on the communicator would match, and it is out of
+/// step.
 fn compare_all(out_of_step: &AtomicBool, operation: &'static str, all: &[u8]) -> Result<()> {
     let compared = CallDescription::compare(operation, all);
     if compared.is_err() && CallDescription::any_begins(all) {

@@ -36,8 +36,8 @@ impl Communicator {
         )
     }
 
-    /// The name of the processor that this rank runs on, as the library reports it. A label only: to find the ranks that share
-    /// memory use [`split_shared`](Self::split_shared).
+    /// The name of the processor that this rank runs on, as the library reports it. A label only:
+    /// to find the ranks that share memory use [`split_shared`](Self::split_shared).
     ///
     /// # Errors
     /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized),
@@ -53,7 +53,8 @@ impl Communicator {
         )
     }
 
-    /// The full version text of the library, often several lines; [`library`](Self::library) is the short form.
+    /// The full version text of the library, often several lines; [`library`](Self::library) is the
+    /// short form.
     ///
     /// MPI 5.0 §9.1.1 (`MPI_Get_library_version`).
     #[doc(alias = "MPI_Get_library_version")]

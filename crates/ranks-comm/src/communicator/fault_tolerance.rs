@@ -7,9 +7,10 @@ use crate::result::{Error, ErrorKind, Result};
 
 /// The result of [`Communicator::shrink`]: a communicator of the surviving ranks.
 ///
-/// If a network is partitioned, each part takes the other for failed, and shrinks. If both went on, there would be two jobs
-/// that write the same files. So only ranks that are more than half of those before may go on:
-/// [`quorum`](Self::quorum) gives them the communicator, and all others an error.
+/// If a network is partitioned, each part takes the other for failed, and shrinks. If both went on,
+/// there would be two jobs that write the same files. So only ranks that are more than half of
+/// those before may go on: [`quorum`](Self::quorum) gives them the communicator, and all others an
+/// error.
 #[must_use = "the communicator of those that are left is in here"]
 pub struct Shrunk {
     left: Communicator,
@@ -35,7 +36,8 @@ impl Shrunk {
         self.size() > self.before / 2
     }
 
-    /// The communicator, if the survivors are more than half of the ranks before. Local; the same result on all of them.
+    /// The communicator, if the survivors are more than half of the ranks before. Local; the same
+    /// result on all of them.
     ///
     /// # Errors
     /// [`ErrorKind::ProcFailed`] if they are half of the ranks or fewer.
@@ -54,8 +56,8 @@ impl Shrunk {
         ))
     }
 
-    /// The communicator, however few ranks survive: for programs that know by other means that no others go on, as where all
-    /// ranks are on one machine.
+    /// The communicator, however few ranks survive: for programs that know by other means that no
+    /// others go on, as where all ranks are on one machine.
     #[must_use]
     pub fn without_quorum(self) -> Communicator {
         self.left
@@ -83,12 +85,13 @@ pub struct Agreed {
 
 /// Fault tolerance (ULFM, an extension of the standard).
 ///
-/// Over MPI only Open MPI 5 has it, where `mpiexec --with-ft ulfm` has started the job; with any other library, and without that
-/// option, the launcher ends the job when a rank dies. In process a rank fails when its closure returns an error or panics. A
-/// call that needs a failed rank is [`ErrorKind::ProcFailed`] then, in process [`ErrorKind::PeerFailed`]; not all ranks see it at
-/// the same call. So a rank that sees it [revokes](Self::revoke) the communicator, which ends the pending calls of all; all
-/// [agree](Self::agree_flags) on the outcome of the step, and if it failed anywhere they [shrink](Self::shrink) the communicator
-/// and go on from their saved state:
+/// Over MPI only Open MPI 5 has it, where `mpiexec --with-ft ulfm` has started the job; with any
+/// other library, and without that option, the launcher ends the job when a rank dies. In process a
+/// rank fails when its closure returns an error or panics. A call that needs a failed rank is
+/// [`ErrorKind::ProcFailed`] then, in process [`ErrorKind::PeerFailed`]; not all ranks see it at
+/// the same call. So a rank that sees it [revokes](Self::revoke) the communicator, which ends the
+/// pending calls of all; all [agree](Self::agree_flags) on the outcome of the step, and if it
+/// failed anywhere they [shrink](Self::shrink) the communicator and go on from their saved state:
 ///
 /// ```no_run
 /// # use ranks::{Communicator, Result};
@@ -110,9 +113,11 @@ pub struct Agreed {
 /// # }
 /// ```
 impl Communicator {
-    /// Returns an error, with the reason and a remedy, unless this job can go on without a rank. Local.
+    /// Returns an error, with the reason and a remedy, unless this job can go on without a rank.
+    /// Local.
     ///
-    /// It was tried out when MPI was initialised: a library may have the functions and not the ability.
+    /// It was tried out when MPI was initialised: a library may have the functions and not the
+    /// ability.
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`].
@@ -121,9 +126,10 @@ impl Communicator {
         self.dispatch(OPERATION, |comm| comm.tolerance(OPERATION), |_| Ok(()))
     }
 
-    /// Revokes the communicator: every operation on it is an [`ErrorKind::Revoked`], on all of its ranks, pending ones included;
-    /// except [`shrink`](Self::shrink), [`agree_flags`](Self::agree_flags) and local calls. One rank calls it, and the others
-    /// need not. It cannot be undone.
+    /// Revokes the communicator: every operation on it is an [`ErrorKind::Revoked`], on all of its
+    /// ranks, pending ones included; except [`shrink`](Self::shrink),
+    /// [`agree_flags`](Self::agree_flags) and local calls. One rank calls it, and the others need
+    /// not. It cannot be undone.
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] without fault tolerance; what the library reports.
@@ -154,11 +160,12 @@ impl Communicator {
         )
     }
 
-    /// Makes a communicator of the surviving ranks, in the same order. Collective over these; it completes even
-    /// if more ranks fail meanwhile, and on a communicator that is [revoked](Self::revoke).
+    /// Makes a communicator of the surviving ranks, in the same order. Collective over these; it
+    /// completes even if more ranks fail meanwhile, and on a communicator that is
+    /// [revoked](Self::revoke).
     ///
-    /// A rank that fails at the very end may still be in the new communicator: its use fails then, and it is shrunk again.
-    /// Once dropped it is kept until the runtime ends.
+    /// A rank that fails at the very end may still be in the new communicator: its use fails then,
+    /// and it is shrunk again. Once dropped it is kept until the runtime ends.
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] without fault tolerance; what the library reports.
@@ -176,12 +183,14 @@ impl Communicator {
         Ok(Shrunk { left, before })
     }
 
-    /// Agrees on flags with all surviving ranks: the result is the same on all of them, whichever ranks fail meanwhile,
-    /// and on a communicator that is [revoked](Self::revoke). Collective over the surviving ranks.
+    /// Agrees on flags with all surviving ranks: the result is the same on all of them, whichever
+    /// ranks fail meanwhile, and on a communicator that is [revoked](Self::revoke). Collective over
+    /// the surviving ranks.
     ///
-    /// The result also tells whether a rank has failed that not all of them had [acknowledged](Self::ack_failed). So it ends a
-    /// phase: all ranks learn from it whether all have come so far, where a barrier may fail on some only. To share an `Err` of
-    /// one rank with all there is [`agree`](Self::agree), which needs every rank.
+    /// The result also tells whether a rank has failed that not all of them had
+    /// [acknowledged](Self::ack_failed). So it ends a phase: all ranks learn from it whether all
+    /// have come so far, where a barrier may fail on some only. To share an `Err` of one rank with
+    /// all there is [`agree`](Self::agree), which needs every rank.
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] without fault tolerance; what the library reports.
@@ -197,7 +206,8 @@ impl Communicator {
         )
     }
 
-    /// The ranks of this communicator that are known here to have failed. Local; others may know of more or fewer.
+    /// The ranks of this communicator that are known here to have failed. Local; others may know of
+    /// more or fewer.
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] without fault tolerance; what the library reports.
@@ -215,8 +225,9 @@ impl Communicator {
 
     /// Acknowledges the ranks that are known here to have failed, and returns them. Local.
     ///
-    /// Receives from any source then wait for the surviving ranks, and [`agree_flags`](Self::agree_flags) does not report these
-    /// failures again. Collectives still need every rank: [`shrink`](Self::shrink).
+    /// Receives from any source then wait for the surviving ranks, and
+    /// [`agree_flags`](Self::agree_flags) does not report these failures again. Collectives still
+    /// need every rank: [`shrink`](Self::shrink).
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] without fault tolerance; what the library reports.

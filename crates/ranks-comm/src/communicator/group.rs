@@ -91,11 +91,13 @@ impl Group {
 
     /// The group of the processes with the ranks of these ranges, in this order.
     ///
-    /// A range is `(first, last, stride)`: the ranks `first`, `first + stride` and so on, up to `last` or, if the
-    /// stride is negative, down to `last`. A range whose `last` lies before its `first` has no ranks.
+    /// A range is `(first, last, stride)`: the ranks `first`, `first + stride` and so on, up to
+    /// `last` or, if the stride is negative, down to `last`. A range whose `last` lies before its
+    /// `first` has no ranks.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] if a rank is not in the group or is named twice; [`ErrorKind::Argument`] if a stride is 0.
+    /// [`ErrorKind::Rank`] if a rank is not in the group or is named twice; [`ErrorKind::Argument`]
+    /// if a stride is 0.
     ///
     /// MPI 5.0 §7.3.2 (`MPI_Group_range_incl`).
     #[doc(alias = "MPI_Group_range_incl")]
@@ -110,7 +112,8 @@ impl Group {
     /// Ranges are as in [`range_include`](Self::range_include).
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] if a rank is not in the group or is named twice; [`ErrorKind::Argument`] if a stride is 0.
+    /// [`ErrorKind::Rank`] if a rank is not in the group or is named twice; [`ErrorKind::Argument`]
+    /// if a stride is 0.
     ///
     /// MPI 5.0 §7.3.2 (`MPI_Group_range_excl`).
     #[doc(alias = "MPI_Group_range_excl")]
@@ -174,7 +177,8 @@ impl Group {
         )
     }
 
-    /// Translates these ranks of this group to ranks in `other`; `None` where a process is not in it.
+    /// Translates these ranks of this group to ranks in `other`; `None` where a process is not in
+    /// it.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] if a rank is not in this group.
@@ -191,7 +195,8 @@ impl Group {
             .collect()
     }
 
-    /// Compares two groups: [`Comparison::Identical`], [`Comparison::Similar`] or [`Comparison::Unequal`].
+    /// Compares two groups: [`Comparison::Identical`], [`Comparison::Similar`] or
+    /// [`Comparison::Unequal`].
     ///
     /// MPI 5.0 §7.3.1 (`MPI_Group_compare`).
     #[doc(alias = "MPI_Group_compare")]

@@ -5,8 +5,8 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::transport::info::Info;
 
 impl Info {
-    /// The environment in which the process was started, as far as the library reports it: keys such as `command`, `maxprocs`,
-    /// `thread_level`. Local.
+    /// The environment in which the process was started, as far as the library reports it: keys
+    /// such as `command`, `maxprocs`, `thread_level`. Local.
     ///
     /// # Errors
     /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
@@ -21,8 +21,9 @@ impl Info {
         )
     }
 
-    /// The hardware that `MPI_COMM_TYPE_RESOURCE_GUIDED` and `MPI_COMM_TYPE_HW_GUIDED` can split by: a key for each
-    /// type, with `true` if this process is restricted to one instance of it. Local.
+    /// The hardware that `MPI_COMM_TYPE_RESOURCE_GUIDED` and `MPI_COMM_TYPE_HW_GUIDED` can split
+    /// by: a key for each type, with `true` if this process is restricted to one instance of it.
+    /// Local.
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] before MPI 4.1 and in process.
@@ -46,11 +47,12 @@ impl Info {
 }
 
 impl Communicator {
-    /// Sets hints for this communicator. Collective; the same keys with the same values on every rank,
-    /// unless a key's meaning says otherwise.
+    /// Sets hints for this communicator. Collective; the same keys with the same values on every
+    /// rank, unless a key's meaning says otherwise.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if a key or a value is longer than the library takes; what the library reports.
+    /// [`ErrorKind::Argument`] if a key or a value is longer than the library takes; what the
+    /// library reports.
     ///
     /// MPI 5.0 §7.4.4 (`MPI_Comm_set_info`).
     #[doc(alias = "MPI_Comm_set_info")]
@@ -65,7 +67,8 @@ impl Communicator {
         )
     }
 
-    /// The hints of this communicator that the library uses: some of those that were set, and its own. Local.
+    /// The hints of this communicator that the library uses: some of those that were set, and its
+    /// own. Local.
     ///
     /// In process all that were set, although none has an effect.
     ///

@@ -1,4 +1,5 @@
-//! Communicators: groups of ranks with a context of their own, in which their messages stay apart from all others.
+//! Communicators: groups of ranks with a context of their own, in which their messages stay apart
+//! from all others.
 
 pub(crate) mod agree;
 mod arguments;
@@ -36,10 +37,11 @@ use group::Group;
 
 /// A communicator: ranks `0..size`, and a context of its own in which their messages travel.
 ///
-/// A clone is another handle of the same communicator; [`dup`](Self::dup) makes a new one. Handles can be sent to other threads and
-/// keep the runtime alive. Dropping the last handle never blocks: the free is deferred to a later collective call that makes
-/// communicators from the same parent, once no operation is pending on the communicator, or to the end of the runtime. Deferred
-/// frees are made in the order of creation.
+/// A clone is another handle of the same communicator; [`dup`](Self::dup) makes a new one. Handles
+/// can be sent to other threads and keep the runtime alive. Dropping the last handle never blocks:
+/// the free is deferred to a later collective call that makes communicators from the same parent,
+/// once no operation is pending on the communicator, or to the end of the runtime. Deferred frees
+/// are made in the order of creation.
 ///
 /// MPI 5.0 §7.
 #[doc(alias = "MPI_Comm")]
@@ -50,12 +52,14 @@ struct Inner {
     way: transport::mpi::CommFastPath,
     rank: usize,
     size: usize,
-    /// The number of ranks that messages go to and come from: all of them, or those of the remote group.
+    /// The number of ranks that messages go to and come from: all of them, or those of the remote
+    /// group.
     peers: usize,
     max_tag: i32,
     attributes: Arc<Attributes>,
     recorder: Arc<Recorder>,
-    /// `true` once some rank has missed a collective at its time limit: later messages may then belong to different calls.
+    /// `true` once some rank has missed a collective at its time limit: later messages may then
+    /// belong to different calls.
     out_of_step: Arc<AtomicBool>,
     limit: OwnLimit,
 }
@@ -82,7 +86,8 @@ impl Communicator {
         }))
     }
 
-    /// This communicator with these attributes, which others may share; unchanged if it has other handles.
+    /// This communicator with these attributes, which others may share; unchanged if it has other
+    /// handles.
     #[must_use]
     pub(crate) fn with_attributes(mut self, attributes: Arc<Attributes>) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
@@ -91,7 +96,8 @@ impl Communicator {
         self
     }
 
-    /// This communicator with a mark that others share: it is out of step when they are. Unchanged if it has other handles.
+    /// This communicator with a mark that others share: it is out of step when they are. Unchanged
+    /// if it has other handles.
     #[must_use]
     pub(crate) fn with_step(mut self, out_of_step: Arc<AtomicBool>) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
@@ -114,7 +120,8 @@ impl Communicator {
         }))
     }
 
-    /// The rank of this process (or thread), from 0 to `size - 1`. Known since the communicator was made; no call of the library.
+    /// The rank of this process (or thread), from 0 to `size - 1`. Known since the communicator was
+    /// made; no call of the library.
     #[doc(alias = "MPI_Comm_rank")]
     #[inline]
     #[must_use]
@@ -137,7 +144,8 @@ impl Communicator {
         self.0.max_tag
     }
 
-    /// The transport of the messages: the MPI library's name and version, such as `Open MPI 5.0.11`, or `in process`.
+    /// The transport of the messages: the MPI library's name and version, such as
+    /// `Open MPI 5.0.11`, or `in process`.
     #[must_use]
     pub fn library(&self) -> &'static str {
         match self.backend() {
@@ -210,7 +218,8 @@ impl Communicator {
     /// Sets the name of the communicator, on this rank only.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if the name holds a zero byte; libraries cut names of more than 63 bytes.
+    /// [`ErrorKind::Argument`] if the name holds a zero byte; libraries cut names of more than 63
+    /// bytes.
     ///
     /// MPI 5.0 §7.8 (`MPI_Comm_set_name`).
     #[doc(alias = "MPI_Comm_set_name")]
@@ -237,7 +246,8 @@ impl Communicator {
     /// Frees the communicator now, without deferring it. Collective over its ranks.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if other handles of it exist, or if it is the world; the communicator lives on then.
+    /// [`ErrorKind::Argument`] if other handles of it exist, or if it is the world; the
+    /// communicator lives on then.
     ///
     /// MPI 5.0 §7.4.3 (`MPI_Comm_free`).
     #[doc(alias = "MPI_Comm_free")]
@@ -260,7 +270,8 @@ impl Communicator {
         )
     }
 
-    /// The counts and times of this rank's calls on this communicator so far; empty without `RANKS_STATS`. Local.
+    /// The counts and times of this rank's calls on this communicator so far; empty without
+    /// `RANKS_STATS`. Local.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         observe::statistics(self.recorder(), false)
@@ -283,7 +294,8 @@ impl Communicator {
         std::process::exit(code)
     }
 
-    /// Returns `true` if messages go to the ranks of a remote group, which is so inside an `Intercommunicator`.
+    /// Returns `true` if messages go to the ranks of a remote group, which is so inside an
+    /// `Intercommunicator`.
     #[doc(hidden)]
     #[must_use]
     pub fn is_between(&self) -> bool {

@@ -1,4 +1,5 @@
-//! Construction of communicators from others. All of these are collective: every rank of the old communicator calls them.
+//! Construction of communicators from others. All of these are collective: every rank of the old
+//! communicator calls them.
 
 use std::sync::Arc;
 
@@ -16,13 +17,16 @@ pub enum SplitType {
     /// They can share memory: they are on one node.
     #[doc(alias = "MPI_COMM_TYPE_SHARED")]
     Shared,
-    /// They share the kind of hardware that the info names under `mpi_hw_resource_type`. Since MPI 4.0.
+    /// They share the kind of hardware that the info names under `mpi_hw_resource_type`. Since MPI
+    /// 4.0.
     #[doc(alias = "MPI_COMM_TYPE_HW_GUIDED")]
     HwGuided,
-    /// They share a kind of hardware that not all ranks of the communicator share: the next level down. Since MPI 4.0.
+    /// They share a kind of hardware that not all ranks of the communicator share: the next level
+    /// down. Since MPI 4.0.
     #[doc(alias = "MPI_COMM_TYPE_HW_UNGUIDED")]
     HwUnguided,
-    /// They share the resource that the info names under `mpi_hw_resource_type` or `mpi_pset_name`. Since MPI 4.1.
+    /// They share the resource that the info names under `mpi_hw_resource_type` or `mpi_pset_name`.
+    /// Since MPI 4.1.
     #[doc(alias = "MPI_COMM_TYPE_RESOURCE_GUIDED")]
     ResourceGuided,
 }
@@ -30,7 +34,8 @@ pub enum SplitType {
 impl Communicator {
     /// Duplicates the communicator: the new one has the same ranks and a context of its own.
     ///
-    /// Attributes are copied according to their [keys](crate::AttributeKey); name and hints are not.
+    /// Attributes are copied according to their [keys](crate::AttributeKey); name and hints are
+    /// not.
     ///
     /// # Errors
     /// Errors of the library.
@@ -41,7 +46,8 @@ impl Communicator {
         self.dup_for("MPI_Comm_dup")
     }
 
-    /// As [`dup`](Self::dup), as a part of `operation`, under whose name the ranks compare their calls.
+    /// As [`dup`](Self::dup), as a part of `operation`, under whose name the ranks compare their
+    /// calls.
     #[doc(hidden)]
     pub fn dup_for(&self, operation: &'static str) -> Result<Self> {
         self.dispatch(
@@ -61,7 +67,8 @@ impl Communicator {
     /// As [`dup`](Self::dup), with hints for the new communicator.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if a key or a value is longer than the library takes; what the library reports.
+    /// [`ErrorKind::Argument`] if a key or a value is longer than the library takes; what the
+    /// library reports.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_dup_with_info`).
     #[doc(alias = "MPI_Comm_dup_with_info")]
@@ -84,7 +91,8 @@ impl Communicator {
         new.with_attributes(Arc::new(self.attributes().for_duplicate()))
     }
 
-    /// Makes one communicator for each color, in which ranks are ordered by `key`, then by rank here.
+    /// Makes one communicator for each color, in which ranks are ordered by `key`, then by rank
+    /// here.
     ///
     /// A rank that passes `None` for the color gets `None`.
     ///
@@ -138,12 +146,14 @@ impl Communicator {
 
     /// Makes one communicator for each set of ranks that share what `kind` and `info` name.
     ///
-    /// Ranks are ordered by `key`, then by rank here. A rank that passes `None` for the kind gets `None`, and so does one
-    /// whose kind of hardware is unknown to the library or has no meaning here; the others pass one and the
-    /// same kind. In process all ranks share memory and no other hardware is known.
+    /// Ranks are ordered by `key`, then by rank here. A rank that passes `None` for the kind gets
+    /// `None`, and so does one whose kind of hardware is unknown to the library or has no meaning
+    /// here; the others pass one and the same kind. In process all ranks share memory and no other
+    /// hardware is known.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] if the library does not have this kind; what the library reports.
+    /// [`ErrorKind::NotInLibrary`] if the library does not have this kind; what the library
+    /// reports.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split_type`).
     #[doc(alias = "MPI_Comm_split_type")]
@@ -171,10 +181,12 @@ impl Communicator {
         )
     }
 
-    /// Makes a communicator of the processes of `group`, which must be the same on every rank here; `None` elsewhere.
+    /// Makes a communicator of the processes of `group`, which must be the same on every rank here;
+    /// `None` elsewhere.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] if a process of the group is not in this communicator; what the library reports.
+    /// [`ErrorKind::Rank`] if a process of the group is not in this communicator; what the library
+    /// reports.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_create`).
     #[doc(alias = "MPI_Comm_create")]
@@ -189,15 +201,17 @@ impl Communicator {
         )
     }
 
-    /// As [`create`](Self::create), but the other ranks of this communicator need not call: collective over the group.
+    /// As [`create`](Self::create), but the other ranks of this communicator need not call:
+    /// collective over the group.
     ///
-    /// A process that is not in the group gets `None`. `tag` distinguishes concurrent calls of several threads for the same
-    /// group; otherwise any will do. A communicator that is dropped is freed when the same ranks, in the same order,
-    /// make another one in this way, or when the runtime ends.
+    /// A process that is not in the group gets `None`. `tag` distinguishes concurrent calls of
+    /// several threads for the same group; otherwise any will do. A communicator that is dropped is
+    /// freed when the same ranks, in the same order, make another one in this way, or when the
+    /// runtime ends.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] if a process of the group is not in this communicator; [`ErrorKind::Tag`]; what the
-    /// library reports.
+    /// [`ErrorKind::Rank`] if a process of the group is not in this communicator;
+    /// [`ErrorKind::Tag`]; what the library reports.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_create_group`).
     #[doc(alias = "MPI_Comm_create_group")]

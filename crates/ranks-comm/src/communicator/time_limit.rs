@@ -8,17 +8,20 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::Backend;
 
 impl Communicator {
-    /// Sets the time that operations on this communicator may wait, through any of its handles, in place of the job's limit;
-    /// `None` for no limit of its own. Local. Communicators made from this one do not inherit it.
+    /// Sets the time that operations on this communicator may wait, through any of its handles, in
+    /// place of the job's limit; `None` for no limit of its own. Local. Communicators made from
+    /// this one do not inherit it.
     ///
-    /// Over MPI a collective with a limit is implemented by another operation than one without, so that all ranks set one, or
-    /// none does, for the collectives on a communicator. The limits may differ.
+    /// Over MPI a collective with a limit is implemented by another operation than one without, so
+    /// that all ranks set one, or none does, for the collectives on a communicator. The limits may
+    /// differ.
     ///
-    /// An operation that has timed out has ended for this rank, with an error of kind [`TimedOut`](ErrorKind::TimedOut). A
-    /// receive has taken no message then. A message that was sent may still arrive, and the others may still complete a
-    /// collective, in memory of the runtime's own. Where ranks compare their calls ([`Checks::Collective`](crate::Checks)), and
-    /// in process, no collective is possible any more on a communicator on which one has timed out. An operation that the
-    /// library cannot leave aborts the job, see [`OnTimeLimit::Error`].
+    /// An operation that has timed out has ended for this rank, with an error of kind
+    /// [`TimedOut`](ErrorKind::TimedOut). A receive has taken no message then. A message that was
+    /// sent may still arrive, and the others may still complete a collective, in memory of the
+    /// runtime's own. Where ranks compare their calls ([`Checks::Collective`](crate::Checks)), and
+    /// in process, no collective is possible any more on a communicator on which one has timed out.
+    /// An operation that the library cannot leave aborts the job, see [`OnTimeLimit::Error`].
     ///
     /// ```
     /// # use std::time::Duration;
@@ -49,8 +52,8 @@ impl Communicator {
         limit.map(|limit| limit.duration)
     }
 
-    /// Calls `f` with this communicator; each operation of this thread in it may wait up to `limit`, whatever other limits
-    /// are set.
+    /// Calls `f` with this communicator; each operation of this thread in it may wait up to
+    /// `limit`, whatever other limits are set.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -100,8 +103,8 @@ fn must_be_positive(operation: &'static str, limit: Duration) -> Result<()> {
     Ok(())
 }
 
-/// The calls that only some ranks of a communicator make together, and which therefore cannot be compared by all; and the epochs
-/// of a shared window, whose ranks meet in its memory.
+/// The calls that only some ranks of a communicator make together, and which therefore cannot be
+/// compared by all; and the epochs of a shared window, whose ranks meet in its memory.
 const NOT_COMPARED: [&str; 5] = [
     "MPI_Comm_create_group",
     "MPI_Win_complete",
@@ -110,7 +113,8 @@ const NOT_COMPARED: [&str; 5] = [
     "SharedWindow::fence",
 ];
 
-/// The limit of a call that is not compared, if it has no other: where ranks compare collectives, the limit of that.
+/// The limit of a call that is not compared, if it has no other: where ranks compare collectives,
+/// the limit of that.
 pub(super) fn of_what_is_not_compared(comm: &Communicator, operation: &str) -> Option<Limit> {
     let duration = comm.check_limit();
     let is_one = duration < Duration::MAX && NOT_COMPARED.contains(&operation);
@@ -121,7 +125,8 @@ pub(super) fn of_what_is_not_compared(comm: &Communicator, operation: &str) -> O
     })
 }
 
-/// The limit of this thread's calls on a communicator: that of `within`, else the communicator's, else the job's.
+/// The limit of this thread's calls on a communicator: that of `within`, else the communicator's,
+/// else the job's.
 pub(super) fn limit_of(comm: &Communicator) -> Option<Limit> {
     limit::of_calls()
         .or_else(|| comm.own_limit())

@@ -15,8 +15,9 @@ use crate::transport::{in_process, mpi};
 use std::sync::Arc;
 
 impl Communicator {
-    /// The library's communicator, if a call that moves `items` (of its datatype, in one block) may take the fast path;
-    /// `None` if it must take the slow one, as [`dispatch`](Self::dispatch) does.
+    /// The library's communicator, if a call that moves `items` (of its datatype, in one block) may
+    /// take the fast path; `None` if it must take the slow one, as [`dispatch`](Self::dispatch)
+    /// does.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
@@ -24,9 +25,11 @@ impl Communicator {
         self.0.way.fast_path(items)
     }
 
-    /// As [`fast_path`](Self::fast_path) for a collective, which must be the only one that a thread of this process is in.
-    // Two threads that ask at the same moment may both pass. An atomic increment would tell them apart in as many instructions, but
-    // it takes 16 ns (x86-64), where all that is recorded of a call takes 5, and no blocking call has a read-modify-write.
+    /// As [`fast_path`](Self::fast_path) for a collective, which must be the only one that a thread
+    /// of this process is in.
+    // Two threads that ask at the same moment may both pass. An atomic increment would tell them
+    // apart in as many instructions, but it takes 16 ns (x86-64), where all that is recorded of a
+    // call takes 5, and no blocking call has a read-modify-write.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
@@ -38,7 +41,8 @@ impl Communicator {
         }
     }
 
-    /// As [`fast_path`](Self::fast_path) for a call that receives at most `bytes` and sends `items`, 1 if it does not send.
+    /// As [`fast_path`](Self::fast_path) for a call that receives at most `bytes` and sends
+    /// `items`, 1 if it does not send.
     #[inline(always)]
     pub(crate) fn fast_path_receive(
         &self,
@@ -48,7 +52,8 @@ impl Communicator {
         self.0.way.fast_path_receive(items, bytes)
     }
 
-    /// Records the start of a call on the fast path; `comm` is the library's communicator of this one.
+    /// Records the start of a call on the fast path; `comm` is the library's communicator of this
+    /// one.
     #[doc(hidden)]
     #[inline(always)]
     pub fn recorded<'a>(&'a self, comm: &'a mpi::Comm, call: Call) -> Recorded<'a, mpi::Comm> {
@@ -71,7 +76,8 @@ impl Communicator {
         self.0.way.lanes(&self.0.recorder.messages)
     }
 
-    /// Enters a call if this thread may make it now, and records it; keep the returned guard for the duration of the call.
+    /// Enters a call if this thread may make it now, and records it; keep the returned guard for
+    /// the duration of the call.
     #[doc(hidden)]
     #[inline]
     pub fn enter(&self, call: impl Into<Call>) -> Result<CallGuard<'_>> {
@@ -101,8 +107,8 @@ impl Communicator {
         }
     }
 
-    /// As [`enter`](Self::enter), to complete pending operations: after the end of the runtime was requested, MPI lives on as
-    /// long as a communicator does. `None` if this thread may not.
+    /// As [`enter`](Self::enter), to complete pending operations: after the end of the runtime was
+    /// requested, MPI lives on as long as a communicator does. `None` if this thread may not.
     #[cold]
     pub(crate) fn enter_to_end(&self, operation: &'static str) -> Option<CallGuard<'_>> {
         match self.enter(operation) {
@@ -132,8 +138,8 @@ impl Communicator {
         result
     }
 
-    /// As [`dispatch`](Self::dispatch), for a collective: where ranks compare their calls, all of them get the same error unless
-    /// all call it. `ready` is this rank's own check.
+    /// As [`dispatch`](Self::dispatch), for a collective: where ranks compare their calls, all of
+    /// them get the same error unless all call it. `ready` is this rank's own check.
     pub(crate) fn dispatch_together<R>(
         &self,
         operation: &'static str,
@@ -152,7 +158,8 @@ impl Communicator {
         result
     }
 
-    /// As [`dispatch`](Self::dispatch), with a value that only one of the two closures can have, such as a `&mut`.
+    /// As [`dispatch`](Self::dispatch), with a value that only one of the two closures can have,
+    /// such as a `&mut`.
     #[doc(hidden)]
     #[inline]
     pub fn dispatch_with<A, R>(

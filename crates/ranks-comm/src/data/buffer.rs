@@ -14,10 +14,11 @@ pub(crate) use memory::{Memory, NoMemory};
 
 /// A slice that owns its memory, of fixed length, placed where it is fast to send and to receive.
 ///
-/// It is aligned to 64 bytes; from 2 MiB on to 2 MiB, and the system is asked to use huge pages
-/// for it. Libraries copy messages within a node, and copy them faster from and to huge pages, and on some processors
-/// from and to whole cache lines; the memory of a `Vec` is aligned to 16 bytes. Otherwise it is used as
-/// a `Box<[T]>` is: it derefs to `[T]`, owns its memory, and its elements do not move when it does.
+/// It is aligned to 64 bytes; from 2 MiB on to 2 MiB, and the system is asked to use huge pages for
+/// it. Libraries copy messages within a node, and copy them faster from and to huge pages, and on
+/// some processors from and to whole cache lines; the memory of a `Vec` is aligned to 16 bytes.
+/// Otherwise it is used as a `Box<[T]>` is: it derefs to `[T]`, owns its memory, and its elements
+/// do not move when it does.
 ///
 /// ```
 /// use ranks::Buffer;
@@ -44,17 +45,19 @@ impl<T: Pod> Buffer<T> {
 
     /// `length` elements, all of whose bytes are zero.
     ///
-    /// A large buffer comes untouched from the system: a page takes memory when it is first written.
+    /// A large buffer comes untouched from the system: a page takes memory when it is first
+    /// written.
     ///
     /// # Panics
-    /// If the address space cannot hold so many elements. If the allocation fails the program is aborted, as with a
-    /// `Vec`; see [`try_zeroed`](Self::try_zeroed).
+    /// If the address space cannot hold so many elements. If the allocation fails the program is
+    /// aborted, as with a `Vec`; see [`try_zeroed`](Self::try_zeroed).
     #[must_use]
     pub fn zeroed(length: usize) -> Self {
         Self(had(Memory::zeroed(length)))
     }
 
-    /// As [`zeroed`](Self::zeroed), but returns an error if the allocation fails: for lengths that come from outside.
+    /// As [`zeroed`](Self::zeroed), but returns an error if the allocation fails: for lengths that
+    /// come from outside.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if there is no memory for so many elements.
@@ -68,7 +71,8 @@ impl<T: Pod> Buffer<T> {
         })
     }
 
-    /// A buffer of `length` elements, each the result of `value` for its index. Each is written once.
+    /// A buffer of `length` elements, each the result of `value` for its index. Each is written
+    /// once.
     ///
     /// # Panics
     /// As [`zeroed`](Self::zeroed), and if `value` does.
@@ -186,7 +190,8 @@ impl<T: Pod> From<Buffer<T>> for Vec<T> {
 }
 
 impl<T: Pod> FromIterator<T> for Buffer<T> {
-    /// If the iterator knows its length, each element is written once; otherwise elements are copied as the buffer grows.
+    /// If the iterator knows its length, each element is written once; otherwise elements are
+    /// copied as the buffer grows.
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut values = values.into_iter();
         let mut memory = had(Memory::with_room(values.size_hint().0));

@@ -71,10 +71,11 @@ impl<T: Pod> TypeOf<T> {
         c_int::try_from(length * Self::items()).ok()
     }
 
-    /// The number of items in `length` elements of a slice, which fits an `int`, as the caller knows.
+    /// The number of items in `length` elements of a slice, which fits an `int`, as the caller
+    /// knows.
     ///
-    /// If it did not, the library would be told of fewer items than there are, or of a negative number, which it
-    /// refuses: never of memory that is not there.
+    /// If it did not, the library would be told of fewer items than there are, or of a negative
+    /// number, which it refuses: never of memory that is not there.
     #[inline(always)]
     #[must_use]
     #[expect(

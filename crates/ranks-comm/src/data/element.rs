@@ -1,12 +1,15 @@
 //! Element types of messages: any `bytemuck::Pod`.
 //!
-//! A message should be received as the type that was sent. In process, numbers of one type that arrive for numbers of another are
-//! an error of the receiver, [`ErrorKind::Type`](crate::ErrorKind::Type). Bytes, arrays and structs may be received as any type
-//! of which they are a whole number. Over MPI a message has no element type: there a length that does not fit is an error, and no
-//! other mismatch is detected. Collectives compare the names of types under [`Checks::Collective`](crate::Checks::Collective).
+//! A message should be received as the type that was sent. In process, numbers of one type that
+//! arrive for numbers of another are an error of the receiver,
+//! [`ErrorKind::Type`](crate::ErrorKind::Type). Bytes, arrays and structs may be received as any
+//! type of which they are a whole number. Over MPI a message has no element type: there a length
+//! that does not fit is an error, and no other mismatch is detected. Collectives compare the names
+//! of types under [`Checks::Collective`](crate::Checks::Collective).
 //!
-//! Sending needs a value without uninitialised bytes, receiving needs that any bytes make a value; [`Pod`] is both.
-//! `bool`, `char`, enums, references and padded structs are refused by the compiler:
+//! Sending needs a value without uninitialised bytes, receiving needs that any bytes make a value;
+//! [`Pod`] is both. `bool`, `char`, enums, references and padded structs are refused by the
+//! compiler:
 //!
 //! ```compile_fail,E0277
 //! fn receive_a_bool(world: &ranks::Communicator) {

@@ -3,15 +3,17 @@
 //! The rule, which this module alone implements:
 //!
 //! * Memory is put into an [`InFlight`] before its address is passed on.
-//! * An `InFlight` that is dropped leaks its memory. So it does on every path that was not foreseen: an early return with an
-//!   error, a panic in code of the program's, a runtime that ends on a thread that may not ask for completion.
-//! * It is given back only against a proof, an [`Over`]: that the operation is complete, or that nothing was started. A proof is
-//!   made where a backend says so, and nowhere else.
-//! * Between the moment at which a backend gets an address and the moment at which its operation is stored with its memory, no code
-//!   of the program's runs. Observers of calls are called outside of that, and cannot unwind (`call/inflight_calls.rs`).
+//! * An `InFlight` that is dropped leaks its memory. So it does on every path that was not
+//!   foreseen: an early return with an error, a panic in code of the program's, a runtime that ends
+//!   on a thread that may not ask for completion.
+//! * It is given back only against a proof, an [`Over`]: that the operation is complete, or that
+//!   nothing was started. A proof is made where a backend says so, and nowhere else.
+//! * Between the moment at which a backend gets an address and the moment at which its operation is
+//!   stored with its memory, no code of the program's runs. Observers of calls are called outside
+//!   of that, and cannot unwind (`call/inflight_calls.rs`).
 //!
-//! Borrowed memory cannot be leaked: a scope notes that an operation is about to start, and does not return before it is
-//! complete (`scope/inner.rs`).
+//! Borrowed memory cannot be leaked: a scope notes that an operation is about to start, and does
+//! not return before it is complete (`scope/inner.rs`).
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -33,12 +35,13 @@ impl Over {
     }
 }
 
-/// Memory besides the buffers that the library uses while an operation is pending: counts, say, or a callback.
+/// Memory besides the buffers that the library uses while an operation is pending: counts, say, or
+/// a callback.
 ///
 /// It stays in its box; memory whose address the library has must not move when the box does.
 pub trait Keep: Send + fmt::Debug {
-    /// Called when the library has completed the operation of that C name, once for each start, before its
-    /// memory is given back.
+    /// Called when the library has completed the operation of that C name, once for each start,
+    /// before its memory is given back.
     ///
     /// # Errors
     /// A failure that the library did not report: the operation has failed then.
@@ -47,8 +50,9 @@ pub trait Keep: Send + fmt::Debug {
 
 /// Memory on which an operation may be pending. Dropped, it is leaked.
 ///
-/// While it is here the compiler assumes nothing about it, above all not that it has exclusive access to what it owns, as it
-/// would for a `Box` or a `&mut` that is moved (`MaybeDangling`, RFC 3336).
+/// While it is here the compiler assumes nothing about it, above all not that it has exclusive
+/// access to what it owns, as it would for a `Box` or a `&mut` that is moved (`MaybeDangling`, RFC
+/// 3336).
 #[must_use = "dropped, it is kept for ever"]
 pub struct InFlight<M>(MaybeUninit<M>);
 
@@ -58,7 +62,8 @@ impl<M> InFlight<M> {
         Self(MaybeUninit::new(memory))
     }
 
-    /// Wraps memory and starts an operation on it. With an error nothing was started, and the memory is freed.
+    /// Wraps memory and starts an operation on it. With an error nothing was started, and the
+    /// memory is freed.
     pub(crate) fn begun<R>(
         memory: M,
         begin: impl FnOnce(&mut M) -> Result<R>,
@@ -122,7 +127,8 @@ impl Keep for Both {
     }
 }
 
-/// Memory of any type, on which an operation is pending that nobody waits for any more. Dropped, it is leaked.
+/// Memory of any type, on which an operation is pending that nobody waits for any more. Dropped, it
+/// is leaked.
 #[must_use = "dropped, it is kept for ever"]
 pub(crate) struct KeepAlive(Box<dyn Held + Send>);
 

@@ -1,15 +1,18 @@
 //! Elements whose address an operation keeps while they are lent to the program between its starts.
 //!
-//! A library gets the address of a buffer when an operation is prepared, and uses it from each start until completion; in between
-//! the elements are the program's. By the rules of aliasing a pointer becomes invalid when its elements are used through another
-//! one that is not derived from it, such as a new slice of the buffer. Therefore, until the operation is freed:
+//! A library gets the address of a buffer when an operation is prepared, and uses it from each
+//! start until completion; in between the elements are the program's. By the rules of aliasing a
+//! pointer becomes invalid when its elements are used through another one that is not derived from
+//! it, such as a new slice of the buffer. Therefore, until the operation is freed:
 //!
-//! * The buffer itself is not used. There is one pointer to its elements, a [`Lent`]. Slices for the program and addresses for
-//!   operations are derived from it, and each is out of use when the next is made.
-//! * Where the pointer may only read and the program writes, a new one of the buffer takes its place.
-//! * The provenance of the pointer is exposed. A library in C keeps an address only, and may use through it whatever is exposed and
-//!   valid at the time ([`std::ptr::with_exposed_provenance`]): this pointer, also if it has replaced the one whose address was
-//!   passed.
+//! * The buffer itself is not used. There is one pointer to its elements, a [`Lent`]. Slices for
+//!   the program and addresses for operations are derived from it, and each is out of use when the
+//!   next is made.
+//! * Where the pointer may only read and the program writes, a new one of the buffer takes its
+//!   place.
+//! * The provenance of the pointer is exposed. A library in C keeps an address only, and may use
+//!   through it whatever is exposed and valid at the time ([`std::ptr::with_exposed_provenance`]):
+//!   this pointer, also if it has replaced the one whose address was passed.
 #![allow(unsafe_code)]
 
 use std::slice;
@@ -35,7 +38,8 @@ impl Lent {
     /// A pointer that reads and writes.
     ///
     /// # Safety
-    /// As long as this or a copy of it is used, the elements stay in place and every use of them goes through it.
+    /// As long as this or a copy of it is used, the elements stay in place and every use of them
+    /// goes through it.
     pub unsafe fn to_write<T: Pod>(data: &mut [T]) -> Self {
         let length = data.len();
         // SAFETY: by this function's contract.
@@ -57,7 +61,8 @@ impl Lent {
     /// The elements.
     ///
     /// # Safety
-    /// They are of this type, and for as long as the slice is used they stay in place and do not change.
+    /// They are of this type, and for as long as the slice is used they stay in place and do not
+    /// change.
     #[must_use]
     pub unsafe fn as_slice<'a, T>(self) -> &'a [T] {
         // SAFETY: it was made of such a slice, which is in place, by this function's contract.
@@ -67,18 +72,20 @@ impl Lent {
     /// The elements, mutably.
     ///
     /// # Safety
-    /// They are of this type and the pointer [writes](Self::to_write); for as long as the slice is used they stay in place and
-    /// nothing else uses them.
+    /// They are of this type and the pointer [writes](Self::to_write); for as long as the slice is
+    /// used they stay in place and nothing else uses them.
     #[must_use]
     pub unsafe fn as_mut_slice<'a, T>(self) -> &'a mut [T] {
         // SAFETY: as above.
         unsafe { slice::from_raw_parts_mut(self.span.start().cast(), self.length) }
     }
 
-    /// Replaces the pointer by a new one of `buffer`, which writes, and lends the elements through it.
+    /// Replaces the pointer by a new one of `buffer`, which writes, and lends the elements through
+    /// it.
     ///
     /// # Safety
-    /// This is of the elements of `buffer`; nothing else uses them while the slice is used, and no copy of this is used later.
+    /// This is of the elements of `buffer`; nothing else uses them while the slice is used, and no
+    /// copy of this is used later.
     pub(crate) unsafe fn lend_mut<'a, B: RecvBuffer>(
         &mut self,
         buffer: &'a mut B,
@@ -227,7 +234,8 @@ mod tests {
         let kept = Arc::clone(&told);
         let prepare = move |(send, recv): &mut (S, R)| {
             let send = Lent::to_read(send.as_slice());
-            // SAFETY: what is made below has the buffer, and uses its elements by way of this alone.
+            // SAFETY: what is made below has the buffer, and uses its elements by way of this
+            // alone.
             let buffer = unsafe { Lent::to_write(recv.as_mut_slice()) };
             // SAFETY: the elements of the buffer, of which nobody else knows yet.
             let from = unsafe { send.as_slice::<u32>() };
@@ -242,7 +250,8 @@ mod tests {
             copies(from, to);
             Ok(StartedOp::Over)
         };
-        // SAFETY: it works on these places alone, which are the elements of a `SendBuffer` and of a `RecvBuffer`.
+        // SAFETY: it works on these places alone, which are the elements of a `SendBuffer` and of a
+        // `RecvBuffer`.
         unsafe { Persistent::prepared(world, &ROLE, (send, recv), prepare, Box::new(again)) }
     }
 

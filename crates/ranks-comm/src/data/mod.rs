@@ -1,4 +1,5 @@
-//! Messages before they travel: elements, the buffers that hold them, and the owner of memory in flight.
+//! Messages before they travel: elements, the buffers that hold them, and the owner of memory in
+//! flight.
 
 pub(crate) mod buffer;
 pub(crate) mod datatype;

@@ -8,12 +8,14 @@ use crate::data::element::Pod;
 
 /// Memory from which a message can be sent while a request owns it.
 ///
-/// Implemented for `Vec<T>`, [`Buffer<T>`](Buffer), `Box<[T]>`, `Arc<[T]>`, `Arc<Vec<T>>` and `&[T]`; implement it for an array
-/// type of your own, if it keeps its elements on the heap and contiguous.
+/// Implemented for `Vec<T>`, [`Buffer<T>`](Buffer), `Box<[T]>`, `Arc<[T]>`, `Arc<Vec<T>>` and
+/// `&[T]`; implement it for an array type of your own, if it keeps its elements on the heap and
+/// contiguous.
 ///
 /// # Safety
-/// However often the value is moved, and until it is dropped or borrowed mutably, [`as_slice`](Self::as_slice) returns
-/// the same elements at the same address, and nobody else changes them.
+/// However often the value is moved, and until it is dropped or borrowed mutably,
+/// [`as_slice`](Self::as_slice) returns the same elements at the same address, and nobody else
+/// changes them.
 pub unsafe trait SendBuffer {
     /// The type of the elements.
     type Element: Pod;
@@ -21,7 +23,8 @@ pub unsafe trait SendBuffer {
     /// The elements.
     fn as_slice(&self) -> &[Self::Element];
 
-    /// The number of elements; without a reference to them, on which an operation may be pending, where the type can tell.
+    /// The number of elements; without a reference to them, on which an operation may be pending,
+    /// where the type can tell.
     fn length(&self) -> usize {
         self.as_slice().len()
     }
@@ -30,8 +33,9 @@ pub unsafe trait SendBuffer {
 /// Memory into which a message can be received while a request owns it.
 ///
 /// # Safety
-/// As for [`SendBuffer`]: the address stays the same when the value is moved; and nobody else looks at the elements
-/// while a message arrives, so that a shared buffer is none. [`as_mut_slice`](Self::as_mut_slice) itself moves no elements.
+/// As for [`SendBuffer`]: the address stays the same when the value is moved; and nobody else looks
+/// at the elements while a message arrives, so that a shared buffer is none.
+/// [`as_mut_slice`](Self::as_mut_slice) itself moves no elements.
 pub unsafe trait RecvBuffer: SendBuffer {
     /// The elements, which [`SendBuffer::as_slice`] returns as well.
     fn as_mut_slice(&mut self) -> &mut [Self::Element];
@@ -73,7 +77,8 @@ unsafe impl<T: Pod> RecvBuffer for Box<[T]> {
     }
 }
 
-// SAFETY: shared elements stay on the heap, and plain data behind an `Arc` that another holder has cannot be changed.
+// SAFETY: shared elements stay on the heap, and plain data behind an `Arc` that another holder has
+// cannot be changed.
 unsafe impl<T: Pod> SendBuffer for Arc<[T]> {
     type Element = T;
     fn as_slice(&self) -> &[T] {
@@ -107,7 +112,8 @@ unsafe impl<T: Pod> RecvBuffer for Buffer<T> {
     }
 }
 
-// SAFETY: what is borrowed is moved by nobody, and plain data behind a shared reference does not change.
+// SAFETY: what is borrowed is moved by nobody, and plain data behind a shared reference does not
+// change.
 unsafe impl<T: Pod> SendBuffer for &[T] {
     type Element = T;
     fn as_slice(&self) -> &[T] {
@@ -155,7 +161,8 @@ impl<T: Pod> Plain<T> {
     }
 }
 
-// SAFETY: it holds plain data, which any thread can make of bytes and drop; none but its maker looks at it.
+// SAFETY: it holds plain data, which any thread can make of bytes and drop; none but its maker
+// looks at it.
 unsafe impl<T: Pod> Send for Plain<T> {}
 
 // SAFETY: as for the vector that it is.

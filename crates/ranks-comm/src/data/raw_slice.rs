@@ -50,7 +50,8 @@ pub(crate) struct Element {
     name: fn() -> &'static str,
 }
 
-/// The element types that are compared by name. Bytes are not among them: they may be parts of any type.
+/// The element types that are compared by name. Bytes are not among them: they may be parts of any
+/// type.
 const TOLD_APART: [&str; 10] = [
     "i16", "u16", "i32", "u32", "i64", "u64", "i128", "u128", "f32", "f64",
 ];
@@ -71,8 +72,9 @@ impl Element {
         }
     }
 
-    /// Returns an error if elements of type `sent` must not be received as these: if both are numbers, of different types. Bytes
-    /// and structs, whose parts are unknown, are received as any type of the same size.
+    /// Returns an error if elements of type `sent` must not be received as these: if both are
+    /// numbers, of different types. Bytes and structs, whose parts are unknown, are received as any
+    /// type of the same size.
     pub(crate) fn takes(self, operation: &'static str, bytes: usize, sent: Self) -> Result<()> {
         if std::ptr::fn_addr_eq(sent.name, self.name) || bytes == 0 {
             return Ok(());
@@ -98,7 +100,8 @@ pub struct RawSlice {
     bytes: usize,
 }
 
-// SAFETY: an address and a length; what may be done with it is the promise of `RawSlice::of`, which names no thread.
+// SAFETY: an address and a length; what may be done with it is the promise of `RawSlice::of`, which
+// names no thread.
 unsafe impl Send for RawSlice {}
 // SAFETY: as above.
 unsafe impl Sync for RawSlice {}
@@ -107,7 +110,8 @@ impl RawSlice {
     /// The memory of `buf`.
     ///
     /// # Safety
-    /// Until the operation that gets the span is complete, the memory stays there and nobody else reads or writes it.
+    /// Until the operation that gets the span is complete, the memory stays there and nobody else
+    /// reads or writes it.
     pub unsafe fn of<T: Pod>(buf: &mut [T]) -> Self {
         Self {
             bytes: size_of_val(buf),
@@ -126,7 +130,8 @@ impl RawSlice {
     /// The bytes of the memory.
     ///
     /// # Safety
-    /// All of it is initialised, and for as long as the slice is used it stays there and does not change.
+    /// All of it is initialised, and for as long as the slice is used it stays there and does not
+    /// change.
     pub(crate) unsafe fn as_bytes<'a>(self) -> &'a [u8] {
         // SAFETY: by this function's contract.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
@@ -163,7 +168,8 @@ impl RawSlice {
 
 /// New memory for a message, of the layout that a `Vec` of its elements has.
 ///
-/// After the receive is complete (see `Completion`) all of it is written: the message is as long as the memory.
+/// After the receive is complete (see `Completion`) all of it is written: the message is as long as
+/// the memory.
 #[derive(Debug)]
 pub(crate) struct RecvStorage {
     start: NonNull<u8>,
@@ -208,7 +214,8 @@ impl RecvStorage {
 
     /// The elements of memory that a message was received into.
     pub(crate) fn into_initialised<T: Pod>(self) -> Vec<T> {
-        // SAFETY: a room is handed out with what landed only when a message of its length was received.
+        // SAFETY: a room is handed out with what landed only when a message of its length was
+        // received.
         unsafe { self.into_vec() }
     }
 
@@ -228,7 +235,8 @@ impl RecvStorage {
         }
         let start = self.start.cast();
         std::mem::forget(self);
-        // SAFETY: allocated with the layout of `length` elements, and all of it written with what may be any bytes.
+        // SAFETY: allocated with the layout of `length` elements, and all of it written with what
+        // may be any bytes.
         unsafe { Vec::from_raw_parts(start.as_ptr(), length, length) }
     }
 }

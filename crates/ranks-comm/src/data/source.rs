@@ -2,8 +2,9 @@
 
 /// The rank to receive from.
 ///
-/// A `usize` is a rank; `None` is [`Source::Null`]: the receive completes immediately, with an empty status.
-/// [`Source::Any`] is a value of its own, so that it is visible at the call and can never be a destination.
+/// A `usize` is a rank; `None` is [`Source::Null`]: the receive completes immediately, with an
+/// empty status. [`Source::Any`] is a value of its own, so that it is visible at the call and can
+/// never be a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// Any rank of the communicator (`MPI_ANY_SOURCE`).
@@ -32,8 +33,8 @@ impl From<Option<usize>> for Source {
 
 /// The rank to send to.
 ///
-/// A `usize` is a rank; `None` is [`Destination::Null`]: nothing is sent. A border rank of a stencil passes the
-/// `Option` it has.
+/// A `usize` is a rank; `None` is [`Destination::Null`]: nothing is sent. A border rank of a
+/// stencil passes the `Option` it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Destination {
     /// This rank.

@@ -18,11 +18,13 @@ pub use nonblocking::IntercommunicatorScope;
 
 /// Two disjoint groups of ranks; a message goes from a rank of one to a rank of the other.
 ///
-/// [`rank`](Self::rank) and [`size`](Self::size) are of this rank's own group, the local one. A rank that an operation takes
-/// or returns is one of the other group, the remote one. It comes from
-/// [`Communicator::intercomm_create`], and [`merge`](Self::merge) makes it a communicator of all ranks.
+/// [`rank`](Self::rank) and [`size`](Self::size) are of this rank's own group, the local one. A
+/// rank that an operation takes or returns is one of the other group, the remote one. It comes from
+/// [`Communicator::intercomm_create`], and [`merge`](Self::merge) makes it a communicator of all
+/// ranks.
 ///
-/// A clone is another handle of the same intercommunicator. As with a [`Communicator`], dropping never blocks.
+/// A clone is another handle of the same intercommunicator. As with a [`Communicator`], dropping
+/// never blocks.
 ///
 /// ```
 /// use ranks::Runtime;
@@ -49,17 +51,19 @@ pub use nonblocking::IntercommunicatorScope;
 pub struct Intercommunicator(Communicator);
 
 impl Communicator {
-    /// Makes an intercommunicator of the ranks of this communicator and those of another one, which call it at the same time.
+    /// Makes an intercommunicator of the ranks of this communicator and those of another one, which
+    /// call it at the same time.
     ///
-    /// Each of the two has a leader. Both leaders are ranks of `peer`, in which they reach each other: there
-    /// `remote_leader` is the rank of the other leader. On other ranks than the local leader `peer`,
-    /// `remote_leader` and `tag` are not significant, and any communicator will do. No receive that
-    /// would match a message with this tag from the other leader may be pending in `peer` meanwhile. Collective over both.
+    /// Each of the two has a leader. Both leaders are ranks of `peer`, in which they reach each
+    /// other: there `remote_leader` is the rank of the other leader. On other ranks than the local
+    /// leader `peer`, `remote_leader` and `tag` are not significant, and any communicator will do.
+    /// No receive that would match a message with this tag from the other leader may be pending in
+    /// `peer` meanwhile. Collective over both.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] if a leader is not in its communicator; at the leader [`ErrorKind::Tag`], and
-    /// [`ErrorKind::Argument`] if it is its own remote leader; otherwise what the library reports, such as that
-    /// the groups have a rank in common.
+    /// [`ErrorKind::Rank`] if a leader is not in its communicator; at the leader
+    /// [`ErrorKind::Tag`], and [`ErrorKind::Argument`] if it is its own remote leader; otherwise
+    /// what the library reports, such as that the groups have a rank in common.
     ///
     /// MPI 5.0 §7.6.2 (`MPI_Intercomm_create`).
     #[doc(alias = "MPI_Intercomm_create")]
@@ -205,8 +209,9 @@ impl Intercommunicator {
         self.0.dup().map(Self)
     }
 
-    /// Makes one communicator of both groups: first the ranks of the group that passes `false`, then those of the one that
-    /// passes `true`. If both pass the same, either may come first. Collective over both; all ranks of a group pass the same.
+    /// Makes one communicator of both groups: first the ranks of the group that passes `false`,
+    /// then those of the one that passes `true`. If both pass the same, either may come first.
+    /// Collective over both; all ranks of a group pass the same.
     ///
     /// # Errors
     /// Errors of the library.
@@ -234,7 +239,8 @@ impl Intercommunicator {
     /// The handle that operations of sibling crates are begun on.
     ///
     /// # Safety
-    /// They are operations between two groups: those of one group take it that messages go to as many ranks as it has itself.
+    /// They are operations between two groups: those of one group take it that messages go to as
+    /// many ranks as it has itself.
     #[doc(hidden)]
     #[allow(unsafe_code, reason = "it is called elsewhere")]
     #[must_use]
@@ -251,7 +257,8 @@ impl Intercommunicator {
         self.0.send(data, dest, tag)
     }
 
-    /// Sends `data`, and returns only when the matching receive has started; see [`Communicator::ssend`].
+    /// Sends `data`, and returns only when the matching receive has started; see
+    /// [`Communicator::ssend`].
     ///
     /// # Errors
     /// As [`Communicator::ssend`].
@@ -260,7 +267,8 @@ impl Intercommunicator {
         self.0.ssend(data, dest, tag)
     }
 
-    /// Receives a message from the rank `source` of the remote group into `buf`; see [`Communicator::recv`].
+    /// Receives a message from the rank `source` of the remote group into `buf`; see
+    /// [`Communicator::recv`].
     ///
     /// # Errors
     /// As [`Communicator::recv`].
@@ -304,7 +312,8 @@ impl Intercommunicator {
             .sendrecv(send, dest, send_tag, recv, source, recv_tag)
     }
 
-    /// Sends `buf` and replaces it by the message that arrives; see [`Communicator::sendrecv_replace`].
+    /// Sends `buf` and replaces it by the message that arrives; see
+    /// [`Communicator::sendrecv_replace`].
     ///
     /// # Errors
     /// As [`Communicator::sendrecv_replace`].

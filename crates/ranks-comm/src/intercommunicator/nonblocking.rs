@@ -12,7 +12,8 @@ use crate::op::scope::{Scope, ScopedRequest};
 use crate::result::{Error, Result};
 
 impl Intercommunicator {
-    /// Starts a nonblocking send of `buffer` to the rank `dest` of the remote group; see [`Communicator::isend`].
+    /// Starts a nonblocking send of `buffer` to the rank `dest` of the remote group; see
+    /// [`Communicator::isend`].
     ///
     /// # Errors
     /// As [`Communicator::isend`].
@@ -38,7 +39,8 @@ impl Intercommunicator {
         self.0.issend(buffer, dest, tag)
     }
 
-    /// Starts a nonblocking receive from the rank `source` of the remote group; see [`Communicator::irecv`].
+    /// Starts a nonblocking receive from the rank `source` of the remote group; see
+    /// [`Communicator::irecv`].
     ///
     /// # Errors
     /// As [`Communicator::irecv`].
@@ -70,7 +72,8 @@ impl Intercommunicator {
         self.0.irecv_vec(source, tag)
     }
 
-    /// Starts a nonblocking send of one buffer and receive into another; see [`Communicator::isendrecv`].
+    /// Starts a nonblocking send of one buffer and receive into another; see
+    /// [`Communicator::isendrecv`].
     ///
     /// # Errors
     /// As [`Communicator::isendrecv`].
@@ -93,7 +96,8 @@ impl Intercommunicator {
             .isendrecv(send, dest, send_tag, recv, source, recv_tag)
     }
 
-    /// Starts operations on borrowed slices in `f`, and returns when all of them are complete; see [`Communicator::scope`].
+    /// Starts operations on borrowed slices in `f`, and returns when all of them are complete; see
+    /// [`Communicator::scope`].
     ///
     /// ```
     /// # use ranks::{Result, communicator::Intercommunicator};
@@ -132,7 +136,8 @@ impl Intercommunicator {
     }
 }
 
-/// A scope of operations between two groups, on memory that outlives it; from [`Intercommunicator::scope`].
+/// A scope of operations between two groups, on memory that outlives it; from
+/// [`Intercommunicator::scope`].
 ///
 /// As [`Scope`], without the operations that need a communicator of one group.
 #[derive(Clone, Copy)]
@@ -152,7 +157,8 @@ impl<'scope> IntercommunicatorScope<'scope, '_> {
         self.0.isend(data, dest, tag)
     }
 
-    /// Starts a nonblocking synchronous send of `data`: complete when the matching receive has started.
+    /// Starts a nonblocking synchronous send of `data`: complete when the matching receive has
+    /// started.
     ///
     /// # Errors
     /// As [`Scope::issend`].

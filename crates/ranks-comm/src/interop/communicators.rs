@@ -14,7 +14,8 @@ use crate::transport::backend::Backend;
 pub enum Ownership {
     /// The other part frees it, once the last [`Communicator`] of it was dropped.
     Borrowed,
-    /// This runtime frees it: by [`Communicator::free`], or at the end of the runtime, after it was dropped.
+    /// This runtime frees it: by [`Communicator::free`], or at the end of the runtime, after it was
+    /// dropped.
     Owned,
 }
 
@@ -22,9 +23,9 @@ impl Communicator {
     /// The handle in the MPI 5.0 standard ABI, which the functions of `ranks-mpi-sys` take on every
     /// library; `None` in process.
     ///
-    /// It is valid as long as a handle of this communicator is kept. Do not free it. Unsafe code that uses it
-    /// must leave nothing on the communicator that safe code does not expect: a message that nobody
-    /// receives, or an error handler that ends the program.
+    /// It is valid as long as a handle of this communicator is kept. Do not free it. Unsafe code
+    /// that uses it must leave nothing on the communicator that safe code does not expect: a
+    /// message that nobody receives, or an error handler that ends the program.
     #[must_use]
     pub fn as_raw(&self) -> Option<MPI_Comm> {
         match self.backend() {
@@ -33,8 +34,8 @@ impl Communicator {
         }
     }
 
-    /// The library's own handle, for a C function that was compiled with the library's `mpi.h`; `None` in
-    /// process. The rules of [`as_raw`](Self::as_raw) hold for it.
+    /// The library's own handle, for a C function that was compiled with the library's `mpi.h`;
+    /// `None` in process. The rules of [`as_raw`](Self::as_raw) hold for it.
     ///
     /// ```
     /// use ranks::Communicator;
@@ -67,30 +68,33 @@ impl Communicator {
 }
 
 impl Runtime {
-    /// A communicator that another part of the program has made, from its handle in the standard ABI.
+    /// A communicator that another part of the program has made, from its handle in the standard
+    /// ABI.
     ///
-    /// Errors on it are returned from now on (`MPI_ERRORS_RETURN`), to the other part as well. Both parts share its context:
-    /// a message that one sends, the other can receive. [`Communicator::dup`] makes a communicator of
-    /// the same ranks with a context of its own.
+    /// Errors on it are returned from now on (`MPI_ERRORS_RETURN`), to the other part as well. Both
+    /// parts share its context: a message that one sends, the other can receive.
+    /// [`Communicator::dup`] makes a communicator of the same ranks with a context of its own.
     ///
-    /// Local; but [`Ownership::Owned`] means that its ranks free it collectively, so all of its ranks must pass it, and in the
-    /// same order among the communicators that they make.
+    /// Local; but [`Ownership::Owned`] means that its ranks free it collectively, so all of its
+    /// ranks must pass it, and in the same order among the communicators that they make.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if it is `MPI_COMM_NULL`, an intercommunicator, or
-    /// `MPI_COMM_WORLD` or `MPI_COMM_SELF` and [`Ownership::Owned`];
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if it is `MPI_COMM_NULL`, an
+    /// intercommunicator, or `MPI_COMM_WORLD` or `MPI_COMM_SELF` and [`Ownership::Owned`];
     /// [`ErrorKind::NotInLibrary`](crate::ErrorKind::NotInLibrary) in process;
-    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized), [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread), or what
-    /// the library reports.
+    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized),
+    /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread), or what the library reports.
     ///
     /// # Safety
-    /// `raw` is a communicator of the library that this runtime has, or null. It is alive, and nobody frees it
+    /// `raw` is a communicator of the library that this runtime has, or null. It is alive, and
+    /// nobody frees it
     ///
-    /// * while any [`Communicator`] of it, or anything that keeps one, is left: if it is [`Ownership::Borrowed`];
+    /// * while any [`Communicator`] of it, or anything that keeps one, is left: if it is
+    ///   [`Ownership::Borrowed`];
     /// * ever: if it is [`Ownership::Owned`].
     ///
-    /// The other part passes the same lengths to collectives as this one: there is a library, Open MPI, that writes
-    /// past the end of the shorter slice otherwise.
+    /// The other part passes the same lengths to collectives as this one: there is a library, Open
+    /// MPI, that writes past the end of the shorter slice otherwise.
     pub unsafe fn communicator_from_raw(
         &self,
         raw: MPI_Comm,
@@ -106,11 +110,13 @@ impl Runtime {
         )
     }
 
-    /// As [`communicator_from_raw`](Self::communicator_from_raw), from the library's own handle, as C code has it.
+    /// As [`communicator_from_raw`](Self::communicator_from_raw), from the library's own handle, as
+    /// C code has it.
     ///
     /// # Errors
-    /// As [`communicator_from_raw`](Self::communicator_from_raw); [`ErrorKind::Argument`](crate::ErrorKind::Argument) also if the handle is a
-    /// pointer and the library's handles are ints, or the other way round.
+    /// As [`communicator_from_raw`](Self::communicator_from_raw);
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) also if the handle is a pointer and the
+    /// library's handles are ints, or the other way round.
     ///
     /// # Safety
     /// As [`communicator_from_raw`](Self::communicator_from_raw).

@@ -19,10 +19,11 @@ pub struct Datatype(SharedDatatype);
 impl Communicator {
     /// The datatype of a [layout](crate::layout) of elements of `T`.
     ///
-    /// One of it at the beginning of a slice selects the elements that [`Layout::of`] selects, and `count` of it those of
-    /// [`repeat(count)`](Layout::repeat) of the layout. Inside of it numbers are MPI's own, all else is bytes; for
-    /// the numbers of a struct see [`datatype_of_fields`](Self::datatype_of_fields). The datatype of
-    /// `Layout::contiguous(1)` is the predefined one if `T` is a number, so that it can be reduced: `MPI_DOUBLE` for `f64`.
+    /// One of it at the beginning of a slice selects the elements that [`Layout::of`] selects, and
+    /// `count` of it those of [`repeat(count)`](Layout::repeat) of the layout. Inside of it numbers
+    /// are MPI's own, all else is bytes; for the numbers of a struct see
+    /// [`datatype_of_fields`](Self::datatype_of_fields). The datatype of `Layout::contiguous(1)` is
+    /// the predefined one if `T` is a number, so that it can be reduced: `MPI_DOUBLE` for `f64`.
     ///
     /// Local.
     ///
@@ -43,8 +44,9 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`](crate::ErrorKind::NotInLibrary) in process; [`ErrorKind::Length`](crate::ErrorKind::Length)
-    /// if the layout reaches beyond what memory can hold; otherwise what the library reports.
+    /// [`ErrorKind::NotInLibrary`](crate::ErrorKind::NotInLibrary) in process;
+    /// [`ErrorKind::Length`](crate::ErrorKind::Length) if the layout reaches beyond what memory can
+    /// hold; otherwise what the library reports.
     ///
     /// MPI 5.0 §5.1.9 (`MPI_Type_commit`).
     pub fn datatype<T: Pod>(&self, layout: &Layout) -> Result<Datatype> {

@@ -16,10 +16,12 @@ use crate::interop::no_handles;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::runtime::Runtime;
 
-/// A datatype that another part of the program has made, for slices of `T`; from [`Runtime::datatype_from_native_raw`].
+/// A datatype that another part of the program has made, for slices of `T`; from
+/// [`Runtime::datatype_from_native_raw`].
 ///
-/// It is measured in bytes from the beginning of the slice: [`true_extent`](Self::true_extent)
-/// of one of it, and the same again each [`extent`](Self::extent) further on. Every call checks these bounds against the slice.
+/// It is measured in bytes from the beginning of the slice: [`true_extent`](Self::true_extent) of
+/// one of it, and the same again each [`extent`](Self::extent) further on. Every call checks these
+/// bounds against the slice.
 ///
 /// It is a duplicate: the other part may free its own immediately.
 pub struct ForeignDatatype<T> {
@@ -42,7 +44,8 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// The number of bytes of memory that `count` of it need; `None` if that is more than there can be.
+    /// The number of bytes of memory that `count` of it need; `None` if that is more than there can
+    /// be.
     fn reach(self, count: usize) -> Option<usize> {
         let Some(gaps) = count.checked_sub(1).filter(|_| self.size > 0) else {
             return Some(0);
@@ -78,13 +81,14 @@ impl Runtime {
     /// Local.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if it is `MPI_DATATYPE_NULL`, or covers bytes before the address that it is used
-    /// with, or has a negative extent; [`ErrorKind::NotInLibrary`] in process; otherwise what the library reports.
+    /// [`ErrorKind::Argument`] if it is `MPI_DATATYPE_NULL`, or covers bytes before the address
+    /// that it is used with, or has a negative extent; [`ErrorKind::NotInLibrary`] in process;
+    /// otherwise what the library reports.
     ///
     /// # Safety
-    /// `raw` is a datatype of the library that this runtime has, or null; it is alive and committed until this returns.
-    /// Its numbers are aligned wherever a `T` may lie. If it is received into, it takes no byte twice, whatever the
-    /// count.
+    /// `raw` is a datatype of the library that this runtime has, or null; it is alive and committed
+    /// until this returns. Its numbers are aligned wherever a `T` may lie. If it is received into,
+    /// it takes no byte twice, whatever the count.
     ///
     /// MPI 5.0 §5.1.10 (`MPI_Type_dup`).
     pub unsafe fn datatype_from_raw<T: Pod>(
@@ -100,11 +104,12 @@ impl Runtime {
         )
     }
 
-    /// As [`datatype_from_raw`](Self::datatype_from_raw), from the library's own handle, as C code has it.
+    /// As [`datatype_from_raw`](Self::datatype_from_raw), from the library's own handle, as C code
+    /// has it.
     ///
     /// # Errors
-    /// As [`datatype_from_raw`](Self::datatype_from_raw); [`ErrorKind::Argument`] also if the handle is a pointer and
-    /// the library's handles are ints, or the other way round.
+    /// As [`datatype_from_raw`](Self::datatype_from_raw); [`ErrorKind::Argument`] also if the
+    /// handle is a pointer and the library's handles are ints, or the other way round.
     ///
     /// # Safety
     /// As [`datatype_from_raw`](Self::datatype_from_raw).
@@ -152,7 +157,8 @@ impl<T: Pod> ForeignDatatype<T> {
         self.bounds.extent
     }
 
-    /// The range from the first byte that one transfers to the end of the last; empty if there is none.
+    /// The range from the first byte that one transfers to the end of the last; empty if there is
+    /// none.
     ///
     /// MPI 5.0 §5.1.8 (`MPI_Type_get_true_extent`).
     #[must_use]
@@ -165,8 +171,8 @@ impl Communicator {
     /// As [`send`](Self::send), of `count` of a datatype in `data`.
     ///
     /// # Errors
-    /// As [`send`](Self::send); [`ErrorKind::Length`] if they reach beyond the end of `data`; [`ErrorKind::NotInLibrary`]
-    /// in process.
+    /// As [`send`](Self::send); [`ErrorKind::Length`] if they reach beyond the end of `data`;
+    /// [`ErrorKind::NotInLibrary`] in process.
     ///
     /// MPI 5.0 §3.2.1 (`MPI_Send`).
     #[doc(alias = "MPI_Send")]
@@ -191,14 +197,15 @@ impl Communicator {
         )
     }
 
-    /// As [`recv`](Self::recv), into `count` of a datatype in `buf`; other bytes of the slice are not touched.
+    /// As [`recv`](Self::recv), into `count` of a datatype in `buf`; other bytes of the slice are
+    /// not touched.
     ///
     /// A shorter message fills the first of them.
     ///
     /// # Errors
     /// As [`recv`](Self::recv): [`ErrorKind::Truncated`] if the message is longer than they are,
-    /// [`ErrorKind::Type`] if it is not a whole number of them; [`ErrorKind::Length`] if they reach beyond the end of `buf`;
-    /// [`ErrorKind::NotInLibrary`] in process.
+    /// [`ErrorKind::Type`] if it is not a whole number of them; [`ErrorKind::Length`] if they reach
+    /// beyond the end of `buf`; [`ErrorKind::NotInLibrary`] in process.
     ///
     /// MPI 5.0 §3.2.4 (`MPI_Recv`).
     #[doc(alias = "MPI_Recv")]

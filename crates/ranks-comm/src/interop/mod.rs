@@ -1,9 +1,10 @@
-//! Interoperation with other parts of the program that use MPI, in C, C++, Fortran or Python: shared communicators, datatypes and
-//! requests.
+//! Interoperation with other parts of the program that use MPI, in C, C++, Fortran or Python:
+//! shared communicators, datatypes and requests.
 //!
-//! Such a part has opened or linked the MPI library itself. If it has initialised MPI, [`Builder::init`] joins that
-//! and leaves it running; if it has not, the runtime initialises it, and the part must not. Then communicators, datatypes
-//! and requests can be shared in both directions, as handles:
+//! Such a part has opened or linked the MPI library itself. If it has initialised MPI,
+//! [`Builder::init`] joins that and leaves it running; if it has not, the runtime initialises it,
+//! and the part must not. Then communicators, datatypes and requests can be shared in both
+//! directions, as handles:
 //!
 //! | | to others | from others |
 //! |---|---|---|
@@ -11,8 +12,9 @@
 //! | a datatype | [`Communicator::datatype`], [`Datatype::as_native_raw`] | [`Runtime::datatype_from_native_raw`] |
 //! | a request | [`Request::into_raw`], [`HandedOver::as_native_raw`] | [`Communicator::request_from_native_raw`], [`Communicator::recv_request_from_native_raw`] |
 //!
-//! These are handles as the library's `mpi.h` defines them. A name without `native`, as [`Communicator::as_raw`], stands for the
-//! form of the standard ABI, which the functions of `ranks-mpi-sys` take on every library.
+//! These are handles as the library's `mpi.h` defines them. A name without `native`, as
+//! [`Communicator::as_raw`], stands for the form of the standard ABI, which the functions of
+//! `ranks-mpi-sys` take on every library.
 //!
 //! A handle is valid only in its process, and for the library that it comes from.
 //!

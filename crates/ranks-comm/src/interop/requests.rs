@@ -20,11 +20,11 @@ use crate::transport::pending_op::PendingOp;
 /// The name of an operation of another part of the program in texts.
 static FOREIGN: OpInfo = OpInfo::of("MPI_Wait");
 
-/// A request that another part of the program completes, with the memory that its operation works on; from
-/// [`Request::into_raw`].
+/// A request that another part of the program completes, with the memory that its operation works
+/// on; from [`Request::into_raw`].
 ///
-/// After the other part has completed the request, [`over`](Self::over) gives the memory back. If this is dropped the
-/// memory is leaked, since the library may still use it.
+/// After the other part has completed the request, [`over`](Self::over) gives the memory back. If
+/// this is dropped the memory is leaked, since the library may still use it.
 #[must_use = "the memory comes back from `over`"]
 pub struct HandedOver<B: Send + 'static> {
     cell: mpi::Cell,
@@ -36,12 +36,14 @@ pub struct HandedOver<B: Send + 'static> {
 }
 
 impl<B: Send + 'static> Request<B> {
-    /// Hands the operation over to another part of the program, which has to complete it, with `MPI_Wait` say.
+    /// Hands the operation over to another part of the program, which has to complete it, with
+    /// `MPI_Wait` say.
     ///
     /// # Errors
-    /// With the request, which stays pending: [`ErrorKind::NotInLibrary`] if the library does not have it, in process or
-    /// because it is a receive that is not posted to the library before its message has arrived (as all are on Open MPI, and
-    /// those of unknown length everywhere); [`ErrorKind::Argument`] if it is complete already, or is two requests in one.
+    /// With the request, which stays pending: [`ErrorKind::NotInLibrary`] if the library does not
+    /// have it, in process or because it is a receive that is not posted to the library before its
+    /// message has arrived (as all are on Open MPI, and those of unknown length everywhere);
+    /// [`ErrorKind::Argument`] if it is complete already, or is two requests in one.
     #[expect(clippy::result_large_err, reason = "the request comes back")]
     pub fn into_raw(mut self) -> std::result::Result<HandedOver<B>, (Self, Error)> {
         let operation = self.flight_mut().operation();
@@ -91,7 +93,8 @@ impl<B: Send + 'static> HandedOver<B> {
     /// The memory, after the other part has completed the request.
     ///
     /// # Errors
-    /// Those of an operation with its own counts or with a user-defined function, as [`Request::wait`] would return them.
+    /// Those of an operation with its own counts or with a user-defined function, as
+    /// [`Request::wait`] would return them.
     ///
     /// # Safety
     /// The request was completed: a call of MPI has reported its completion.
@@ -108,20 +111,23 @@ impl<B: Send + 'static> HandedOver<B> {
 }
 
 impl Communicator {
-    /// A request for an operation that another part of the program has started on this communicator, and which works on
-    /// memory of `buffer`; from its handle in the standard ABI.
+    /// A request for an operation that another part of the program has started on this
+    /// communicator, and which works on memory of `buffer`; from its handle in the standard ABI.
     ///
     /// Its status has no content; for a receive there is
-    /// [`recv_request_from_raw`](Self::recv_request_from_raw). `MPI_REQUEST_NULL` is an operation that is complete.
+    /// [`recv_request_from_raw`](Self::recv_request_from_raw). `MPI_REQUEST_NULL` is an operation
+    /// that is complete.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] in process. With an error the buffer is leaked, since an operation may use it.
+    /// [`ErrorKind::NotInLibrary`] in process. With an error the buffer is leaked, since an
+    /// operation may use it.
     ///
     /// # Safety
-    /// `raw` is a request of the library that this runtime has, or null; it is active and not persistent, and nobody else
-    /// completes, cancels or frees it. The memory that it works on belongs to `buffer`, stays where it is when that is moved,
-    /// and all of it is initialised. If it receives, no message that it matches is longer than its memory: there is a
-    /// library, Open MPI, that writes past the end otherwise.
+    /// `raw` is a request of the library that this runtime has, or null; it is active and not
+    /// persistent, and nobody else completes, cancels or frees it. The memory that it works on
+    /// belongs to `buffer`, stays where it is when that is moved, and all of it is initialised. If
+    /// it receives, no message that it matches is longer than its memory: there is a library, Open
+    /// MPI, that writes past the end otherwise.
     pub unsafe fn request_from_raw<B: Send + 'static>(
         &self,
         raw: MPI_Request,
@@ -133,11 +139,12 @@ impl Communicator {
         unsafe { self.taken_over(OPERATION, |_| Ok(raw), (&FOREIGN, 0), buffer) }
     }
 
-    /// As [`request_from_raw`](Self::request_from_raw), from the library's own handle, as C code has it.
+    /// As [`request_from_raw`](Self::request_from_raw), from the library's own handle, as C code
+    /// has it.
     ///
     /// # Errors
-    /// As [`request_from_raw`](Self::request_from_raw); [`ErrorKind::Argument`] also if the handle is a pointer and
-    /// the library's handles are ints, or the other way round.
+    /// As [`request_from_raw`](Self::request_from_raw); [`ErrorKind::Argument`] also if the handle
+    /// is a pointer and the library's handles are ints, or the other way round.
     ///
     /// # Safety
     /// As [`request_from_raw`](Self::request_from_raw).
@@ -152,18 +159,20 @@ impl Communicator {
         unsafe { self.taken_over(OPERATION, raw, (&FOREIGN, 0), InFlight::new(buffer)) }
     }
 
-    /// As [`request_from_raw`](Self::request_from_raw), for a receive into the elements of `buffer`.
+    /// As [`request_from_raw`](Self::request_from_raw), for a receive into the elements of
+    /// `buffer`.
     ///
-    /// Its status has the source and the length, and a message that is not a whole number of elements is
-    /// [`ErrorKind::Type`], as with [`irecv`](Self::irecv).
+    /// Its status has the source and the length, and a message that is not a whole number of
+    /// elements is [`ErrorKind::Type`], as with [`irecv`](Self::irecv).
     ///
     /// # Errors
     /// As [`request_from_raw`](Self::request_from_raw).
     ///
     /// # Safety
-    /// As [`request_from_raw`](Self::request_from_raw); it is a receive, started with the address of the first element. A buffer that is
-    /// moved while the library writes is a `Vec` or a [`Buffer`](crate::Buffer), or is as they are: what a `Box` points to belongs to
-    /// who holds it, and [`SendBuffer::length`](crate::SendBuffer::length) must not look at elements.
+    /// As [`request_from_raw`](Self::request_from_raw); it is a receive, started with the address
+    /// of the first element. A buffer that is moved while the library writes is a `Vec` or a
+    /// [`Buffer`](crate::Buffer), or is as they are: what a `Box` points to belongs to who holds
+    /// it, and [`SendBuffer::length`](crate::SendBuffer::length) must not look at elements.
     pub unsafe fn recv_request_from_raw<B: RecvBuffer + Send + 'static>(
         &self,
         raw: MPI_Request,
@@ -176,7 +185,8 @@ impl Communicator {
         unsafe { self.taken_over(OPERATION, |_| Ok(raw), receive, buffer) }
     }
 
-    /// As [`recv_request_from_raw`](Self::recv_request_from_raw), from the library's own handle, as C code has it.
+    /// As [`recv_request_from_raw`](Self::recv_request_from_raw), from the library's own handle, as
+    /// C code has it.
     ///
     /// # Errors
     /// As [`request_from_native_raw`](Self::request_from_native_raw).
@@ -196,10 +206,12 @@ impl Communicator {
         unsafe { self.taken_over(OPERATION, raw, receive, buffer) }
     }
 
-    /// A request for an operation of another part; `buffer` outlives the operation, also where this fails.
+    /// A request for an operation of another part; `buffer` outlives the operation, also where this
+    /// fails.
     ///
     /// # Safety
-    /// That of `request_from_raw` for what `raw` returns; an operation with an element in its role is a receive of so many.
+    /// That of `request_from_raw` for what `raw` returns; an operation with an element in its role
+    /// is a receive of so many.
     unsafe fn taken_over<B: Send + 'static>(
         &self,
         operation: &'static str,
@@ -245,7 +257,8 @@ mod tests {
             let start = buffer.as_mut_slice().as_mut_ptr().expose_provenance();
             let library = std::thread::spawn(move || {
                 let start: *mut u8 = std::ptr::with_exposed_provenance_mut(start);
-                // SAFETY: the element is there until this thread has ended, and nobody else looks at it.
+                // SAFETY: the element is there until this thread has ended, and nobody else looks
+                // at it.
                 unsafe { start.write(7) };
             });
             let (kept, length) = lent(buffer).unwrap();

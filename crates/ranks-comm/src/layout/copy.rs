@@ -37,7 +37,8 @@ impl<T: Pod> ViewMut<'_, T> {
 }
 
 impl Taken {
-    /// Calls `each` with start and length in bytes of each selected range, in order, until it returns `false`.
+    /// Calls `each` with start and length in bytes of each selected range, in order, until it
+    /// returns `false`.
     pub(crate) fn for_each_range(&self, each: &mut impl FnMut(usize, usize) -> bool) {
         let Some(shape) = self.layout.known().shape().filter(|_| self.bytes() > 0) else {
             return;

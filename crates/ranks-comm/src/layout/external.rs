@@ -5,10 +5,12 @@ use crate::layout::{Element, Taken, View, ViewMut};
 use crate::result::{Error, ErrorKind, Result};
 
 impl<T: Pod> View<'_, T> {
-    /// Appends the selected elements in the representation `external32`, [`bytes`](Self::bytes) bytes of it.
+    /// Appends the selected elements in the representation `external32`, [`bytes`](Self::bytes)
+    /// bytes of it.
     ///
     /// Primitives are written with their most significant byte first, on every machine; other types
-    /// are written byte by byte, so name the [fields](View::fields) of structs. Local; needs no runtime.
+    /// are written byte by byte, so name the [fields](View::fields) of structs. Local; needs no
+    /// runtime.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if there is no memory for it.
@@ -27,7 +29,8 @@ impl<T: Pod> View<'_, T> {
 }
 
 impl<T: Pod> ViewMut<'_, T> {
-    /// Unpacks elements of [`View::pack_external`] from `position` in `packed` on, and moves `position` behind them.
+    /// Unpacks elements of [`View::pack_external`] from `position` in `packed` on, and moves
+    /// `position` behind them.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if `packed` ends before all elements are there; nothing is

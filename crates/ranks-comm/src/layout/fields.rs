@@ -19,7 +19,8 @@ pub struct Field {
 }
 
 impl Field {
-    /// A field of type `F`, `offset` bytes into the struct, as [`offset_of!`](std::mem::offset_of) gives it.
+    /// A field of type `F`, `offset` bytes into the struct, as [`offset_of!`](std::mem::offset_of)
+    /// gives it.
     #[must_use]
     pub fn at<F: Pod>(offset: usize) -> Self {
         Self::array::<F>(offset, 1)
@@ -43,8 +44,8 @@ impl Field {
 
 /// The fields of a struct `T` that are transferred, in order.
 ///
-/// Other fields are not sent, and a receive leaves them alone. A wrong offset or type is not unsound,
-/// only wrong: any bytes are a value of a [`Pod`].
+/// Other fields are not sent, and a receive leaves them alone. A wrong offset or type is not
+/// unsound, only wrong: any bytes are a value of a [`Pod`].
 ///
 /// ```
 /// use std::mem::offset_of;
@@ -109,7 +110,8 @@ impl<T: Pod> Fields<T> {
         })
     }
 
-    /// The same fields of a `T` that is itself a field of another struct, `offset` bytes into it; for nested structs.
+    /// The same fields of a `T` that is itself a field of another struct, `offset` bytes into it;
+    /// for nested structs.
     pub fn at(&self, offset: usize) -> impl Iterator<Item = Field> {
         self.fields.iter().map(move |field| Field {
             offset: field.offset.saturating_add(offset),

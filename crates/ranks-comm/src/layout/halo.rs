@@ -45,8 +45,8 @@ impl Halo {
     /// An array of `sizes`, with a halo of `width` cells at both ends of every dimension.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if a dimension has fewer than `width` cells besides the
-    /// halo.
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if a dimension has fewer than `width`
+    /// cells besides the halo.
     pub fn new(sizes: &[usize], width: usize, order: Order) -> Result<Self> {
         for (dimension, &size) in sizes.iter().enumerate() {
             if width.checked_mul(3).is_none_or(|least| size < least) {
@@ -64,8 +64,8 @@ impl Halo {
         })
     }
 
-    /// Includes corners: if the dimensions are exchanged one after the other, beginning with 0, the faces
-    /// of each include the cells that the ones before have received.
+    /// Includes corners: if the dimensions are exchanged one after the other, beginning with 0, the
+    /// faces of each include the cells that the ones before have received.
     #[must_use]
     pub fn with_corners(mut self) -> Self {
         self.corners = true;

@@ -1,7 +1,8 @@
-//! Layouts: the elements of a slice that are transferred, such as columns, blocks, faces of a grid, fields of structs.
+//! Layouts: the elements of a slice that are transferred, such as columns, blocks, faces of a grid,
+//! fields of structs.
 //!
-//! A [`Layout`] selects elements, [`Layout::of`] and [`Layout::of_mut`] check it once against a slice
-//! and return a view, and operations take views:
+//! A [`Layout`] selects elements, [`Layout::of`] and [`Layout::of_mut`] check it once against a
+//! slice and return a view, and operations take views:
 //!
 //! ```
 //! use ranks::layout::Layout;
@@ -24,8 +25,9 @@
 //! # }
 //! ```
 //!
-//! A message has the selected elements in the order of the layout, and nothing else: it may be received
-//! with any other layout of as many elements, or into a plain slice, and the other way round.
+//! A message has the selected elements in the order of the layout, and nothing else: it may be
+//! received with any other layout of as many elements, or into a plain slice, and the other way
+//! round.
 //!
 //! Over MPI a layout is a derived datatype, made on first use and cached; in process
 //! it is a copy.
@@ -53,9 +55,10 @@ pub use view::{View, ViewMut};
 
 /// A selection of elements of a slice, in order.
 ///
-/// It is a description, in elements, independent of any slice; all numbers count from the beginning of the slice that it is
-/// used with. Making one never fails for its size: a layout that reaches beyond the slice, or beyond what memory can hold,
-/// is refused by [`of`](Self::of) and [`of_mut`](Self::of_mut). A clone is cheap.
+/// It is a description, in elements, independent of any slice; all numbers count from the beginning
+/// of the slice that it is used with. Making one never fails for its size: a layout that reaches
+/// beyond the slice, or beyond what memory can hold, is refused by [`of`](Self::of) and
+/// [`of_mut`](Self::of_mut). A clone is cheap.
 ///
 /// MPI 5.0 §5.1 (derived datatypes; there is nothing to commit and nothing to free).
 #[doc(alias = "MPI_Datatype")]
@@ -69,7 +72,8 @@ pub struct Layout {
     known: Arc<Known>,
 }
 
-/// A shape with properties that were computed from it; shared by all layouts that differ in their offset only.
+/// A shape with properties that were computed from it; shared by all layouts that differ in their
+/// offset only.
 #[derive(Debug)]
 pub(crate) struct Known {
     /// `None` if no element is selected.
@@ -130,7 +134,8 @@ impl Layout {
         Self::spanning(Ok(Shape::run(0, count)))
     }
 
-    /// `count` blocks of `block_length` elements; each starts `stride` elements after the one before.
+    /// `count` blocks of `block_length` elements; each starts `stride` elements after the one
+    /// before.
     ///
     /// The first column of a matrix of `rows` × `columns` is `vector(rows, 1, columns)`.
     ///
@@ -166,8 +171,8 @@ impl Layout {
 
     /// The concatenation of layouts, each moved to its offset.
     ///
-    /// MPI 5.0 §5.1.2 (`MPI_Type_create_struct` and `MPI_Type_create_hindexed`, in elements; for the fields of structs see
-    /// [`Fields`]).
+    /// MPI 5.0 §5.1.2 (`MPI_Type_create_struct` and `MPI_Type_create_hindexed`, in elements; for
+    /// the fields of structs see [`Fields`]).
     #[doc(alias = "MPI_Type_create_hindexed")]
     #[doc(alias = "MPI_Type_create_hindexed_c")]
     #[doc(alias = "MPI_Type_create_hindexed_block")]
@@ -232,7 +237,8 @@ impl Layout {
 
     /// This layout with another [`extent`](Self::extent).
     ///
-    /// MPI 5.0 §5.1.7 (`MPI_Type_create_resized`; the lower bound is always the beginning of the slice).
+    /// MPI 5.0 §5.1.7 (`MPI_Type_create_resized`; the lower bound is always the beginning of the
+    /// slice).
     #[doc(alias = "MPI_Type_create_resized")]
     #[doc(alias = "MPI_Type_create_resized_c")]
     #[must_use]
@@ -249,8 +255,9 @@ impl Layout {
         self.known.elements
     }
 
-    /// The distance of two of these when one is [repeated](Self::repeat), in elements: up to the last
-    /// selected element, or the whole array of a [subarray](Self::subarray), or as set by [`resized`](Self::resized).
+    /// The distance of two of these when one is [repeated](Self::repeat), in elements: up to the
+    /// last selected element, or the whole array of a [subarray](Self::subarray), or as set by
+    /// [`resized`](Self::resized).
     ///
     /// MPI 5.0 §5.1.7 (`MPI_Type_get_extent`).
     #[doc(alias = "MPI_Type_get_extent")]
@@ -261,7 +268,8 @@ impl Layout {
         self.extent
     }
 
-    /// The range from the first selected element to the end of the last one; empty if there is none.
+    /// The range from the first selected element to the end of the last one; empty if there is
+    /// none.
     ///
     /// MPI 5.0 §5.1.8 (`MPI_Type_get_true_extent`).
     #[doc(alias = "MPI_Type_get_true_extent")]

@@ -1,8 +1,8 @@
 //! The normal form of a layout: runs of elements, repeated, one after the other.
 //!
-//! A shape begins at 0, has at least one element and is as flat as possible, so that equal layouts mostly have equal
-//! shapes, and no chain of calls makes one too deep to be walked: every `Repeat` at least doubles the
-//! elements, and no `Parts` holds another.
+//! A shape begins at 0, has at least one element and is as flat as possible, so that equal layouts
+//! mostly have equal shapes, and no chain of calls makes one too deep to be walked: every `Repeat`
+//! at least doubles the elements, and no `Parts` holds another.
 
 use std::sync::Arc;
 
@@ -130,7 +130,8 @@ impl Shape {
         self.checked_end().unwrap_or(usize::MAX)
     }
 
-    /// Calls `each` with start and length of every run, in order, until it returns `false`; returns `true` if it never did.
+    /// Calls `each` with start and length of every run, in order, until it returns `false`; returns
+    /// `true` if it never did.
     pub(crate) fn for_each_run(
         &self,
         start: usize,
@@ -180,8 +181,8 @@ impl Shape {
         runs
     }
 
-    /// Returns `true` if this shape at `start` and the other one at `other_start` have no common element. If one of them selects
-    /// elements twice, all between its ends counts as selected.
+    /// Returns `true` if this shape at `start` and the other one at `other_start` have no common
+    /// element. If one of them selects elements twice, all between its ends counts as selected.
     pub(crate) fn is_apart(&self, start: usize, other: &Self, other_start: usize) -> bool {
         if start + self.end() <= other_start || other_start + other.end() <= start {
             return true;

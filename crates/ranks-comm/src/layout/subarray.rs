@@ -23,8 +23,9 @@ impl Layout {
     /// Its extent is the whole array, so that [`repeat`](Self::repeat) goes to the next array.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if the three do not have as many dimensions, [`ErrorKind::Argument`] if the block is not
-    /// inside the array, if the array has no dimensions, or more elements than memory can hold.
+    /// [`ErrorKind::Length`] if the three do not have as many dimensions, [`ErrorKind::Argument`]
+    /// if the block is not inside the array, if the array has no dimensions, or more elements than
+    /// memory can hold.
     ///
     /// MPI 5.0 §5.1.3 (`MPI_Type_create_subarray`).
     #[doc(alias = "MPI_Type_create_subarray")]

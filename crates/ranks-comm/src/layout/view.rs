@@ -31,7 +31,8 @@ impl Layout {
     /// The selected elements of `data`, to be sent.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if the layout reaches beyond the end of `data`, or selects more than memory can hold.
+    /// [`ErrorKind::Length`] if the layout reaches beyond the end of `data`, or selects more than
+    /// memory can hold.
     pub fn of<'a, T: Pod>(&self, data: &'a [T]) -> Result<View<'a, T>> {
         let taken = Taken::inside(self, Element::whole::<T>(), data.len())?;
         Ok(View { data, taken })
@@ -40,8 +41,8 @@ impl Layout {
     /// The selected elements of `data`, to be received into.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if the layout reaches beyond the end of `data`; [`ErrorKind::Argument`] if it selects an
-    /// element twice.
+    /// [`ErrorKind::Length`] if the layout reaches beyond the end of `data`;
+    /// [`ErrorKind::Argument`] if it selects an element twice.
     pub fn of_mut<'a, T: Pod>(&self, data: &'a mut [T]) -> Result<ViewMut<'a, T>> {
         let taken = Taken::inside(self, Element::whole::<T>(), data.len())?;
         // Elements of no size lie anywhere, and may be too many to be checked.

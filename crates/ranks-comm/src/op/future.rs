@@ -1,8 +1,8 @@
 //! Requests as futures, for any executor.
 //!
-//! MPI has no notification of completion; it must be polled. A future tests its request when it is polled. While any is
-//! pending, one thread wakes them at intervals, which grow as long as nothing completes; while none is,
-//! it sleeps.
+//! MPI has no notification of completion; it must be polled. A future tests its request when it is
+//! polled. While any is pending, one thread wakes them at intervals, which grow as long as nothing
+//! completes; while none is, it sleeps.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -17,12 +17,13 @@ use crate::result::{Error, ErrorKind, Result, Status};
 
 /// A [`Request`] as a future.
 ///
-/// `request.await` returns the result of [`Request::wait`]. It is polled on the thread of the executor, so that the thread level
-/// must allow that thread to communicate: `MPI_THREAD_MULTIPLE`, unless the executor runs on the thread that initialised.
+/// `request.await` returns the result of [`Request::wait`]. It is polled on the thread of the
+/// executor, so that the thread level must allow that thread to communicate: `MPI_THREAD_MULTIPLE`,
+/// unless the executor runs on the thread that initialised.
 ///
-/// Dropping the future drops the request, whose operation stays pending: a message that arrives for it is lost. Where a branch of
-/// a `select!` may be dropped, await `&mut future` and continue with it later, or take the request out with
-/// [`into_request`](Self::into_request).
+/// Dropping the future drops the request, whose operation stays pending: a message that arrives for
+/// it is lost. Where a branch of a `select!` may be dropped, await `&mut future` and continue with
+/// it later, or take the request out with [`into_request`](Self::into_request).
 #[must_use = "nothing is known of the operation before this is awaited"]
 pub struct RequestFuture<B: Send + 'static> {
     request: Option<Request<B>>,
@@ -47,7 +48,8 @@ impl<B: Send + 'static> RequestFuture<B> {
     }
 }
 
-// Nothing points into a future: a request keeps its buffer at an address that does not change when it is moved.
+// Nothing points into a future: a request keeps its buffer at an address that does not change when
+// it is moved.
 impl<B: Send + 'static> Unpin for RequestFuture<B> {}
 
 impl<B: Send + 'static> Future for RequestFuture<B> {

@@ -1,4 +1,5 @@
-//! Operations that are started and completed later: requests, scopes, persistent and partitioned operations.
+//! Operations that are started and completed later: requests, scopes, persistent and partitioned
+//! operations.
 
 #[cfg(feature = "async")]
 pub(crate) mod future;

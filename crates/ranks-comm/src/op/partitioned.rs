@@ -1,4 +1,5 @@
-//! Partitioned communication: parts of a message are sent as they become ready, by many threads, and read as they arrive.
+//! Partitioned communication: parts of a message are sent as they become ready, by many threads,
+//! and read as they arrive.
 #![allow(unsafe_code)]
 
 use crate::communicator::Communicator;
@@ -40,7 +41,8 @@ fn width<B: RecvBuffer>(operation: &'static str, buffer: &B, partitions: usize) 
 }
 
 impl Link {
-    /// Proof that nothing works on the memory, if the operation is not started: in process only the rank that asks ever does.
+    /// Proof that nothing works on the memory, if the operation is not started: in process only the
+    /// rank that asks ever does.
     fn at_rest(&self, started: bool) -> Option<Over> {
         // SAFETY: `started` is set before anything is begun, and cleared when that is over.
         (!started || matches!(self, Self::InProcess(_))).then(|| unsafe { Over::new() })

@@ -1,4 +1,5 @@
-//! Completion of pending operations: tests, waits, cancellation, and operations that nobody waits for.
+//! Completion of pending operations: tests, waits, cancellation, and operations that nobody waits
+//! for.
 
 use std::time::{Duration, Instant};
 
@@ -42,8 +43,8 @@ impl PendingOp {
         Box::new((one, other))
     }
 
-    /// Tests for completion. An error means that this thread may not ask, or that the operation is pending after the failure of a
-    /// rank; the error of the operation itself is for `take`.
+    /// Tests for completion. An error means that this thread may not ask, or that the operation is
+    /// pending after the failure of a rank; the error of the operation itself is for `take`.
     pub(crate) fn test(&mut self, comm: &Communicator) -> Result<bool> {
         if self.is_over() {
             return Ok(true);
@@ -53,7 +54,8 @@ impl PendingOp {
         self.is_refused().map(|()| over)
     }
 
-    /// Returns an error if it can never complete, since another rank calls a different operation: it stays pending.
+    /// Returns an error if it can never complete, since another rank calls a different operation:
+    /// it stays pending.
     fn is_refused(&self) -> Result<()> {
         let Self::Compared(_, pair) = self else {
             return Ok(());
@@ -87,7 +89,8 @@ impl PendingOp {
         Ok(over.is_some())
     }
 
-    /// Waits for completion; errors as for [`test`](Self::test), or that it has timed out: it is still pending then.
+    /// Waits for completion; errors as for [`test`](Self::test), or that it has timed out: it is
+    /// still pending then.
     pub(crate) fn wait(&mut self, comm: &Communicator) -> Result<()> {
         if !self.is_over() {
             let _entered = comm.enter(record::WAIT)?;
@@ -128,7 +131,8 @@ impl PendingOp {
         matches!(self, Self::Compared(_, pair) if !pair.1.is_over())
     }
 
-    /// Returns an error if it has been waited for since `waiting`, and not all ranks have come within the limit of comparisons.
+    /// Returns an error if it has been waited for since `waiting`, and not all ranks have come
+    /// within the limit of comparisons.
     pub(crate) fn is_in_time(&self, comm: &Communicator, waiting: Instant) -> Result<()> {
         if self.is_being_compared() && waiting.elapsed() >= comm.check_limit() {
             return Err(comm.not_all_came(self.operation()));
@@ -228,7 +232,8 @@ impl PendingOp {
         }
     }
 
-    /// As [`cancel`](Self::cancel), for a scope that cannot wait for long; the caller has entered, if only to end.
+    /// As [`cancel`](Self::cancel), for a scope that cannot wait for long; the caller has entered,
+    /// if only to end.
     pub(crate) fn give_up(&mut self, comm: &Communicator) {
         match self {
             Self::Over(_) | Self::Gone | Self::Deferred(_) => {}
@@ -243,7 +248,8 @@ impl PendingOp {
                     *self = Self::over(Status::cancelled());
                 }
             }
-            // Only the rank that asks touches its memory, so that it is complete as soon as none asks.
+            // Only the rank that asks touches its memory, so that it is complete as soon as none
+            // asks.
             Self::InProcess(flight) => {
                 let outcome = own(comm).map(|comm| {
                     if flight.cancel(comm) {
@@ -264,8 +270,9 @@ impl PendingOp {
         }
     }
 
-    /// Returns `true` if it is complete and its memory free; the caller has entered, if only to end. A forbidden thread or the
-    /// requested end of the runtime is no error here: while there is a communicator, MPI lives.
+    /// Returns `true` if it is complete and its memory free; the caller has entered, if only to
+    /// end. A forbidden thread or the requested end of the runtime is no error here: while there is
+    /// a communicator, MPI lives.
     pub(crate) fn is_settled(&mut self, comm: &Communicator) -> bool {
         match self {
             Self::InProcess(_) => true,

@@ -28,11 +28,12 @@ mod init;
 pub use active::Active;
 pub use collective::Again;
 
-/// An inactive persistent operation; it owns its buffer, which can be used while no start is pending.
+/// An inactive persistent operation; it owns its buffer, which can be used while no start is
+/// pending.
 ///
-/// From [`Communicator::send_init`], [`recv_init`](Communicator::recv_init) and their kin. [`start`](Self::start) turns it into
-/// an [`Active`], and [`Active::wait`] back, so that nothing can be started twice, waited for without being
-/// started, or touched while a message is in flight:
+/// From [`Communicator::send_init`], [`recv_init`](Communicator::recv_init) and their kin.
+/// [`start`](Self::start) turns it into an [`Active`], and [`Active::wait`] back, so that nothing
+/// can be started twice, waited for without being started, or touched while a message is in flight:
 ///
 /// ```
 /// # fn main() -> ranks::Result<()> {
@@ -150,7 +151,8 @@ impl<B: Send + 'static> Persistent<B> {
     /// Starts the operation. Nonblocking.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The request is lost then.
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The
+    /// request is lost then.
     ///
     /// MPI 5.0 §3.9 (`MPI_Start`).
     #[doc(alias = "MPI_Start")]
@@ -163,7 +165,8 @@ impl<B: Send + 'static> Persistent<B> {
     /// Starts all of them, with as few calls of the library as possible.
     ///
     /// # Errors
-    /// As [`start`](Self::start); all of them are lost then, and those that were started are left to the runtime.
+    /// As [`start`](Self::start); all of them are lost then, and those that were started are left
+    /// to the runtime.
     ///
     /// MPI 5.0 §3.9 (`MPI_Startall`).
     #[doc(alias = "MPI_Startall")]
@@ -188,7 +191,8 @@ impl<B: Send + 'static> Persistent<B> {
         self.0.last
     }
 
-    /// The communicator that it was prepared on; `None` if that was an [`Intercommunicator`](crate::Intercommunicator).
+    /// The communicator that it was prepared on; `None` if that was an
+    /// [`Intercommunicator`](crate::Intercommunicator).
     #[must_use]
     pub fn communicator(&self) -> Option<&Communicator> {
         let comm = self.0.prepared_on.as_ref().unwrap_or(&self.0.comm);
@@ -214,7 +218,8 @@ impl<B: SendBuffer + Send + 'static> Persistent<B> {
     #[must_use]
     pub fn buffer(&self) -> &[B::Element] {
         let places = self.0.places();
-        // SAFETY: the elements of the buffer, by who has prepared it; nothing works on them, or can while `self` is borrowed.
+        // SAFETY: the elements of the buffer, by who has prepared it; nothing works on them, or can
+        // while `self` is borrowed.
         places.map_or(&[], |places| unsafe { places.buffer.as_slice() })
     }
 
@@ -251,7 +256,8 @@ fn start_together<B: Send + 'static>(requests: &mut [Persistent<B>]) -> Result<b
     for (index, request) in requests.iter_mut().enumerate() {
         if let Some(native) = &mut request.0.native {
             side.give_back(index, native);
-            // After an error too: a later test of a request that was not started says that it is complete.
+            // After an error too: a later test of a request that was not started says that it is
+            // complete.
             request.0.phase = Phase::Started;
         }
     }

@@ -14,13 +14,14 @@ use crate::transport::pending_op::PendingOp;
 
 /// A pending operation, which owns its buffer of type `B` until it is complete.
 ///
-/// From [`Communicator::isend`], [`irecv`](Communicator::irecv) and their kin. [`wait`](Self::wait) gives the buffer
-/// back. The buffer is inaccessible until then, so that nothing is read that is still to be written; `mem::forget`
-/// only leaks it.
+/// From [`Communicator::isend`], [`irecv`](Communicator::irecv) and their kin. [`wait`](Self::wait)
+/// gives the buffer back. The buffer is inaccessible until then, so that nothing is read that is
+/// still to be written; `mem::forget` only leaks it.
 ///
-/// A request that is dropped before it is complete is left to the runtime with its buffer: dropping neither waits nor frees
-/// memory that is in use. The operation stays pending (a message that arrives for it is received and discarded) until
-/// the runtime ends; what is not complete by then is cancelled or reported.
+/// A request that is dropped before it is complete is left to the runtime with its buffer: dropping
+/// neither waits nor frees memory that is in use. The operation stays pending (a message that
+/// arrives for it is received and discarded) until the runtime ends; what is not complete by then
+/// is cancelled or reported.
 ///
 /// MPI 5.0 §3.7.
 #[doc(alias = "MPI_Request")]
@@ -36,7 +37,8 @@ pub struct Request<B: Send + 'static> {
 }
 
 impl<B: Send + 'static> Request<B> {
-    /// Starts an operation on the memory of `buffer`, whose address does not change when it is moved.
+    /// Starts an operation on the memory of `buffer`, whose address does not change when it is
+    /// moved.
     ///
     /// # Errors
     /// That of `begin`, which has started nothing then.
@@ -79,14 +81,17 @@ impl<B: Send + 'static> Request<B> {
 
     /// Waits until the operation is complete. Returns the buffer and the status.
     ///
-    /// The status of a send has no content. With an error the buffer is lost; [`complete`](Self::complete) returns both.
+    /// The status of a send has no content. With an error the buffer is lost;
+    /// [`complete`](Self::complete) returns both.
     ///
     /// # Errors
     /// Those of the operation: [`ErrorKind::Truncated`] if the message is longer than the buffer,
-    /// [`ErrorKind::Type`] if it is not a whole number of elements, in process [`ErrorKind::PeerFailed`] if it can never
-    /// come, otherwise what the library reports. With [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`] and, at a time limit,
-    /// [`ErrorKind::TimedOut`] the operation is still pending and now owned by the runtime; so it is, unless it is complete, with
-    /// [`ErrorKind::ProcFailed`] of a receive from any rank that another part of the program has started.
+    /// [`ErrorKind::Type`] if it is not a whole number of elements, in process
+    /// [`ErrorKind::PeerFailed`] if it can never come, otherwise what the library reports. With
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`] and, at a time limit,
+    /// [`ErrorKind::TimedOut`] the operation is still pending and now owned by the runtime; so it
+    /// is, unless it is complete, with [`ErrorKind::ProcFailed`] of a receive from any rank that
+    /// another part of the program has started.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]
@@ -98,7 +103,8 @@ impl<B: Send + 'static> Request<B> {
     /// As [`wait`](Self::wait), but gives the buffer back even if the operation has failed.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]: the operation is still pending and now owned by the runtime.
+    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]: the operation is still pending and
+    /// now owned by the runtime.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     pub fn complete(mut self) -> Result<(B, Result<Status>)> {
@@ -116,9 +122,10 @@ impl<B: Send + 'static> Request<B> {
     /// Tests for completion. Nonblocking; after `true`, [`wait`](Self::wait) does not block.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]. Errors of the operation itself are returned by `wait`.
-    /// [`ErrorKind::ProcFailed`] of a receive from any rank that another part of the program has started: a rank that might have
-    /// sent has failed, and the receive is still pending. [`Communicator::ack_failed`] acknowledges the failure.
+    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]. Errors of the operation itself are
+    /// returned by `wait`. [`ErrorKind::ProcFailed`] of a receive from any rank that another part
+    /// of the program has started: a rank that might have sent has failed, and the receive is still
+    /// pending. [`Communicator::ack_failed`] acknowledges the failure.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Test`), ULFM (`MPIX_ERR_PROC_FAILED_PENDING`).
     #[doc(alias = "MPI_Test")]
@@ -136,8 +143,8 @@ impl<B: Send + 'static> Request<B> {
     }
 
     /// Cancels a receive whose message has not arrived. Wait for the request as usual, and see
-    /// [`Status::is_cancelled`]. A message that has arrived is received. Sends are not cancelled: libraries disagree about
-    /// the effect, and the standard has deprecated it.
+    /// [`Status::is_cancelled`]. A message that has arrived is received. Sends are not cancelled:
+    /// libraries disagree about the effect, and the standard has deprecated it.
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports.
@@ -148,7 +155,8 @@ impl<B: Send + 'static> Request<B> {
         self.flight.cancel(&self.comm)
     }
 
-    /// The communicator of the operation; `None` if that was an [`Intercommunicator`](crate::Intercommunicator).
+    /// The communicator of the operation; `None` if that was an
+    /// [`Intercommunicator`](crate::Intercommunicator).
     #[must_use]
     pub fn communicator(&self) -> Option<&Communicator> {
         // An intercommunicator cannot be handed out as a `Communicator`.

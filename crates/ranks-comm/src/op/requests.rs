@@ -12,13 +12,16 @@ use crate::op::scope::{Borrowed, ScopedRequest};
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::pending_op::PendingOp;
 
-/// Operations that are completed together: [`Request`]s of one type of buffer, or [`ScopedRequest`]s of one scope.
+/// Operations that are completed together: [`Request`]s of one type of buffer, or
+/// [`ScopedRequest`]s of one scope.
 ///
-/// Each has a key: the number of operations put in before it. A complete operation leaves the set; `wait_any` and its kin
-/// return `None` or an empty list when none is left. Dropping the set drops each operation as if it were alone.
+/// Each has a key: the number of operations put in before it. A complete operation leaves the set;
+/// `wait_any` and its kin return `None` or an empty list when none is left. Dropping the set drops
+/// each operation as if it were alone.
 ///
-/// If an operation that a call completes has failed, the call returns an error, of the kind of the first failure. The error has
-/// the [statuses](crate::Error::statuses) of all that the call has completed, [`take_ended`](Self::take_ended) their buffers:
+/// If an operation that a call completes has failed, the call returns an error, of the kind of the
+/// first failure. The error has the [statuses](crate::Error::statuses) of all that the call has
+/// completed, [`take_ended`](Self::take_ended) their buffers:
 ///
 /// ```
 /// # use ranks::{Communicator, ErrorKind, Requests, Result};
@@ -101,8 +104,8 @@ mod sealed {
         /// The communicator of the operation.
         fn comm(&self) -> &Communicator;
 
-        /// Returns an error if it has been waited for since `waiting`, and not all ranks have come to it within the limit of
-        /// comparisons.
+        /// Returns an error if it has been waited for since `waiting`, and not all ranks have come
+        /// to it within the limit of comparisons.
         fn is_in_time(&mut self, waiting: Instant) -> Result<()>;
 
         /// The pending operation, if the request itself keeps it.
@@ -208,10 +211,10 @@ impl<R: Pending> Requests<R> {
     /// Waits for all of them. They are returned in the order in which they were added.
     ///
     /// # Errors
-    /// If one has failed, its error, when all are complete; [`Error::statuses`] has all of them, and
-    /// [`take_ended`](Self::take_ended) their buffers. With [`ErrorKind::WrongThread`],
-    /// [`ErrorKind::Finalized`] and, at a time limit, [`ErrorKind::TimedOut`], operations that are not complete
-    /// are still pending and owned by the runtime.
+    /// If one has failed, its error, when all are complete; [`Error::statuses`] has all of them,
+    /// and [`take_ended`](Self::take_ended) their buffers. With [`ErrorKind::WrongThread`],
+    /// [`ErrorKind::Finalized`] and, at a time limit, [`ErrorKind::TimedOut`], operations that are
+    /// not complete are still pending and owned by the runtime.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     #[doc(alias = "MPI_Waitall")]
@@ -221,7 +224,8 @@ impl<R: Pending> Requests<R> {
         self.tell("MPI_Waitall", ended, left)
     }
 
-    /// Takes the operations that were complete when a call failed: each with its buffer, and with its status if it did not fail.
+    /// Takes the operations that were complete when a call failed: each with its buffer, and with
+    /// its status if it did not fail.
     #[must_use = "it has the buffers of operations"]
     pub fn take_ended(&mut self) -> Vec<Completed<R::Buffer, Option<Status>>> {
         std::mem::take(&mut self.ended)
@@ -230,7 +234,8 @@ impl<R: Pending> Requests<R> {
     /// Waits until one of them is complete; `None` if the set is empty.
     ///
     /// # Errors
-    /// If that one has failed. Otherwise as [`wait_all`](Self::wait_all), but no operation leaves the set then.
+    /// If that one has failed. Otherwise as [`wait_all`](Self::wait_all), but no operation leaves
+    /// the set then.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitany`).
     #[doc(alias = "MPI_Waitany")]
@@ -298,8 +303,8 @@ impl<R: Pending> Requests<R> {
     /// Returns all that are complete. Nonblocking.
     ///
     /// # Errors
-    /// If any of them has failed; [`Error::statuses`] has all of them, and [`take_ended`](Self::take_ended) their buffers.
-    /// Otherwise as [`wait_all`](Self::wait_all).
+    /// If any of them has failed; [`Error::statuses`] has all of them, and
+    /// [`take_ended`](Self::take_ended) their buffers. Otherwise as [`wait_all`](Self::wait_all).
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Testsome`).
     #[doc(alias = "MPI_Testsome")]
@@ -307,7 +312,8 @@ impl<R: Pending> Requests<R> {
         self.some("MPI_Testsome", None)
     }
 
-    /// Returns all of them if all are complete; `None` if one is not, and none leaves the set then. Nonblocking.
+    /// Returns all of them if all are complete; `None` if one is not, and none leaves the set then.
+    /// Nonblocking.
     ///
     /// # Errors
     /// As [`wait_all`](Self::wait_all).
@@ -373,7 +379,8 @@ impl<R: Pending> Requests<R> {
         self.tell(operation, ended, left.and(asked))
     }
 
-    /// Returns the complete operations if none has failed and there is no other error; otherwise keeps them for `take_ended`.
+    /// Returns the complete operations if none has failed and there is no other error; otherwise
+    /// keeps them for `take_ended`.
     fn tell(
         &mut self,
         operation: &'static str,

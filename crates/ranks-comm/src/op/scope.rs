@@ -28,8 +28,9 @@ mod views;
 
 /// A scope of operations on memory that outlives it; from [`Communicator::scope`].
 ///
-/// Each operation takes a slice and returns a [`ScopedRequest`], which holds the slice until it is waited for and then
-/// gives it back, so that a loop can alternate two buffers. Operations that nobody waits for are completed when the scope ends.
+/// Each operation takes a slice and returns a [`ScopedRequest`], which holds the slice until it is
+/// waited for and then gives it back, so that a loop can alternate two buffers. Operations that
+/// nobody waits for are completed when the scope ends.
 ///
 /// Up to 64 pending operations need no heap allocation over MPI. A scope stays on its thread:
 ///
@@ -95,17 +96,19 @@ impl Communicator {
     /// # }
     /// ```
     ///
-    /// At a [time limit](crate::Communicator::set_time_limit) all pending operations are given up: receives are cancelled, and if
-    /// any other operation is not complete after a moment, the job is aborted.
+    /// At a [time limit](crate::Communicator::set_time_limit) all pending operations are given up:
+    /// receives are cancelled, and if any other operation is not complete after a moment, the job
+    /// is aborted.
     ///
-    /// If `f` returns an error, receives that have no message are cancelled, because it may never come, and all other operations
-    /// are waited for. The same holds if `f` panics; but an operation that is not complete after ten seconds then aborts the job,
-    /// since memory that a library may still use cannot be given back.
+    /// If `f` returns an error, receives that have no message are cancelled, because it may never
+    /// come, and all other operations are waited for. The same holds if `f` panics; but an
+    /// operation that is not complete after ten seconds then aborts the job, since memory that a
+    /// library may still use cannot be given back.
     ///
     /// # Errors
-    /// That of `f`, or of an operation that nobody waited for. Those are completed together without their statuses:
-    /// the error tells that one has failed, but not how much arrived, nor whether it was a whole number of elements.
-    /// Wait for a request where that matters.
+    /// That of `f`, or of an operation that nobody waited for. Those are completed together without
+    /// their statuses: the error tells that one has failed, but not how much arrived, nor whether
+    /// it was a whole number of elements. Wait for a request where that matters.
     #[inline]
     pub fn scope<'env, R, E, F>(&'env self, f: F) -> Result<R, E>
     where
@@ -168,7 +171,8 @@ impl<'scope> Scope<'scope, '_> {
         };
         let place = match fast_path() {
             Some((room, comm)) => {
-                // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
+                // SAFETY: the slice is borrowed for the scope, whose operations are over when it
+                // ends.
                 Place::Batch(unsafe { self.inner.batch.isend(comm, room, data, dest, tag)? })
             }
             None => self.send_slow(SendMode::Standard, data, dest, tag)?,
@@ -176,7 +180,8 @@ impl<'scope> Scope<'scope, '_> {
         Ok(self.request(place, data.as_ptr().cast_mut().cast(), data.len()))
     }
 
-    /// Starts a nonblocking synchronous send of `data`: complete when the matching receive has started.
+    /// Starts a nonblocking synchronous send of `data`: complete when the matching receive has
+    /// started.
     ///
     /// # Errors
     /// As [`Communicator::issend`].
@@ -215,7 +220,8 @@ impl<'scope> Scope<'scope, '_> {
         let source = self.inner.comm.source(role.operation, source)?;
         let tag = self.inner.comm.tag(role.operation, tag)?;
         let length = buf.len();
-        // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends; the request has the same pointer.
+        // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends; the
+        // request has the same pointer.
         let span = unsafe { RawSlice::of(buf) };
         let call = Call::of(const { &record::Kind::message::<T>("MPI_Irecv") })
             .count_u32(length)
@@ -243,8 +249,9 @@ impl<'scope> Scope<'scope, '_> {
     /// That of `begin`, which has started nothing then.
     ///
     /// # Safety
-    /// The memory that the operation works on is borrowed for `'scope`; `buffer` is the part to be given back, borrowed to be
-    /// written to. The operation comes to it by way of the same pointer, and nothing else does.
+    /// The memory that the operation works on is borrowed for `'scope`; `buffer` is the part to be
+    /// given back, borrowed to be written to. The operation comes to it by way of the same pointer,
+    /// and nothing else does.
     #[doc(hidden)]
     #[expect(
         clippy::mut_from_ref,

@@ -10,11 +10,12 @@ use crate::transport::mpi;
 
 /// The attached buffer of this process's buffered sends; from [`Communicator::buffer_attach`].
 ///
-/// It says how much memory messages may take at a time: each is a copy of its own, which is freed when it is sent. What another part of the
-/// program attaches (`MPI_Buffer_attach` from C) is not this one.
+/// It says how much memory messages may take at a time: each is a copy of its own, which is freed
+/// when it is sent. What another part of the program attaches (`MPI_Buffer_attach` from C) is not
+/// this one.
 ///
-/// [`detach`](Self::detach) gives it back. If this is dropped instead, the messages are sent all the same; dropping does not wait.
-/// The end of the runtime waits for them.
+/// [`detach`](Self::detach) gives it back. If this is dropped instead, the messages are sent all
+/// the same; dropping does not wait. The end of the runtime waits for them.
 #[must_use = "the buffer stays attached for as long as this lives"]
 pub struct AttachedBuffer {
     comm: Communicator,
@@ -23,10 +24,12 @@ pub struct AttachedBuffer {
 }
 
 impl Communicator {
-    /// Attaches `buffer` for the buffered sends of this process (in process: of this rank), on any communicator. Local.
+    /// Attaches `buffer` for the buffered sends of this process (in process: of this rank), on any
+    /// communicator. Local.
     ///
-    /// Each message needs as many bytes as [`pack_size`](Self::pack_size) says, plus [`BSEND_OVERHEAD`], until it is
-    /// received. If the guard of an earlier buffer was dropped, this first waits until that buffer's messages are sent.
+    /// Each message needs as many bytes as [`pack_size`](Self::pack_size) says, plus
+    /// [`BSEND_OVERHEAD`], until it is received. If the guard of an earlier buffer was dropped,
+    /// this first waits until that buffer's messages are sent.
     ///
     /// ```
     /// # fn main() -> ranks::Result<()> {
@@ -45,8 +48,8 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if a buffer is attached; [`ErrorKind::Length`] if this one is too small for any message;
-    /// what the library reports. The buffer is lost then.
+    /// [`ErrorKind::Argument`] if a buffer is attached; [`ErrorKind::Length`] if this one is too
+    /// small for any message; what the library reports. The buffer is lost then.
     ///
     /// MPI 5.0 §3.6 (`MPI_Buffer_attach`).
     #[doc(alias = "MPI_Buffer_attach")]
@@ -77,12 +80,12 @@ impl Communicator {
 }
 
 impl AttachedBuffer {
-    /// Waits until all messages in the buffer are sent, and gives it back. Local, but it returns only when
-    /// receivers have received the messages that cannot be sent without them.
+    /// Waits until all messages in the buffer are sent, and gives it back. Local, but it returns
+    /// only when receivers have received the messages that cannot be sent without them.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or [`ErrorKind::TimedOut`] at a [time limit](Communicator::within); its messages are sent then,
-    /// as if this had been dropped.
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or [`ErrorKind::TimedOut`] at a [time
+    /// limit](Communicator::within); its messages are sent then, as if this had been dropped.
     ///
     /// MPI 5.0 §3.6 (`MPI_Buffer_detach`).
     #[doc(alias = "MPI_Buffer_detach")]

@@ -14,14 +14,15 @@ use crate::transport::mpi::SendMode;
 use crate::transport::pending_op::PendingOp;
 
 impl Communicator {
-    /// Starts a nonblocking receive of a message of at most the length of `buffer`, which the request owns until it is complete.
+    /// Starts a nonblocking receive of a message of at most the length of `buffer`, which the
+    /// request owns until it is complete.
     ///
-    /// [`Request::wait`] gives the buffer back; the status has the number of elements received. A message that is too long
-    /// writes nothing past the buffer, on any library.
+    /// [`Request::wait`] gives the buffer back; the status has the number of elements received. A
+    /// message that is too long writes nothing past the buffer, on any library.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
-    /// reports; nothing was started then.
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or
+    /// what the library reports; nothing was started then.
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Irecv`).
     #[doc(alias = "MPI_Irecv")]
@@ -36,7 +37,8 @@ impl Communicator {
         B: RecvBuffer + Send + 'static,
     {
         Request::begin(self, buffer, |buffer| {
-            // SAFETY: the request keeps the buffer until the operation is complete, and a `RecvBuffer` stays where it is.
+            // SAFETY: the request keeps the buffer until the operation is complete, and a
+            // `RecvBuffer` stays where it is.
             let span = unsafe { RawSlice::of(buffer.as_mut_slice()) };
             self.begin_recv::<B::Element>(span, source, tag)
         })
@@ -44,8 +46,8 @@ impl Communicator {
 
     /// Starts a nonblocking receive of a message of any length into a new `Vec`.
     ///
-    /// The message is matched by a wait or a test after it has arrived; on most libraries a send that waits for its match is not
-    /// complete before that.
+    /// The message is matched by a wait or a test after it has arrived; on most libraries a send
+    /// that waits for its match is not complete before that.
     ///
     /// # Errors
     /// As [`irecv`](Self::irecv).
@@ -63,7 +65,8 @@ impl Communicator {
         Ok(Request::of_any_length(self, flight))
     }
 
-    /// Starts a nonblocking send of one buffer and receive into another: one request for both, with the status of the receive.
+    /// Starts a nonblocking send of one buffer and receive into another: one request for both, with
+    /// the status of the receive.
     ///
     /// # Errors
     /// As [`isend`](Self::isend) and [`irecv`](Self::irecv).
@@ -92,7 +95,8 @@ impl Communicator {
         let mut failed = None;
         let mut request = Request::begin(self, (send, recv), |(send, recv)| {
             let data = send.as_slice();
-            // SAFETY: the request keeps the buffers until the operation is complete, and a `RecvBuffer` stays where it is.
+            // SAFETY: the request keeps the buffers until the operation is complete, and a
+            // `RecvBuffer` stays where it is.
             let span = unsafe { RawSlice::of(recv.as_mut_slice()) };
             let receiving = self.begin_recv::<R::Element>(span, source, recv_tag)?;
             // SAFETY: as above, for a `SendBuffer`.

@@ -16,12 +16,12 @@ use crate::transport::pending_op::PendingOp;
 impl Communicator {
     /// Starts a nonblocking send of `buffer`, which the request owns until it is complete.
     ///
-    /// Wait for the request, or hand it to [`Requests`](crate::Requests). To send borrowed memory, see
-    /// [`scope`](Self::scope).
+    /// Wait for the request, or hand it to [`Requests`](crate::Requests). To send borrowed memory,
+    /// see [`scope`](Self::scope).
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
-    /// reports; nothing was started then.
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or
+    /// what the library reports; nothing was started then.
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Isend`).
     #[doc(alias = "MPI_Isend")]
@@ -34,7 +34,8 @@ impl Communicator {
         unsafe { self.any_isend(SendMode::Standard, buffer, dest, tag) }
     }
 
-    /// As [`isend`](Self::isend), but synchronous: complete only when the matching receive has started.
+    /// As [`isend`](Self::isend), but synchronous: complete only when the matching receive has
+    /// started.
     ///
     /// # Errors
     /// As [`isend`](Self::isend).
@@ -50,8 +51,8 @@ impl Communicator {
         unsafe { self.any_isend(SendMode::Synchronous, buffer, dest, tag) }
     }
 
-    /// As [`isend`](Self::isend), but through the [attached buffer](Self::buffer_attach): completion does not depend on the
-    /// receiver.
+    /// As [`isend`](Self::isend), but through the [attached buffer](Self::buffer_attach):
+    /// completion does not depend on the receiver.
     ///
     /// # Errors
     /// As [`isend`](Self::isend) and [`bsend`](Self::bsend).
@@ -70,8 +71,9 @@ impl Communicator {
     /// As [`isend`](Self::isend), but ready: the matching receive must have been posted before.
     ///
     /// # Safety
-    /// At the call, `dest` has posted a receive into a buffer that the message matches, and no receive of unknown
-    /// length is pending there. Otherwise the outcome is undefined by the standard; no check can detect it.
+    /// At the call, `dest` has posted a receive into a buffer that the message matches, and no
+    /// receive of unknown length is pending there. Otherwise the outcome is undefined by the
+    /// standard; no check can detect it.
     ///
     /// # Errors
     /// As [`isend`](Self::isend).
@@ -104,14 +106,15 @@ impl Communicator {
     where
         B: SendBuffer + Send + 'static,
     {
-        // SAFETY: the request keeps the buffer until the operation is complete, and a `SendBuffer` stays where it is; the rest is this
-        // function's contract.
+        // SAFETY: the request keeps the buffer until the operation is complete, and a `SendBuffer`
+        // stays where it is; the rest is this function's contract.
         let begin = |buffer: &mut B| unsafe { self.begin_send(mode, buffer.as_slice(), dest, tag) };
         Request::begin(self, buffer, begin)
     }
 
     /// # Safety
-    /// Until the operation is complete, `data` stays where it is and does not change; for [`SendMode::Ready`], as `any_isend`.
+    /// Until the operation is complete, `data` stays where it is and does not change; for
+    /// [`SendMode::Ready`], as `any_isend`.
     pub(crate) unsafe fn begin_send<T: Pod>(
         &self,
         mode: SendMode,

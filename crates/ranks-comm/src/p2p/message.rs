@@ -8,9 +8,11 @@ use crate::data::element::Pod;
 use crate::result::{Result, Status};
 use crate::transport::{in_process, mpi};
 
-/// A matched message, which only its holder can receive; from [`Communicator::mprobe`] or [`Communicator::improbe`].
+/// A matched message, which only its holder can receive; from [`Communicator::mprobe`] or
+/// [`Communicator::improbe`].
 ///
-/// Receiving consumes it. Dropping it receives the message and discards it, so that its sender can go on.
+/// Receiving consumes it. Dropping it receives the message and discards it, so that its sender can
+/// go on.
 ///
 /// MPI 5.0 §3.8.2.
 #[doc(alias = "MPI_Message")]
@@ -59,8 +61,8 @@ impl Message {
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the message is longer than `buf`,
-    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if it is not a whole number of elements: `buf` is untouched and
-    /// the message lost. Otherwise what the library reports.
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if it is not a whole number of elements: `buf`
+    /// is untouched and the message lost. Otherwise what the library reports.
     ///
     /// MPI 5.0 §3.8.3 (`MPI_Mrecv`).
     #[doc(alias = "MPI_Mrecv")]
@@ -78,8 +80,8 @@ impl Message {
     /// Receives the message into a new `Vec` of its length.
     ///
     /// # Errors
-    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of elements; what the
-    /// library reports.
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of
+    /// elements; what the library reports.
     ///
     /// MPI 5.0 §3.8.3 (`MPI_Mrecv`).
     pub fn recv_vec<T: Pod>(mut self) -> Result<(Vec<T>, Status)> {
@@ -95,7 +97,8 @@ impl Message {
     /// Receives the message into a new [`Buffer`] of its length.
     ///
     /// # Errors
-    /// As [`recv_vec`](Self::recv_vec); [`ErrorKind::Length`](crate::ErrorKind::Length) if there is no memory for it.
+    /// As [`recv_vec`](Self::recv_vec); [`ErrorKind::Length`](crate::ErrorKind::Length) if there is
+    /// no memory for it.
     ///
     /// MPI 5.0 §3.8.3 (`MPI_Mrecv`).
     pub fn recv_buffer<T: Pod>(mut self) -> Result<(Buffer<T>, Status)> {

@@ -15,16 +15,18 @@ const OPERATION: &str = "MPI_Isend";
 /// The name of the wait for memory in errors.
 const SEND: &str = "Outbox::send";
 
-/// Nonblocking sends of copies, so that the caller has its buffer back immediately; holds a limited number of bytes of them.
+/// Nonblocking sends of copies, so that the caller has its buffer back immediately; holds a limited
+/// number of bytes of them.
 ///
-/// For programs in which every rank sends before it receives: neighbours in a pipeline whose stages pass activations
-/// to the right and gradients to the left, say. With [`Communicator::send`] such ranks deadlock as soon as
-/// the messages are longer than the library's own buffers; with `isend` each needs a place to keep its requests. If the
-/// receives can be posted first, [`Communicator::scope`] needs no copy.
+/// For programs in which every rank sends before it receives: neighbours in a pipeline whose stages
+/// pass activations to the right and gradients to the left, say. With [`Communicator::send`] such
+/// ranks deadlock as soon as the messages are longer than the library's own buffers; with `isend`
+/// each needs a place to keep its requests. If the receives can be posted first,
+/// [`Communicator::scope`] needs no copy.
 ///
 /// [`send`](Self::send) blocks only while copies of pending messages leave no room under the limit.
-/// A rank that must send more than the limit before its neighbour receives deadlocks, as it would without: set the
-/// limit to what a rank sends between two receives.
+/// A rank that must send more than the limit before its neighbour receives deadlocks, as it would
+/// without: set the limit to what a rank sends between two receives.
 ///
 /// ```
 /// # use ranks::{Communicator, Result, p2p::Outbox};
@@ -71,7 +73,8 @@ impl<T: Pod + Send> Pending for Request<Vec<T>> {
 }
 
 impl Outbox {
-    /// An outbox for messages on `comm` that holds at most `limit` bytes of copies; a single message may be longer, alone.
+    /// An outbox for messages on `comm` that holds at most `limit` bytes of copies; a single
+    /// message may be longer, alone.
     pub fn new(comm: &Communicator, limit: usize) -> Self {
         Self {
             comm: comm.clone(),
@@ -81,11 +84,13 @@ impl Outbox {
         }
     }
 
-    /// Starts a nonblocking send of a copy of `data`; waits until there is room for it under the limit.
+    /// Starts a nonblocking send of a copy of `data`; waits until there is room for it under the
+    /// limit.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`], [`ErrorKind::Tag`], [`ErrorKind::Length`] if there is no memory for the copy, or the error
-    /// of an earlier message; [`ErrorKind::TimedOut`] if there is no room at the time limit. This message was not sent then.
+    /// [`ErrorKind::Rank`], [`ErrorKind::Tag`], [`ErrorKind::Length`] if there is no memory for the
+    /// copy, or the error of an earlier message; [`ErrorKind::TimedOut`] if there is no room at the
+    /// time limit. This message was not sent then.
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Isend`).
     pub fn send<T: Pod + Send>(
@@ -118,10 +123,12 @@ impl Outbox {
         Ok(self.sync()? == 0 || self.held.saturating_add(bytes) <= self.limit)
     }
 
-    /// Frees the copies of messages that are complete, and returns the number of those that are pending. Nonblocking.
+    /// Frees the copies of messages that are complete, and returns the number of those that are
+    /// pending. Nonblocking.
     ///
     /// # Errors
-    /// The error of a message, [`ErrorKind::WrongThread`] or [`ErrorKind::Finalized`]; the others stay pending.
+    /// The error of a message, [`ErrorKind::WrongThread`] or [`ErrorKind::Finalized`]; the others
+    /// stay pending.
     pub fn sync(&mut self) -> Result<usize> {
         let mut index = 0;
         while let Some(staged) = self.staged.get_mut(index) {

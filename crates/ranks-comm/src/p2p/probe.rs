@@ -16,11 +16,13 @@ const MPROBE: &record::Kind = &record::Kind::probe("MPI_Mprobe");
 impl Communicator {
     /// Waits for a message and returns its status; the message is not received.
     ///
-    /// Another thread may receive the message first; a matched probe ([`mprobe`](Self::mprobe)) rules that out.
+    /// Another thread may receive the message first; a matched probe ([`mprobe`](Self::mprobe))
+    /// rules that out.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
-    /// reports; in process [`ErrorKind::PeerFailed`](crate::ErrorKind::PeerFailed) if nobody is left to send.
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or
+    /// what the library reports; in process [`ErrorKind::PeerFailed`](crate::ErrorKind::PeerFailed)
+    /// if nobody is left to send.
     ///
     /// MPI 5.0 §3.8.1 (`MPI_Probe`).
     #[doc(alias = "MPI_Probe")]
@@ -88,7 +90,8 @@ impl Communicator {
         )
     }
 
-    /// Waits for a message and matches it: only the holder of the returned [`Message`] can receive it.
+    /// Waits for a message and matches it: only the holder of the returned [`Message`] can receive
+    /// it.
     ///
     /// # Errors
     /// As [`probe`](Self::probe).

@@ -19,14 +19,16 @@ fn unknown<T: Pod>(source: Source, tag: Tag) -> Call {
 impl Communicator {
     /// Receives a message into the beginning of `buf`. Returns when it has arrived.
     ///
-    /// The message may be shorter than `buf`; see [`Status::count`]. A receive from [`Source::Null`] completes immediately.
+    /// The message may be shorter than `buf`; see [`Status::count`]. A receive from
+    /// [`Source::Null`] completes immediately.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the message is longer than `buf`: the message is
-    /// lost then, and nothing outside of `buf` is written, on any library.
-    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of elements.
-    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
-    /// reports; in process [`ErrorKind::PeerFailed`](crate::ErrorKind::PeerFailed) if nobody is left to send.
+    /// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the message is longer than `buf`:
+    /// the message is lost then, and nothing outside of `buf` is written, on any library.
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of
+    /// elements. [`ErrorKind::Rank`](crate::ErrorKind::Rank),
+    /// [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library reports; in process
+    /// [`ErrorKind::PeerFailed`](crate::ErrorKind::PeerFailed) if nobody is left to send.
     ///
     /// MPI 5.0 §3.2.4 (`MPI_Recv`).
     #[doc(alias = "MPI_Recv")]
@@ -79,7 +81,8 @@ impl Communicator {
         Ok(status.into_parts(words))
     }
 
-    /// Receives into memory of its own; if the library still uses it at the time limit, it is left to the runtime.
+    /// Receives into memory of its own; if the library still uses it at the time limit, it is left
+    /// to the runtime.
     fn recv_in_time<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Status> {
         let receiving = self.irecv(Plain::copy(buf), source, tag)?;
         let (received, status) = receiving.wait_or_cancel()?;
@@ -90,8 +93,8 @@ impl Communicator {
     /// Receives a message of any length into a new `Vec`. Returns when it has arrived.
     ///
     /// # Errors
-    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of elements; otherwise as
-    /// [`recv`](Self::recv).
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of
+    /// elements; otherwise as [`recv`](Self::recv).
     ///
     /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
     pub fn recv_vec<T: Pod>(
@@ -117,7 +120,8 @@ impl Communicator {
     /// Receiving into the memory of a large buffer is faster than into that of a `Vec`.
     ///
     /// # Errors
-    /// As [`recv_vec`](Self::recv_vec); [`ErrorKind::Length`](crate::ErrorKind::Length) if there is no memory for it.
+    /// As [`recv_vec`](Self::recv_vec); [`ErrorKind::Length`](crate::ErrorKind::Length) if there is
+    /// no memory for it.
     ///
     /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
     pub fn recv_buffer<T: Pod>(

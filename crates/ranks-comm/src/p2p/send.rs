@@ -15,12 +15,12 @@ use crate::transport::mpi::{self, SendMode};
 impl Communicator {
     /// Sends `data` to `dest` with `tag`. Returns when `data` may be reused.
     ///
-    /// The library may buffer the message or wait for the matching receive; a program must not rely on either.
-    /// In process the message is copied, and the call never waits.
+    /// The library may buffer the message or wait for the matching receive; a program must not rely
+    /// on either. In process the message is copied, and the call never waits.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
-    /// reports.
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or
+    /// what the library reports.
     ///
     /// MPI 5.0 §3.2.1 (`MPI_Send`).
     #[doc(alias = "MPI_Send")]
@@ -31,11 +31,13 @@ impl Communicator {
         unsafe { self.send_in(SendMode::Standard, data, dest, tag) }
     }
 
-    /// As [`send`](Self::send), but synchronous: returns only when the matching receive has started.
+    /// As [`send`](Self::send), but synchronous: returns only when the matching receive has
+    /// started.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
-    /// reports; in process [`ErrorKind::PeerFailed`](crate::ErrorKind::PeerFailed) if `dest` can no longer receive.
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or
+    /// what the library reports; in process [`ErrorKind::PeerFailed`](crate::ErrorKind::PeerFailed)
+    /// if `dest` can no longer receive.
     ///
     /// MPI 5.0 §3.4 (`MPI_Ssend`).
     #[doc(alias = "MPI_Ssend")]
@@ -46,13 +48,15 @@ impl Communicator {
         unsafe { self.send_in(SendMode::Synchronous, data, dest, tag) }
     }
 
-    /// Sends `data` to `dest` with `tag` through the attached buffer; does not wait for the receiver.
+    /// Sends `data` to `dest` with `tag` through the attached buffer; does not wait for the
+    /// receiver.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag);
-    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if no buffer is [attached](Self::buffer_attach) or the
-    /// message and its [overhead](crate::BSEND_OVERHEAD) are larger than all of it, or than what is free; later messages arrive
-    /// all the same. In process a message leaves the buffer immediately.
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if no buffer is
+    /// [attached](Self::buffer_attach) or the message and its [overhead](crate::BSEND_OVERHEAD) are
+    /// larger than all of it, or than what is free; later messages arrive all the same. In process
+    /// a message leaves the buffer immediately.
     ///
     /// MPI 5.0 §3.4 (`MPI_Bsend`).
     #[doc(alias = "MPI_Bsend")]
@@ -64,12 +68,13 @@ impl Communicator {
 
     /// As [`send`](Self::send), but the receive must have been posted before.
     ///
-    /// It may be faster than a send, if the library makes use of it; few do. Over libraries to which this
-    /// crate does not post receives in advance it is a send.
+    /// It may be faster than a send, if the library makes use of it; few do. Over libraries to
+    /// which this crate does not post receives in advance it is a send.
     ///
     /// # Safety
-    /// At the call, `dest` has posted a receive into a buffer that the message matches, and no receive of unknown
-    /// length is pending there. Otherwise the outcome is undefined by the standard; no check can detect it.
+    /// At the call, `dest` has posted a receive into a buffer that the message matches, and no
+    /// receive of unknown length is pending there. Otherwise the outcome is undefined by the
+    /// standard; no check can detect it.
     ///
     /// # Errors
     /// As [`send`](Self::send).

@@ -15,7 +15,8 @@ use crate::transport::in_process::Sent;
 impl Communicator {
     /// Sends `send` to `dest` and receives from `source` into `recv` at the same time.
     ///
-    /// Lengths, types, ranks and tags of the two messages are independent. A rank at a border passes `None`.
+    /// Lengths, types, ranks and tags of the two messages are independent. A rank at a border
+    /// passes `None`.
     ///
     /// # Errors
     /// As [`send`](Self::send) and [`recv`](Self::recv).
@@ -88,7 +89,8 @@ impl Communicator {
         Ok(status.into_parts(words))
     }
 
-    /// Sends and receives on memory of its own; if the library still uses it at the time limit, it is left to the runtime.
+    /// Sends and receives on memory of its own; if the library still uses it at the time limit, it
+    /// is left to the runtime.
     fn sendrecv_in_time<S: Pod, R: Pod>(
         &self,
         send: &[S],

@@ -1,9 +1,10 @@
 //! Values of any type that serde can serialise, as messages of bytes (feature `serde`).
 //!
-//! The bytes are in postcard's format: compact, the same on every machine, and without names or types. So both sides
-//! must use the same type; otherwise the bytes may decode as a value of the other type. A type whose form depends
-//! on names or on itself is an error, of the sender or of the receiver: serde's `untagged`, `tag`, `flatten`, and a field that
-//! `skip_serializing_if` leaves out.
+//! The bytes are in postcard's format: compact, the same on every machine, and without names or
+//! types. So both sides must use the same type; otherwise the bytes may decode as a value of the
+//! other type. A type whose form depends on names or on itself is an error, of the sender or of the
+//! receiver: serde's `untagged`, `tag`, `flatten`, and a field that `skip_serializing_if` leaves
+//! out.
 
 mod bounded;
 mod sender;
@@ -34,8 +35,9 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Value`] if the value's type refuses to be serialised, if a field is skipped, or if it is nested deeper, or
-    /// has more elements without bytes, than [`recv_value`](Self::recv_value) reads: nothing is sent then. Otherwise as
+    /// [`ErrorKind::Value`] if the value's type refuses to be serialised, if a field is skipped, or
+    /// if it is nested deeper, or has more elements without bytes, than
+    /// [`recv_value`](Self::recv_value) reads: nothing is sent then. Otherwise as
     /// [`send`](Self::send).
     ///
     /// MPI 5.0 §3.2.1 (`MPI_Send`).
@@ -51,13 +53,15 @@ impl Communicator {
     /// Receives a message of any length, and decodes a value from its bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::Value`] if the bytes are not a value of this type: the message is lost then. From [`Source::Null`]
-    /// come no bytes, which are a value of few types. Otherwise as [`recv_vec`](Self::recv_vec).
+    /// [`ErrorKind::Value`] if the bytes are not a value of this type: the message is lost then.
+    /// From [`Source::Null`] come no bytes, which are a value of few types. Otherwise as
+    /// [`recv_vec`](Self::recv_vec).
     ///
-    /// No bytes overflow the stack or loop for ever: a value is nested 128 deep at most, such as a list whose elements are
-    /// in boxes of each other, nested values take 128 KiB at most, and there are 65 536 elements
-    /// at most that take no bytes, such as `()`. Malformed bytes take no more memory than the type's own `Deserialize`
-    /// reserves; that of the standard library's collections reserves a megabyte at most before elements arrive.
+    /// No bytes overflow the stack or loop for ever: a value is nested 128 deep at most, such as a
+    /// list whose elements are in boxes of each other, nested values take 128 KiB at most, and
+    /// there are 65 536 elements at most that take no bytes, such as `()`. Malformed bytes take no
+    /// more memory than the type's own `Deserialize` reserves; that of the standard library's
+    /// collections reserves a megabyte at most before elements arrive.
     ///
     /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
     pub fn recv_value<V: DeserializeOwned>(

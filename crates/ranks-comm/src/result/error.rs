@@ -10,10 +10,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The reason why an operation failed.
 ///
-/// One pointer wide, so that a `Result<()>` travels in a register. The text begins with the C name of the
-/// operation and ends, where MPI was asked, with the error class and the library.
+/// One pointer wide, so that a `Result<()>` travels in a register. The text begins with the C name
+/// of the operation and ends, where MPI was asked, with the error class and the library.
 ///
-/// `Debug` gives the same text as `Display`, because `main` prints it for an `Err`, and `unwrap` for a failure.
+/// `Debug` gives the same text as `Display`, because `main` prints it for an `Err`, and `unwrap`
+/// for a failure.
 #[derive(thiserror::Error)]
 #[error(transparent)]
 pub struct Error(Box<Details>);
@@ -61,8 +62,9 @@ pub enum ErrorKind {
     Type,
     /// A value that cannot be serialised, or bytes that are no value of the type asked for.
     Value,
-    /// A call that this thread may not make now: the thread level forbids it, another thread is in a collective of the same
-    /// communicator, or the thread is inside a user-defined reduction operation.
+    /// A call that this thread may not make now: the thread level forbids it, another thread is in
+    /// a collective of the same communicator, or the thread is inside a user-defined reduction
+    /// operation.
     WrongThread,
     /// The runtime has been finalized.
     Finalized,
@@ -72,7 +74,8 @@ pub enum ErrorKind {
     Mismatch,
     /// Another rank failed, or ended without taking part.
     PeerFailed,
-    /// A process has failed, and the job goes on: see [`Communicator::shrink`](crate::Communicator::shrink).
+    /// A process has failed, and the job goes on: see
+    /// [`Communicator::shrink`](crate::Communicator::shrink).
     ProcFailed,
     /// The communicator was revoked, by this rank or another one: see
     /// [`Communicator::revoke`](crate::Communicator::revoke).
@@ -94,8 +97,8 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns `true` if a rank was lost, or the communicator was revoked by a rank that saw a loss; a program answers that with
-    /// [`Communicator::shrink`](crate::Communicator::shrink).
+    /// Returns `true` if a rank was lost, or the communicator was revoked by a rank that saw a
+    /// loss; a program answers that with [`Communicator::shrink`](crate::Communicator::shrink).
     #[must_use]
     pub fn is_loss(self) -> bool {
         matches!(self, Self::ProcFailed | Self::Revoked | Self::PeerFailed)
@@ -181,7 +184,8 @@ impl Error {
         self
     }
 
-    /// An error of operations that `operation` has completed together, at least one of which has failed.
+    /// An error of operations that `operation` has completed together, at least one of which has
+    /// failed.
     #[cold]
     pub(crate) fn in_status(
         operation: &'static str,
@@ -219,8 +223,8 @@ impl Error {
         self
     }
 
-    /// The outcome of each of several operations that a call was to complete: with its key in [`Requests`](crate::Requests), or its
-    /// index among those passed. Empty for other calls.
+    /// The outcome of each of several operations that a call was to complete: with its key in
+    /// [`Requests`](crate::Requests), or its index among those passed. Empty for other calls.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_ERR_IN_STATUS`).
     #[doc(alias = "MPI_ERR_IN_STATUS")]
@@ -236,7 +240,8 @@ impl Error {
         self
     }
 
-    /// Renames the operation to the one that the program has called, which was implemented by another.
+    /// Renames the operation to the one that the program has called, which was implemented by
+    /// another.
     #[doc(hidden)]
     #[must_use]
     pub fn of(mut self, operation: &'static str) -> Self {
@@ -264,8 +269,8 @@ impl Error {
         self.0.code
     }
 
-    /// The error class with the numbers of the MPI-5.0 standard ABI (15 = `MPI_ERR_TRUNCATE`) on every library,
-    /// if the library failed.
+    /// The error class with the numbers of the MPI-5.0 standard ABI (15 = `MPI_ERR_TRUNCATE`) on
+    /// every library, if the library failed.
     #[doc(alias = "MPI_Error_class")]
     #[must_use]
     pub fn class(&self) -> Option<i32> {

@@ -7,29 +7,34 @@ use super::error::{self, Result};
 
 /// The status of a receive or a probe.
 ///
-/// Kept as the MPI library wrote it and decoded on demand, so that a receive whose status nobody reads pays nothing.
+/// Kept as the MPI library wrote it and decoded on demand, so that a receive whose status nobody
+/// reads pays nothing.
 ///
 /// MPI 5.0 §3.2.5 (`MPI_Status`).
 #[doc(alias = "MPI_Status")]
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Status {
-    /// First field: `Result<Status>` has an error where the first word is, and overlapping fields are copied word by word.
+    /// First field: `Result<Status>` has an error where the first word is, and overlapping fields
+    /// are copied word by word.
     kind: Kind,
-    /// The content, by kind: a flat struct, since an enum over a status costs copies in every receive.
+    /// The content, by kind: a flat struct, since an enum over a status costs copies in every
+    /// receive.
     words: Words,
 }
 
 /// Words enough for the status of any MPI library.
 ///
-/// A call has the library write them at their final address: they are larger than all else that it handles, and a
-/// [`Status`] is made of them once, at the end, on the fast path and on the slow one.
+/// A call has the library write them at their final address: they are larger than all else that it
+/// handles, and a [`Status`] is made of them once, at the end, on the fast path and on the slow
+/// one.
 pub(crate) type Words = [u64; 4];
 
 /// Empty status words.
 pub(crate) const EMPTY_STATUS: Words = [0; 4];
 
-/// A word and not an enum: `Result<Status>` would use a value that an enum leaves free, and every `?` would look there.
+/// A word and not an enum: `Result<Status>` would use a value that an enum leaves free, and every
+/// `?` would look there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind(u64);
 
@@ -71,7 +76,8 @@ fn reader() -> Option<&'static dyn Reader> {
 }
 
 impl Status {
-    /// A status of words that a library has written, or that [`into_parts`](Self::into_parts) returned.
+    /// A status of words that a library has written, or that [`into_parts`](Self::into_parts)
+    /// returned.
     #[inline(always)]
     pub(crate) fn new(kind: Kind, words: Words) -> Self {
         Self { kind, words }
@@ -115,7 +121,8 @@ impl Status {
         self.kind == Kind::CANCELLED
     }
 
-    /// The rank that sent the message, `None` if the source was [`Source::Null`](crate::Source::Null).
+    /// The rank that sent the message, `None` if the source was
+    /// [`Source::Null`](crate::Source::Null).
     #[must_use]
     pub fn source(&self) -> Option<usize> {
         match self.kind {
@@ -137,7 +144,8 @@ impl Status {
 
     /// The length of the message in bytes.
     ///
-    /// Some libraries must be called for it; after the runtime has ended they cannot be, and the result is 0.
+    /// Some libraries must be called for it; after the runtime has ended they cannot be, and the
+    /// result is 0.
     #[doc(alias = "MPI_Get_elements")]
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -160,8 +168,8 @@ impl Status {
     ///
     /// # Errors
     /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of them;
-    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized) if the library would have to be called for the length and
-    /// the runtime has ended.
+    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized) if the library would have to be called
+    /// for the length and the runtime has ended.
     ///
     /// MPI 5.0 §3.2.5 (`MPI_Get_count`).
     #[doc(alias = "MPI_Get_count")]

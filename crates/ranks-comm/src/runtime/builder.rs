@@ -36,8 +36,9 @@ pub struct Builder {
 impl Builder {
     /// Requires a thread level. Without this call [`ThreadLevel::Multiple`] is requested.
     ///
-    /// If the library grants less than is required here, starting is an error. Without this call a lower level is accepted; it is
-    /// reported by [`Facts::thread_level`](crate::Facts::thread_level), and every call checks it.
+    /// If the library grants less than is required here, starting is an error. Without this call a
+    /// lower level is accepted; it is reported by
+    /// [`Facts::thread_level`](crate::Facts::thread_level), and every call checks it.
     pub fn thread_level(mut self, required: ThreadLevel) -> Self {
         self.required = Some(required);
         self
@@ -49,7 +50,8 @@ impl Builder {
         self
     }
 
-    /// Sets the number of in-process ranks, whatever `RANKS_NP` says. Ignored over MPI, where the launcher decides.
+    /// Sets the number of in-process ranks, whatever `RANKS_NP` says. Ignored over MPI, where the
+    /// launcher decides.
     pub fn ranks(mut self, ranks: usize) -> Self {
         self.ranks = Some(ranks);
         self
@@ -57,34 +59,39 @@ impl Builder {
 
     /// Sets the level of checks, whatever `RANKS_CHECK` says; the same on every rank.
     ///
-    /// The default is [`Checks::Collective`] in builds with debug assertions, [`Checks::Local`] otherwise.
+    /// The default is [`Checks::Collective`] in builds with debug assertions, [`Checks::Local`]
+    /// otherwise.
     pub fn checks(mut self, checks: Checks) -> Self {
         self.checks = Some(checks);
         self
     }
 
-    /// Sets the time that a rank waits for all others to come to a collective where calls are compared, whatever
-    /// `RANKS_CHECK_LIMIT` (in seconds) says. For ever if neither is given.
+    /// Sets the time that a rank waits for all others to come to a collective where calls are
+    /// compared, whatever `RANKS_CHECK_LIMIT` (in seconds) says. For ever if neither is given.
     ///
-    /// After the limit the collective is [`ErrorKind::TimedOut`] on the ranks that came, and so is every later one on that
-    /// communicator. The error names the calls that the other ranks are in, also of those that have come to the end of the
-    /// program. The limit of a nonblocking collective is on the wait, not on the time from start to end. Calls that only some
-    /// ranks make have the same limit, as if it were a [time limit](Self::time_limit): over MPI, where the library cannot be
-    /// left, the job is aborted.
+    /// After the limit the collective is [`ErrorKind::TimedOut`] on the ranks that came, and so is
+    /// every later one on that communicator. The error names the calls that the other ranks are in,
+    /// also of those that have come to the end of the program. The limit of a nonblocking
+    /// collective is on the wait, not on the time from start to end. Calls that only some ranks
+    /// make have the same limit, as if it were a [time limit](Self::time_limit): over MPI, where
+    /// the library cannot be left, the job is aborted.
     pub fn check_limit(mut self, limit: Duration) -> Self {
         self.check_limit = Some(limit);
         self
     }
 
-    /// Sets the time that an operation may wait for other ranks, whatever `RANKS_TIMEOUT` says; the same on every rank.
+    /// Sets the time that an operation may wait for other ranks, whatever `RANKS_TIMEOUT` says; the
+    /// same on every rank.
     ///
-    /// `RANKS_TIMEOUT` is a number of seconds or has a unit (`3`, `3s`, `500ms`, `2m`), and may name the effect (`3s,abort`;
-    /// see [`on_time_limit`](Self::on_time_limit)). If neither is given there is no limit, and no cost.
+    /// `RANKS_TIMEOUT` is a number of seconds or has a unit (`3`, `3s`, `500ms`, `2m`), and may
+    /// name the effect (`3s,abort`; see [`on_time_limit`](Self::on_time_limit)). If neither is
+    /// given there is no limit, and no cost.
     ///
-    /// The limit is for each operation, not for the program. An operation that times out is an error of kind
-    /// [`TimedOut`](ErrorKind::TimedOut), whose text names the operation, the ranks that wait too and those that are silent. Over
-    /// MPI all blocking operations work on copies while a limit is set.
-    /// See [`Communicator::set_time_limit`] and [`Communicator::within`] for limits of less than the job.
+    /// The limit is for each operation, not for the program. An operation that times out is an
+    /// error of kind [`TimedOut`](ErrorKind::TimedOut), whose text names the operation, the ranks
+    /// that wait too and those that are silent. Over MPI all blocking operations work on copies
+    /// while a limit is set. See [`Communicator::set_time_limit`] and [`Communicator::within`] for
+    /// limits of less than the job.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self
@@ -125,9 +132,10 @@ impl Builder {
     /// In process this is a world of the calling thread alone.
     ///
     /// # Errors
-    /// [`ErrorKind::Load`] or [`ErrorKind::Launch`] if MPI is needed and cannot be used; [`ErrorKind::Argument`] if
-    /// several in-process ranks are asked for; [`ErrorKind::Finalized`] if MPI has already ended in this process;
-    /// [`ErrorKind::WrongThread`] if the library grants less than [`thread_level`](Self::thread_level) requires.
+    /// [`ErrorKind::Load`] or [`ErrorKind::Launch`] if MPI is needed and cannot be used;
+    /// [`ErrorKind::Argument`] if several in-process ranks are asked for; [`ErrorKind::Finalized`]
+    /// if MPI has already ended in this process; [`ErrorKind::WrongThread`] if the library grants
+    /// less than [`thread_level`](Self::thread_level) requires.
     ///
     /// MPI 5.0 §11.2.1 (`MPI_Init_thread`).
     #[doc(alias = "MPI_Init")]

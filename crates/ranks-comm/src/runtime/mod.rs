@@ -1,4 +1,5 @@
-//! Initialisation and finalisation: over MPI under a launcher, as threads of this process without one.
+//! Initialisation and finalisation: over MPI under a launcher, as threads of this process without
+//! one.
 
 mod builder;
 pub(crate) mod run;
@@ -23,10 +24,11 @@ use crate::transport::facts::{Backend, Facts};
 use crate::transport::in_process::Comm;
 use crate::transport::in_process::place::Place;
 
-/// The communication layer while it lives: from `MPI_Init_thread` to `MPI_Finalize`, or the in-process world.
+/// The communication layer while it lives: from `MPI_Init_thread` to `MPI_Finalize`, or the
+/// in-process world.
 ///
-/// Handles are counted. Every [`Communicator`] keeps the runtime alive; it ends when the last handle is dropped.
-/// While an MPI runtime lives, starting another one joins it.
+/// Handles are counted. Every [`Communicator`] keeps the runtime alive; it ends when the last
+/// handle is dropped. While an MPI runtime lives, starting another one joins it.
 ///
 /// MPI 5.0 §11.2.
 #[derive(Debug, Clone)]
@@ -58,19 +60,22 @@ impl Runtime {
         &self.facts
     }
 
-    /// The counts and times of this rank's calls so far, on all communicators; empty without `RANKS_STATS`. Local.
+    /// The counts and times of this rank's calls so far, on all communicators; empty without
+    /// `RANKS_STATS`. Local.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         observe::statistics(self.world.recorder(), true)
     }
 
-    /// Ends communication: from now on every call on any handle is [`ErrorKind::Finalized`](crate::ErrorKind::Finalized).
+    /// Ends communication: from now on every call on any handle is
+    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized).
     ///
-    /// `MPI_Finalize` runs here if no other handle lives, otherwise when the last one is dropped. An MPI that another part of the
-    /// program initialised is left running.
+    /// `MPI_Finalize` runs here if no other handle lives, otherwise when the last one is dropped.
+    /// An MPI that another part of the program initialised is left running.
     ///
     /// # Errors
-    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized) if it was finalized before, [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread), or what `MPI_Finalize` reports if
+    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized) if it was finalized before,
+    /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread), or what `MPI_Finalize` reports if
     /// it runs here.
     ///
     /// MPI 5.0 §11.2.2 (`MPI_Finalize`).
@@ -82,7 +87,8 @@ impl Runtime {
     /// Ends the runtime. Returns the number of handles that live on, which keep MPI alive as well.
     pub(crate) fn end(self) -> Result<usize> {
         drop(self.world.enter("MPI_Finalize")?);
-        // While MPI can still be called: an attribute's value may be a communicator, or communicate when it is dropped.
+        // While MPI can still be called: an attribute's value may be a communicator, or communicate
+        // when it is dropped.
         self.world.attributes().clear();
         let mut others = self.world.other_handles();
         match self.world.backend() {
@@ -92,7 +98,8 @@ impl Runtime {
                 THREAD_GUARD.close();
             }
             Behind::InProcess(comm) => {
-                // Others may be in a collective that this rank will never join. No rank waits for another here.
+                // Others may be in a collective that this rank will never join. No rank waits for
+                // another here.
                 if self.world.compares_calls() {
                     let _ = comm.tell_all(CallDescription::named("MPI_Finalize").bytes());
                 }

@@ -25,15 +25,16 @@ const PANIC: i32 = 101;
 
 /// Runs `f` on every rank and returns when all ranks have returned.
 ///
-/// Under a launcher (`mpiexec`, `srun`) each process is a rank over MPI. Without one, `RANKS_NP` threads (one if it is not
-/// set) are the ranks. See [`Runtime::builder`] for more settings.
+/// Under a launcher (`mpiexec`, `srun`) each process is a rank over MPI. Without one, `RANKS_NP`
+/// threads (one if it is not set) are the ranks. See [`Runtime::builder`] for more settings.
 ///
-/// If `f` fails or panics on a rank of an MPI job of several, the job is aborted with a message that names the rank, the error
-/// and its sources. In process the waits of the other ranks end with [`ErrorKind::PeerFailed`], and the first failure is returned.
+/// If `f` fails or panics on a rank of an MPI job of several, the job is aborted with a message
+/// that names the rank, the error and its sources. In process the waits of the other ranks end with
+/// [`ErrorKind::PeerFailed`], and the first failure is returned.
 ///
 /// # Errors
-/// Those of `f`, or of the start or the end of the runtime: over MPI [`ErrorKind::InUse`] where a handle outlives `f`, for which
-/// reason `MPI_Finalize` is not called.
+/// Those of `f`, or of the start or the end of the runtime: over MPI [`ErrorKind::InUse`] where a
+/// handle outlives `f`, for which reason `MPI_Finalize` is not called.
 ///
 /// ```
 /// ranks::run(|world| {
@@ -51,7 +52,8 @@ where
     Runtime::builder().run(f)
 }
 
-/// Runs `f` on this process's rank and ends the runtime, unless another part of the program started it.
+/// Runs `f` on this process's rank and ends the runtime, unless another part of the program started
+/// it.
 ///
 /// A rank of several that fails aborts the job: the others may wait for it for ever.
 pub(crate) fn over_mpi<E>(
@@ -96,7 +98,8 @@ where
     }
 }
 
-/// Ends MPI. A handle that outlives it prevents `MPI_Finalize` for good: the program is about to end.
+/// Ends MPI. A handle that outlives it prevents `MPI_Finalize` for good: the program is about to
+/// end.
 fn to_its_end(runtime: Runtime) -> Result<()> {
     let (rank, size) = (runtime.facts().rank(), runtime.facts().size());
     let (number, verb) = match runtime.end()? {
@@ -112,7 +115,8 @@ fn to_its_end(runtime: Runtime) -> Result<()> {
              forgotten, or with a thread that was not joined; drop all of them before the closure of `run` returns"
         ),
     );
-    // A program may ignore the result of `run`, and the launcher may end all ranks when the first has exited.
+    // A program may ignore the result of `run`, and the launcher may end all ranks when the first
+    // has exited.
     eprintln!("ranks: {error}");
     Err(error)
 }
@@ -204,7 +208,8 @@ fn rank<E: Display>(
     match &outcome {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            // With its sources, if its `Display` has them: the error itself goes back to the caller unchanged.
+            // With its sources, if its `Display` has them: the error itself goes back to the caller
+            // unchanged.
             let error = format!("{error:#}");
             dump::write(Reason::Error, Some(&error), Some(number));
             world.fail(number, error);

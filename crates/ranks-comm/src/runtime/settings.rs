@@ -23,7 +23,8 @@ pub(crate) enum Chosen {
 /// The variables that name folders for the files that ranks write at their end.
 const FOLDERS: [&str; 2] = ["RANKS_DUMP", "RANKS_TIMELINE"];
 
-/// Detects where this process runs, and checks that it can write the files that it will be asked for at its end.
+/// Detects where this process runs, and checks that it can write the files that it will be asked
+/// for at its end.
 pub(crate) fn environment() -> Result<Environment> {
     for name in FOLDERS {
         let folder = env::var_os(name).filter(|folder| !folder.is_empty());
@@ -46,7 +47,8 @@ pub(crate) fn environment() -> Result<Environment> {
     }
 }
 
-/// Decides between MPI and threads: as the program asks, or else as [`Ground`] finds from how it was started.
+/// Decides between MPI and threads: as the program asks, or else as [`Ground`] finds from how it
+/// was started.
 pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Chosen> {
     match asked {
         Backend::Mpi => Ok(Chosen::Mpi),
@@ -70,8 +72,9 @@ pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Chose
     }
 }
 
-/// The largest number of in-process ranks. A process that has as many memory mappings as Linux allows is killed, without
-/// an error, as soon as it starts a thread: each thread takes four of the usual 65 530.
+/// The largest number of in-process ranks. A process that has as many memory mappings as Linux
+/// allows is killed, without an error, as soon as it starts a thread: each thread takes four of the
+/// usual 65 530.
 const MOST_THREADS: usize = 1 << 13;
 
 /// The number of in-process ranks: as the program asks, as `RANKS_NP` says, or one.
@@ -120,7 +123,8 @@ pub(crate) fn checks(asked: Option<Checks>) -> Result<Checks> {
     }
 }
 
-/// The time to wait for other ranks where calls are compared: as the program asks, as `RANKS_CHECK_LIMIT` says, or for ever.
+/// The time to wait for other ranks where calls are compared: as the program asks, as
+/// `RANKS_CHECK_LIMIT` says, or for ever.
 pub(crate) fn check_limit(asked: Option<Duration>) -> Result<Duration> {
     if let Some(limit) = asked {
         return Ok(limit);

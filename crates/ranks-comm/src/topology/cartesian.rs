@@ -9,9 +9,10 @@ use crate::transport::shape::Grid;
 
 /// A communicator with a Cartesian topology; each dimension may be periodic.
 ///
-/// It derefs to [`Communicator`]. Ranks are in row-major order: the last coordinate runs fastest. A clone is
-/// another handle of the same communicator; dropping it drops that handle. Neighbours are
-/// `Option<usize>`, which a send or a receive takes as it is: beyond a border that is not periodic, nothing is sent.
+/// It derefs to [`Communicator`]. Ranks are in row-major order: the last coordinate runs fastest. A
+/// clone is another handle of the same communicator; dropping it drops that handle. Neighbours are
+/// `Option<usize>`, which a send or a receive takes as it is: beyond a border that is not periodic,
+/// nothing is sent.
 ///
 /// ```
 /// # fn main() -> ranks::Result<()> {
@@ -39,16 +40,17 @@ pub struct Cartesian {
 }
 
 impl Communicator {
-    /// Makes a communicator with a Cartesian topology of these sizes, from the first ranks of this one. Collective.
+    /// Makes a communicator with a Cartesian topology of these sizes, from the first ranks of this
+    /// one. Collective.
     ///
-    /// `periods` says for each dimension whether it is periodic. With `reorder` the library may renumber the ranks,
-    /// to bring neighbours together. Ranks beyond the size of the grid get `None`. Without dimensions
-    /// it is a grid of one rank.
+    /// `periods` says for each dimension whether it is periodic. With `reorder` the library may
+    /// renumber the ranks, to bring neighbours together. Ranks beyond the size of the grid get
+    /// `None`. Without dimensions it is a grid of one rank.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if there are not as many periods as dimensions; [`ErrorKind::Argument`] if a size is
-    /// zero, the grid has more ranks than this communicator, or ranks pass different grids (an error on all of them);
-    /// what the library reports.
+    /// [`ErrorKind::Length`] if there are not as many periods as dimensions;
+    /// [`ErrorKind::Argument`] if a size is zero, the grid has more ranks than this communicator,
+    /// or ranks pass different grids (an error on all of them); what the library reports.
     ///
     /// MPI 5.0 §8.5.1 (`MPI_Cart_create`).
     #[doc(alias = "MPI_Cart_create")]
@@ -70,7 +72,8 @@ impl Communicator {
         Ok(comm.map(|comm| Cartesian::new(comm, grid)))
     }
 
-    /// The rank that the library would give to this process in such a grid, `None` if the process is not in it. Collective.
+    /// The rank that the library would give to this process in such a grid, `None` if the process
+    /// is not in it. Collective.
     ///
     /// # Errors
     /// As [`cart_create`](Self::cart_create).
@@ -159,8 +162,8 @@ impl Cartesian {
     /// The rank at `coords`. In a periodic dimension any number is a coordinate. Local.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if there are not as many coordinates as dimensions; [`ErrorKind::Argument`] if one is
-    /// outside of a dimension that is not periodic.
+    /// [`ErrorKind::Length`] if there are not as many coordinates as dimensions;
+    /// [`ErrorKind::Argument`] if one is outside of a dimension that is not periodic.
     ///
     /// MPI 5.0 §8.5.5 (`MPI_Cart_rank`).
     #[doc(alias = "MPI_Cart_rank")]
@@ -192,7 +195,8 @@ impl Cartesian {
 
     /// The source and the destination of a shift by `displacement` along `dimension`. Local.
     ///
-    /// `None` is beyond a border that is not periodic; [`sendrecv`](Communicator::sendrecv) takes both as they are.
+    /// `None` is beyond a border that is not periodic; [`sendrecv`](Communicator::sendrecv) takes
+    /// both as they are.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if there is no such dimension.
@@ -217,11 +221,13 @@ impl Cartesian {
         ))
     }
 
-    /// Makes a grid of the dimensions that remain, for each set of ranks that agree in the others. Collective.
+    /// Makes a grid of the dimensions that remain, for each set of ranks that agree in the others.
+    /// Collective.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if `remain` does not have one value for each dimension; [`ErrorKind::Argument`] if ranks pass
-    /// different ones (an error on all of them); what the library reports.
+    /// [`ErrorKind::Length`] if `remain` does not have one value for each dimension;
+    /// [`ErrorKind::Argument`] if ranks pass different ones (an error on all of them); what the
+    /// library reports.
     ///
     /// MPI 5.0 §8.5.7 (`MPI_Cart_sub`).
     #[doc(alias = "MPI_Cart_sub")]
@@ -277,7 +283,8 @@ impl Deref for Cartesian {
 
 impl sealed::Sealed for Cartesian {}
 
-/// For each dimension the source and the destination of a shift by 1: the rank before this one and the rank after it.
+/// For each dimension the source and the destination of a shift by 1: the rank before this one and
+/// the rank after it.
 impl Neighborhood for Cartesian {
     fn in_neighbors(&self) -> &[Option<usize>] {
         &self.neighbors
@@ -287,7 +294,8 @@ impl Neighborhood for Cartesian {
         &self.neighbors
     }
 
-    /// A message from the rank before was sent to the rank after, which matters when they are the same rank.
+    /// A message from the rank before was sent to the rank after, which matters when they are the
+    /// same rank.
     fn in_lane(&self, index: usize) -> usize {
         index ^ 1
     }

@@ -8,10 +8,11 @@ const OPERATION: &str = "MPI_Dims_create";
 const MOST: usize = i32::MAX as usize;
 
 impl Communicator {
-    /// Chooses the sizes of the dimensions that are zero in `dims` so that the grid has `nnodes` ranks, with the
-    /// library of this communicator. Sizes that are not zero stay. Local.
+    /// Chooses the sizes of the dimensions that are zero in `dims` so that the grid has `nnodes`
+    /// ranks, with the library of this communicator. Sizes that are not zero stay. Local.
     ///
-    /// Libraries differ in their choice; [`balanced_dims`] is the same everywhere, and is used in process.
+    /// Libraries differ in their choice; [`balanced_dims`] is the same everywhere, and is used in
+    /// process.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if no grid of `nnodes` ranks has the sizes that are given.
@@ -34,8 +35,8 @@ impl Communicator {
 
 /// Chooses the sizes of the dimensions that are zero in `dims` so that the grid has `nnodes` ranks.
 ///
-/// The sizes chosen do not increase; the largest is as small as possible, then the next one. Sizes that are not zero
-/// stay. No library is called, so the choice is the same everywhere.
+/// The sizes chosen do not increase; the largest is as small as possible, then the next one. Sizes
+/// that are not zero stay. No library is called, so the choice is the same everywhere.
 ///
 /// ```
 /// let mut dims = [0, 0, 2];
@@ -87,8 +88,9 @@ fn fill(nodes: usize, dims: &mut [usize]) {
     }
 }
 
-/// Appends `parts` factors of `nodes`, none above `limit` and none above the one before, of which the first is as
-/// small as possible, then the second, and so on. Returns `false` if there are none.
+/// Appends `parts` factors of `nodes`, none above `limit` and none above the one before, of which
+/// the first is as small as possible, then the second, and so on. Returns `false` if there are
+/// none.
 fn split(
     nodes: usize,
     factors: &[usize],

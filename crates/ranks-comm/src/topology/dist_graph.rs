@@ -8,9 +8,11 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::topology::{Neighborhood, sealed};
 use crate::transport::shape::{Edges, Named};
 
-/// A communicator with a distributed graph topology: every rank knows its incoming and outgoing edges.
+/// A communicator with a distributed graph topology: every rank knows its incoming and outgoing
+/// edges.
 ///
-/// It derefs to [`Communicator`]. Edges have weights, which tell a library how much traffic they carry, or none.
+/// It derefs to [`Communicator`]. Edges have weights, which tell a library how much traffic they
+/// carry, or none.
 ///
 /// MPI 5.0 §8.5.4.
 #[derive(Debug, Clone)]
@@ -22,16 +24,19 @@ pub struct DistGraph {
 }
 
 impl Communicator {
-    /// Makes a communicator of the same ranks with the graph of all edges that they name; a rank may name any edge. Collective.
+    /// Makes a communicator of the same ranks with the graph of all edges that they name; a rank
+    /// may name any edge. Collective.
     ///
-    /// The first `degrees[0]` of `destinations` are the destinations of edges from `sources[0]`, and so on. `weights`
-    /// has one weight for each destination; `None` on every rank (`MPI_UNWEIGHTED`) or on none.
-    /// With `reorder`, the same on all, the library may renumber the ranks.
+    /// The first `degrees[0]` of `destinations` are the destinations of edges from `sources[0]`,
+    /// and so on. `weights` has one weight for each destination; `None` on every rank
+    /// (`MPI_UNWEIGHTED`) or on none. With `reorder`, the same on all, the library may renumber the
+    /// ranks.
     ///
     /// # Errors
-    /// On all ranks if one of them has an error: [`ErrorKind::Length`] if lengths do not fit each other;
-    /// [`ErrorKind::Rank`] if a rank is not in this communicator; [`ErrorKind::Argument`] if a weight is no `int`,
-    /// some ranks have weights and others not, or they differ in `reorder`; what the library reports.
+    /// On all ranks if one of them has an error: [`ErrorKind::Length`] if lengths do not fit each
+    /// other; [`ErrorKind::Rank`] if a rank is not in this communicator; [`ErrorKind::Argument`] if
+    /// a weight is no `int`, some ranks have weights and others not, or they differ in `reorder`;
+    /// what the library reports.
     ///
     /// MPI 5.0 §8.5.4 (`MPI_Dist_graph_create`).
     #[doc(alias = "MPI_Dist_graph_create")]
@@ -62,16 +67,18 @@ impl Communicator {
         DistGraph::of(OPERATION, comm)
     }
 
-    /// Makes a communicator of the same ranks with a graph of which each rank names its own edges. Collective.
+    /// Makes a communicator of the same ranks with a graph of which each rank names its own edges.
+    /// Collective.
     ///
-    /// An edge is named at both of its ends, equally often. Weights are one for each rank named, `None` everywhere
-    /// (`MPI_UNWEIGHTED`) or nowhere. With `reorder`, the same on all, the library may renumber the ranks.
+    /// An edge is named at both of its ends, equally often. Weights are one for each rank named,
+    /// `None` everywhere (`MPI_UNWEIGHTED`) or nowhere. With `reorder`, the same on all, the
+    /// library may renumber the ranks.
     ///
     /// # Errors
-    /// On all ranks if one of them has an error: [`ErrorKind::Length`] if lengths do not fit each other;
-    /// [`ErrorKind::Rank`] if a rank is not in this communicator; [`ErrorKind::Argument`] if an edge is named at one
-    /// of its ends only, a weight is no `int`, there are weights in some places and not in others, or ranks differ in
-    /// `reorder`; what the library reports.
+    /// On all ranks if one of them has an error: [`ErrorKind::Length`] if lengths do not fit each
+    /// other; [`ErrorKind::Rank`] if a rank is not in this communicator; [`ErrorKind::Argument`] if
+    /// an edge is named at one of its ends only, a weight is no `int`, there are weights in some
+    /// places and not in others, or ranks differ in `reorder`; what the library reports.
     ///
     /// MPI 5.0 §8.5.4 (`MPI_Dist_graph_create_adjacent`).
     #[doc(alias = "MPI_Dist_graph_create_adjacent")]
@@ -198,7 +205,8 @@ impl DistGraph {
         self.edges.source_weights.as_deref()
     }
 
-    /// The weights of the edges to [`destinations`](Self::destinations), `None` if the graph has none.
+    /// The weights of the edges to [`destinations`](Self::destinations), `None` if the graph has
+    /// none.
     ///
     /// MPI 5.0 §8.5.5 (`MPI_Dist_graph_neighbors`).
     #[doc(alias = "MPI_Dist_graph_neighbors")]

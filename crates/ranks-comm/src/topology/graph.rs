@@ -9,7 +9,8 @@ use crate::transport::shape::Adjacency;
 
 /// A communicator with a graph topology, which every rank knows in full.
 ///
-/// It derefs to [`Communicator`]. A [`DistGraph`](crate::DistGraph) needs less memory and has weights.
+/// It derefs to [`Communicator`]. A [`DistGraph`](crate::DistGraph) needs less memory and has
+/// weights.
 ///
 /// MPI 5.0 §8.5.3.
 #[derive(Debug, Clone)]
@@ -22,16 +23,19 @@ pub struct Graph {
 }
 
 impl Communicator {
-    /// Makes a communicator with a graph topology, whose nodes are the first ranks of this one. Collective.
+    /// Makes a communicator with a graph topology, whose nodes are the first ranks of this one.
+    /// Collective.
     ///
-    /// `index[i]` is the number of neighbours of nodes 0 to `i` together; `edges` are the neighbours of node 0, then those
-    /// of node 1, and so on. All ranks pass the same. A node may be a neighbour several times, and its own. With `reorder`
-    /// the library may renumber the ranks. Ranks that are not nodes get `None`; all do if there are no nodes.
+    /// `index[i]` is the number of neighbours of nodes 0 to `i` together; `edges` are the
+    /// neighbours of node 0, then those of node 1, and so on. All ranks pass the same. A node may
+    /// be a neighbour several times, and its own. With `reorder` the library may renumber the
+    /// ranks. Ranks that are not nodes get `None`; all do if there are no nodes.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if the graph has more nodes than this communicator ranks, `index` decreases, or
-    /// ranks pass different graphs (an error on all of them); [`ErrorKind::Length`] if `edges` is not as long as `index`
-    /// says; [`ErrorKind::Rank`] if a neighbour is no node; what the library reports.
+    /// [`ErrorKind::Argument`] if the graph has more nodes than this communicator ranks, `index`
+    /// decreases, or ranks pass different graphs (an error on all of them); [`ErrorKind::Length`]
+    /// if `edges` is not as long as `index` says; [`ErrorKind::Rank`] if a neighbour is no node;
+    /// what the library reports.
     ///
     /// MPI 5.0 §8.5.3 (`MPI_Graph_create`).
     #[doc(alias = "MPI_Graph_create")]
@@ -53,7 +57,8 @@ impl Communicator {
         Ok(comm.map(|comm| Graph::new(comm, graph)))
     }
 
-    /// The rank that the library would give to this process in such a graph, `None` if it is not a node. Collective.
+    /// The rank that the library would give to this process in such a graph, `None` if it is not a
+    /// node. Collective.
     ///
     /// # Errors
     /// As [`graph_create`](Self::graph_create).

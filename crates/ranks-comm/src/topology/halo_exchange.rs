@@ -14,14 +14,16 @@ const OPERATION: &str = "halo exchange";
 
 /// Exchanges the borders of an array that is split over a grid of ranks.
 ///
-/// Each rank's array is in C order (the last index runs fastest) and has a halo of `widths[d]` cells at both ends of
-/// dimension *d*, around the rank's own cells. [`exchange`](Self::exchange) fills the halo with the neighbours' own
-/// cells. Where there is no neighbour the halo is left alone, so that a boundary can be kept there.
+/// Each rank's array is in C order (the last index runs fastest) and has a halo of `widths[d]`
+/// cells at both ends of dimension *d*, around the rank's own cells. [`exchange`](Self::exchange)
+/// fills the halo with the neighbours' own cells. Where there is no neighbour the halo is left
+/// alone, so that a boundary can be kept there.
 ///
-/// The first dimensions of the array are those of the grid; the array may have more, which are not split and
-/// have no halo. Ranks may have parts of different sizes, but neighbours along one dimension have the same
-/// sizes in the others. Cells that are not contiguous are copied to buffers that are allocated once. Single
-/// faces, and other shapes than these, can be sent with a [layout](crate::layout::Halo).
+/// The first dimensions of the array are those of the grid; the array may have more, which are not
+/// split and have no halo. Ranks may have parts of different sizes, but neighbours along one
+/// dimension have the same sizes in the others. Cells that are not contiguous are copied to buffers
+/// that are allocated once. Single faces, and other shapes than these, can be sent with a
+/// [layout](crate::layout::Halo).
 ///
 /// ```
 /// # fn main() -> ranks::Result<()> {
@@ -62,15 +64,18 @@ struct Trade {
 impl<T: Pod> HaloExchange<T> {
     /// An exchange of the whole halo, edges and corners included, of arrays of this shape. Local.
     ///
-    /// `shape` counts the cells of this rank's array along each dimension, the halo included; `widths` is one number
-    /// for each dimension of the grid, zero for no halo. Messages travel in the grid's communicator with tags from 0 to
-    /// twice the number of dimensions; a grid with other traffic is better duplicated for them.
+    /// `shape` counts the cells of this rank's array along each dimension, the halo included;
+    /// `widths` is one number for each dimension of the grid, zero for no halo. Messages travel in
+    /// the grid's communicator with tags from 0 to twice the number of dimensions; a grid with
+    /// other traffic is better duplicated for them.
     ///
-    /// Dimensions are exchanged one after the other, so that corners come from neighbours of neighbours.
+    /// Dimensions are exchanged one after the other, so that corners come from neighbours of
+    /// neighbours.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if there are fewer dimensions than the grid has, or not as many widths as it has;
-    /// [`ErrorKind::Argument`] if along one of them a rank has fewer own cells than the halo is wide.
+    /// [`ErrorKind::Length`] if there are fewer dimensions than the grid has, or not as many widths
+    /// as it has; [`ErrorKind::Argument`] if along one of them a rank has fewer own cells than the
+    /// halo is wide.
     pub fn new(grid: &Cartesian, shape: &[usize], widths: &[usize]) -> Result<Self> {
         Self::with_corners(grid, shape, widths, true)
     }
@@ -137,9 +142,9 @@ impl<T: Pod> HaloExchange<T> {
     /// Fills the halo of `array`. Collective over the grid.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if the array is not of the shape, or a neighbour's is of one that does not fit;
-    /// [`ErrorKind::Truncated`] if a neighbour sends more than fits; what the communication reports. The halo
-    /// may be filled in part then.
+    /// [`ErrorKind::Length`] if the array is not of the shape, or a neighbour's is of one that does
+    /// not fit; [`ErrorKind::Truncated`] if a neighbour sends more than fits; what the
+    /// communication reports. The halo may be filled in part then.
     pub fn exchange(&mut self, array: &mut [T]) -> Result<()> {
         if array.len() != self.cells {
             return Err(Error::new(
@@ -242,7 +247,8 @@ fn both<T>(array: &mut [T], own: Range<usize>, halo: Range<usize>) -> (&[T], &mu
     }
 }
 
-/// The number of cells, if an array of this shape can have such a halo on a grid of so many dimensions.
+/// The number of cells, if an array of this shape can have such a halo on a grid of so many
+/// dimensions.
 fn check(dimensions: usize, shape: &[usize], widths: &[usize]) -> Result<usize> {
     if widths.len() != dimensions || shape.len() < dimensions {
         return Err(Error::new(
@@ -282,8 +288,9 @@ fn check(dimensions: usize, shape: &[usize], widths: &[usize]) -> Result<usize> 
 
 /// The cells that are exchanged along `dimension`, in all other dimensions.
 ///
-/// With corners, the halo in those dimensions is included where it has been filled: by the exchanges before this one, or
-/// by the program, where there is no neighbour. Where it is to be filled later, it is left out.
+/// With corners, the halo in those dimensions is included where it has been filled: by the
+/// exchanges before this one, or by the program, where there is no neighbour. Where it is to be
+/// filled later, it is left out.
 fn across(
     grid: &Cartesian,
     shape: &[usize],

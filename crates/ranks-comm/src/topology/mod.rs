@@ -35,11 +35,12 @@ pub enum VirtualTopology {
 
 /// A communicator whose ranks have neighbours: the argument of neighbourhood collectives.
 ///
-/// The order of the neighbours is that of the blocks in such a collective. `None` stands for a neighbour beyond
-/// the border of a grid: its block is there, but nothing is sent or received. One rank may be a neighbour
-/// several times.
+/// The order of the neighbours is that of the blocks in such a collective. `None` stands for a
+/// neighbour beyond the border of a grid: its block is there, but nothing is sent or received. One
+/// rank may be a neighbour several times.
 ///
-/// MPI 5.0 §8.6. The trait is implemented by [`Cartesian`], [`Graph`], [`DistGraph`] and [`VirtualTopology`] and is sealed.
+/// MPI 5.0 §8.6. The trait is implemented by [`Cartesian`], [`Graph`], [`DistGraph`] and
+/// [`VirtualTopology`] and is sealed.
 pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
     /// The ranks that send to this rank.
     fn in_neighbors(&self) -> &[Option<usize>];
@@ -47,7 +48,8 @@ pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
     /// The ranks that this rank sends to.
     fn out_neighbors(&self) -> &[Option<usize>];
 
-    /// The lane on which block `index` was sent, which distinguishes several blocks from the same rank.
+    /// The lane on which block `index` was sent, which distinguishes several blocks from the same
+    /// rank.
     #[doc(hidden)]
     fn in_lane(&self, index: usize) -> usize {
         occurrence(self.in_neighbors(), index)
@@ -59,21 +61,23 @@ pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
         occurrence(self.out_neighbors(), index)
     }
 
-    /// The indices of the received blocks, so that those of one source are in the order in which it sends them;
-    /// `None` if that is the order of the indices.
+    /// The indices of the received blocks, so that those of one source are in the order in which it
+    /// sends them; `None` if that is the order of the indices.
     #[doc(hidden)]
     fn order_of_arrival(&self) -> Option<Vec<usize>> {
         None
     }
 
-    /// Returns `true` if each edge has an end on both ranks: otherwise neighbourhood collectives are refused.
+    /// Returns `true` if each edge has an end on both ranks: otherwise neighbourhood collectives
+    /// are refused.
     #[doc(hidden)]
     fn is_two_sided(&self) -> bool {
         true
     }
 }
 
-/// Keeps the trait to communicators whose library has the same neighbours: the lengths of buffers depend on it.
+/// Keeps the trait to communicators whose library has the same neighbours: the lengths of buffers
+/// depend on it.
 pub(crate) mod sealed {
     pub trait Sealed {}
 }

@@ -2,7 +2,8 @@
 
 use crate::result::{Error, ErrorKind, Result};
 
-/// The largest number of bytes of an attached buffer that a message takes besides its own, on any library.
+/// The largest number of bytes of an attached buffer that a message takes besides its own, on any
+/// library.
 ///
 /// MPI 5.0 §3.6 (`MPI_BSEND_OVERHEAD`).
 #[doc(alias = "MPI_BSEND_OVERHEAD")]

@@ -12,7 +12,8 @@ use crate::call::thread_level::ThreadLevel;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The value of `RANKS_BACKEND` (`mpi` or `inprocess`); if it is not set, MPI under a launcher, else in process.
+    /// The value of `RANKS_BACKEND` (`mpi` or `inprocess`); if it is not set, MPI under a launcher,
+    /// else in process.
     #[default]
     Auto,
     /// An MPI library, even without a launcher (as a singleton, a job of one rank).
@@ -21,7 +22,8 @@ pub enum Backend {
     InProcess,
 }
 
-/// Facts about the runtime, for reports and for decisions: the library, the thread level, the number of ranks.
+/// Facts about the runtime, for reports and for decisions: the library, the thread level, the
+/// number of ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     pub(crate) backend: Backend,
@@ -62,7 +64,8 @@ impl Facts {
         self.standard
     }
 
-    /// The thread level that was granted. If it is lower than [`ThreadLevel::Multiple`], every call checks it.
+    /// The thread level that was granted. If it is lower than [`ThreadLevel::Multiple`], every call
+    /// checks it.
     #[doc(alias = "MPI_Query_thread")]
     #[must_use]
     pub fn thread_level(&self) -> ThreadLevel {
@@ -75,15 +78,17 @@ impl Facts {
         self.launcher.as_deref()
     }
 
-    /// A line about a program that no launcher has started in a batch job of several hosts: `alone on one of the 2 hosts of Slurm job 18`. All
-    /// its ranks are on that one, which may be meant so or not.
+    /// A line about a program that no launcher has started in a batch job of several hosts:
+    /// `alone on one of the 2 hosts of Slurm job 18`. All its ranks are on that one, which may be
+    /// meant so or not.
     #[must_use]
     pub fn alone(&self) -> Option<&str> {
         alone()
     }
 
-    /// The way in which messages are received, so that none is written past its slice: `posted` to the library, or `claimed` (by a
-    /// matched probe), which costs more; and the facts about the library that decided it.
+    /// The way in which messages are received, so that none is written past its slice: `posted` to
+    /// the library, or `claimed` (by a matched probe), which costs more; and the facts about the
+    /// library that decided it.
     #[must_use]
     pub fn receives(&self) -> &str {
         &self.receives

@@ -9,9 +9,10 @@ const VALUE: usize = 1023;
 
 /// Hints for a call, as keys with values, in the order in which they were first set.
 ///
-/// It is plain data, needs no library, and becomes a library object for the call that takes it.
-/// A library ignores keys that it does not know. The maximum length of keys and values depends on the library: the standard
-/// promises 31 bytes for a key; Open MPI takes 36 and 256, MPICH 255 and 1023.
+/// It is plain data, needs no library, and becomes a library object for the call that takes it. A
+/// library ignores keys that it does not know. The maximum length of keys and values depends on the
+/// library: the standard promises 31 bytes for a key; Open MPI takes 36 and 256, MPICH 255 and
+/// 1023.
 ///
 /// ```
 /// use ranks::communicator::Info;
@@ -42,8 +43,8 @@ impl Info {
     /// Sets the value of `key`, and replaces the one that it may have.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if the key is blank or longer than 255 bytes, the value empty or longer than 1023
-    /// bytes, or one of them holds a zero byte.
+    /// [`ErrorKind::Argument`] if the key is blank or longer than 255 bytes, the value empty or
+    /// longer than 1023 bytes, or one of them holds a zero byte.
     ///
     /// MPI 5.0 §10 (`MPI_Info_set`).
     #[doc(alias = "MPI_Info_set")]

@@ -9,7 +9,8 @@ use crate::transport::completion::Completion;
 use crate::transport::scatter::Scatter;
 use crate::transport::{in_process, mpi};
 
-/// An operation of another crate among threads, which progresses only when it is tested or waited for.
+/// An operation of another crate among threads, which progresses only when it is tested or waited
+/// for.
 pub trait Deferred: Send + fmt::Debug {
     /// Makes progress, and returns `true` if it is complete; if `wait` is set, it is.
     ///
@@ -90,7 +91,8 @@ impl PendingOp {
 impl PendingOp {
     /// Proof that nothing works on its memory any more.
     pub(crate) fn ended(&self) -> Option<Over> {
-        // SAFETY: an operation is complete when its backend has said that it is, or if none was started.
+        // SAFETY: an operation is complete when its backend has said that it is, or if none was
+        // started.
         self.is_over().then(|| unsafe { Over::new() })
     }
 }

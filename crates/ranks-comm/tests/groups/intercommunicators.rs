@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Even and odd ranks, each with a communicator of their own, and the intercommunicator between them.
+/// Even and odd ranks, each with a communicator of their own, and the intercommunicator between
+/// them.
 fn even_and_odd(world: &Communicator) -> Result<(Communicator, Intercommunicator)> {
     let odd = world.rank() % 2 == 1;
     let part = world.split(Some(i32::from(odd)), 0)?;

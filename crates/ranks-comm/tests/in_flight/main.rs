@@ -1,9 +1,9 @@
-//! Memory of an operation is given back at its completion, or leaked; and never freed before, whatever panics
-//! on the way.
+//! Memory of an operation is given back at its completion, or leaked; and never freed before,
+//! whatever panics on the way.
 //!
-//! Each rank exchanges messages with itself, so that a rank which has left an operation half done keeps none waiting. A message
-//! shows whether an operation that unwound was started: a receive takes a message that is sent to it, and a synchronous send can
-//! be received.
+//! Each rank exchanges messages with itself, so that a rank which has left an operation half done
+//! keeps none waiting. A message shows whether an operation that unwound was started: a receive
+//! takes a message that is sent to it, and a synchronous send can be received.
 
 mod kept;
 mod watched;
@@ -20,7 +20,8 @@ use watched::{Watch, Watched};
 /// Long enough to be received in parts, except under an interpreter, which looks at each byte.
 const LENGTH: usize = if cfg!(miri) { 30 } else { 3000 };
 
-/// Panics at one of the calls that it gets when operations start, or of those that it gets when they end.
+/// Panics at one of the calls that it gets when operations start, or of those that it gets when
+/// they end.
 struct PanicsAt {
     nth: usize,
     ending: bool,
@@ -68,8 +69,8 @@ impl Subscriber for PanicsAt {
     }
 }
 
-/// Runs `form` with a subscriber that panics at its first call, at its second, and so on, until it makes no more of them; each
-/// time with a tag of its own, and followed by `check`.
+/// Runs `form` with a subscriber that panics at its first call, at its second, and so on, until it
+/// makes no more of them; each time with a tag of its own, and followed by `check`.
 fn at_each_call(
     world: &Communicator,
     form: impl Fn(i32, &Watch) -> Result<()>,
@@ -103,7 +104,8 @@ fn at_each_call(
     world.barrier_by_messages()
 }
 
-/// Asserts that a message to a receive that was left is taken by it, and that the memory of the receive was not freed before.
+/// Asserts that a message to a receive that was left is taken by it, and that the memory of the
+/// receive was not freed before.
 fn nothing_received_into_freed_memory(world: &Communicator, tag: i32, watch: &Watch) -> Result<()> {
     let (me, freed) = (world.rank(), watch.freed());
     let mut sending = world.issend(vec![7u8; LENGTH], me, tag)?;

@@ -23,7 +23,8 @@ fn ring(world: &Communicator) -> (usize, usize) {
     ((rank + 1) % size, (rank + size - 1) % size)
 }
 
-/// Layouts of all kinds, none of which selects an element twice, each for slices of `LENGTH` elements.
+/// Layouts of all kinds, none of which selects an element twice, each for slices of `LENGTH`
+/// elements.
 fn layouts() -> Vec<Layout> {
     let block = Layout::subarray(&[3, 5, 4], &[2, 2, 3], &[1, 2, 0], Order::C).unwrap();
     let columns = Layout::subarray(&[4, 5], &[3, 2], &[1, 0], Order::Fortran).unwrap();
@@ -180,7 +181,8 @@ fn nobody_is_no_peer_of_a_layout(world: Communicator) -> Result<()> {
 
 const CANARY: u64 = 0xDEAD_BEEF_0BAD_CAFE;
 
-/// Receives through a layout from a buffer with a margin behind, and checks all that is not to be touched.
+/// Receives through a layout from a buffer with a margin behind, and checks all that is not to be
+/// touched.
 fn too_long(
     layout: &Layout,
     excess: usize,

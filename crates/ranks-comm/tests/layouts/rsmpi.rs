@@ -1,6 +1,7 @@
 //! The datatypes of rsmpi's example programs, with the same values.
 //!
-//! Rank 0 sends where they broadcast; a byte stands for a `bool`, because not every byte is a `bool`.
+//! Rank 0 sends where they broadcast; a byte stands for a `bool`, because not every byte is a
+//! `bool`.
 
 use std::fmt::Debug;
 use std::mem::offset_of;

@@ -2,10 +2,12 @@
 
 use super::*;
 
-/// A message that waits for its receive on most libraries: Intel's takes as long a one without it, and in process each does.
+/// A message that waits for its receive on most libraries: Intel's takes as long a one without it,
+/// and in process each does.
 const LONG: usize = 1 << 18;
 
-/// Open MPI counted a buffered send that it refused, in all three forms, and delivered no later message to that rank.
+/// Open MPI counted a buffered send that it refused, in all three forms, and delivered no later
+/// message to that rank.
 #[ranks_test::ranks(2, 3, 4)]
 fn after_a_buffered_send_that_was_refused_no_message_arrived(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -56,7 +58,8 @@ fn after_a_buffered_send_that_was_refused_no_message_arrived(world: Communicator
     Ok(())
 }
 
-/// Messages keep their order through a buffer that holds a few of them, with standard sends in between.
+/// Messages keep their order through a buffer that holds a few of them, with standard sends in
+/// between.
 #[ranks_test::ranks(2, 3, 4)]
 fn a_thousand_messages_go_through_a_small_buffer_in_order(world: Communicator) -> Result<()> {
     const MESSAGES: u32 = 1000;

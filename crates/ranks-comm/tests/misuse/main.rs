@@ -1,8 +1,9 @@
 //! Faults of other bindings, item by item, each a test that the case is an error or defined here.
 //!
-//! The letters are those of a list of defects found in bindings of MPI: `h` and `s` in older ones, letters alone in a newer one.
-//! Cases that the compiler refuses are in `compile_fail` examples, which are named where a test of them would stand: H11 and the
-//! borrow of S1 at `ranks_comm::element` and `Communicator::scope`.
+//! The letters are those of a list of defects found in bindings of MPI: `h` and `s` in older ones,
+//! letters alone in a newer one. Cases that the compiler refuses are in `compile_fail` examples,
+//! which are named where a test of them would stand: H11 and the borrow of S1 at
+//! `ranks_comm::element` and `Communicator::scope`.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -96,19 +97,22 @@ fn h7_a_panic_between_post_and_wait(world: Communicator) -> Result<()> {
         world.isend(vec![1u64; 5000], right, 1)?,
         world.isend(vec![2u64; 5000], right, 2)?,
     ];
-    // The first went to the owned one, which nobody waits for; the second finds no receive but this one.
+    // The first went to the owned one, which nobody waits for; the second finds no receive but this
+    // one.
     let (got, _) = world.recv_vec::<u64>(left, 2)?;
     assert_eq!(got, vec![2; 5000]);
     for request in sending {
         request.wait()?;
     }
     assert!(fresh.iter().flatten().all(|&word| word == 7));
-    // No rank leaves before its neighbour has sent the message for the receive that nobody waits for.
+    // No rank leaves before its neighbour has sent the message for the receive that nobody waits
+    // for.
     world.sendrecv(&[0u8], right, 3, &mut [0u8], left, 3)?;
     Ok(())
 }
 
-/// H8: the types that cross threads are the same on every library, and the level is checked at run time.
+/// H8: the types that cross threads are the same on every library, and the level is checked at run
+/// time.
 #[test]
 fn h8_handles_cross_threads_and_levels_are_checked() {
     fn both<T: Send + Sync>() {}
@@ -269,8 +273,8 @@ fn s1_a_dropped_buffer_is_not_written_to(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// S10: a second runtime joins the first, and its handle of the world is the same communicator: an operation that was started on
-/// one waits before those that are started on the other.
+/// S10: a second runtime joins the first, and its handle of the world is the same communicator: an
+/// operation that was started on one waits before those that are started on the other.
 #[ranks_test::ranks(1, 2, 3, mpi_only)]
 fn s10_a_second_runtime_has_the_same_world(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);

@@ -9,7 +9,8 @@ use ranks_comm::{
 
 use crate::neighbours;
 
-/// A: canaries behind the buffer of a receive, for messages that libraries copy eagerly, in one piece, and in several.
+/// A: canaries behind the buffer of a receive, for messages that libraries copy eagerly, in one
+/// piece, and in several.
 #[ranks_test::ranks(2, 3)]
 fn a_nothing_is_written_behind_a_receive(world: Communicator) -> Result<()> {
     const CANARY: u64 = 0x5a5a_a5a5_0f0f_f0f0;
@@ -46,7 +47,8 @@ fn a_nothing_is_written_behind_a_receive(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// A: the same of a message that has arrived when the receive starts; some libraries report it immediately.
+/// A: the same of a message that has arrived when the receive starts; some libraries report it
+/// immediately.
 #[ranks_test::ranks(2, 3)]
 fn a_what_has_come_and_is_too_long_is_told_at_the_wait(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -73,8 +75,8 @@ fn c_long_texts_of_errors_are_taken(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// D: a scope that ends while another thread is inside a call, where the level allows one at a time, keeps its memory until
-/// it may enter.
+/// D: a scope that ends while another thread is inside a call, where the level allows one at a
+/// time, keeps its memory until it may enter.
 #[test]
 fn d_a_scope_that_is_not_let_in_keeps_its_memory() {
     let inside = Barrier::new(2);
@@ -105,7 +107,8 @@ fn d_a_scope_that_is_not_let_in_keeps_its_memory() {
                 Ok(()) => assert_eq!(room, [2]),
                 Err(error) => {
                     assert_eq!(error.kind(), ErrorKind::WrongThread);
-                    // The message came before the receive was cancelled, or it can still be received.
+                    // The message came before the receive was cancelled, or it can still be
+                    // received.
                     if room != [2] {
                         assert_eq!(world.recv_vec::<u8>(1, 9)?.0, [2]);
                     }
@@ -140,7 +143,8 @@ fn j_hundreds_of_communicators_with_requests(world: Communicator) -> Result<()> 
     Ok(())
 }
 
-/// M: an object that is dropped with pending operations, and by another thread, neither blocks nor aborts.
+/// M: an object that is dropped with pending operations, and by another thread, neither blocks nor
+/// aborts.
 #[ranks_test::ranks(1, 2, 3)]
 fn m_handles_are_dropped_by_any_thread(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -156,7 +160,8 @@ fn m_handles_are_dropped_by_any_thread(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// N: a loop with two buffers, owned ones; `two_buffers_take_turns_in_one_scope` has it with borrowed ones.
+/// N: a loop with two buffers, owned ones; `two_buffers_take_turns_in_one_scope` has it with
+/// borrowed ones.
 #[ranks_test::ranks(1, 2, 3)]
 fn n_owned_buffers_take_turns(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);

@@ -1,5 +1,5 @@
-//! A rank that waits for an operation that never completes, under a limit of its own: an error, after which it goes on with the
-//! others.
+//! A rank that waits for an operation that never completes, under a limit of its own: an error,
+//! after which it goes on with the others.
 
 use std::time::Duration;
 

@@ -29,7 +29,8 @@ fn requests_cross_threads() {
     assert_eq!(size_of::<Persistent<Vec<f64>>>(), size_of::<usize>());
 }
 
-/// As rsmpi's example `ready_send`: 1.0 to the neighbour, which has posted its receive before a barrier.
+/// As rsmpi's example `ready_send`: 1.0 to the neighbour, which has posted its receive before a
+/// barrier.
 #[ranks_test::ranks(2, 3, 4)]
 fn rsmpi_ready_send(world: Communicator) -> Result<()> {
     let rank = world.rank();
@@ -47,7 +48,8 @@ fn rsmpi_ready_send(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// As rsmpi's example `buffered`: 100 numbers to oneself through a buffer that comes back as it was attached.
+/// As rsmpi's example `buffered`: 100 numbers to oneself through a buffer that comes back as it was
+/// attached.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn rsmpi_buffered(world: Communicator) -> Result<()> {
     let data: Vec<u32> = (0..100).map(|i| i * i).collect();
@@ -92,7 +94,8 @@ fn a_buffered_send_needs_room(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// Open MPI loses count of the messages to a rank when one of them is refused for want of room, and delivers none of the later ones.
+/// Open MPI loses count of the messages to a rank when one of them is refused for want of room, and
+/// delivers none of the later ones.
 #[ranks_test::ranks(1, 2, 3)]
 fn a_persistent_buffered_send_without_room_stopped_later_messages(
     world: Communicator,
@@ -411,7 +414,8 @@ fn requests_are_used_by_another_thread(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// Messages match in the order of their starts: the tags separate persistent operations of one form, as in the standard.
+/// Messages match in the order of their starts: the tags separate persistent operations of one
+/// form, as in the standard.
 #[ranks_test::ranks(2, 3)]
 fn prepared_operations_of_one_form_are_separated_by_their_tags(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);

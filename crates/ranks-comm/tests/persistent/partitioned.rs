@@ -4,7 +4,8 @@ use ranks_comm::{ActiveRecv, ActiveSend, Communicator, ErrorKind, Result};
 
 use crate::neighbours;
 
-/// Returns `true` if the library has partitioned communication; the others name the function that they lack.
+/// Returns `true` if the library has partitioned communication; the others name the function that
+/// they lack.
 fn has_partitions(world: &Communicator) -> bool {
     match world.psend_init(vec![0u8; 2], 2, world.rank(), 99) {
         Ok(_) => {
@@ -188,7 +189,8 @@ fn more_than_is_expected_does_not_overrun(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// MPI 5.0 §4.2: operations of one tag match in the order in which they are made, and not in that in which they are started.
+/// MPI 5.0 §4.2: operations of one tag match in the order in which they are made, and not in that
+/// in which they are started.
 #[ranks_test::ranks(2, 3)]
 fn partitioned_operations_of_one_form_are_separated_by_the_order_in_which_they_are_made(
     world: Communicator,

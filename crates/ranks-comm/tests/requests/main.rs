@@ -75,8 +75,8 @@ fn a_message_of_unknown_length_makes_its_vector(world: Communicator) -> Result<(
     Ok(())
 }
 
-/// The pattern of every halo exchange: on a library that matches only when it is called, both would deadlock if the
-/// receives were not posted.
+/// The pattern of every halo exchange: on a library that matches only when it is called, both would
+/// deadlock if the receives were not posted.
 #[ranks_test::ranks(2, 3, 4)]
 fn large_messages_cross_while_every_rank_is_in_a_send(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -159,8 +159,9 @@ fn blocking_receives_and_probes_wait_their_turn(world: Communicator) -> Result<(
     Ok(())
 }
 
-/// Each message is sent when its receive was posted: of one that has arrived before, Intel's MPI may report no error (see the
-/// known fault of `newer::a_what_has_come_and_is_too_long_is_told_at_the_wait`).
+/// Each message is sent when its receive was posted: of one that has arrived before, Intel's MPI
+/// may report no error (see the known fault of
+/// `newer::a_what_has_come_and_is_too_long_is_told_at_the_wait`).
 #[ranks_test::ranks(2, 3)]
 fn a_message_that_is_too_long_writes_nothing_past_the_buffer(world: Communicator) -> Result<()> {
     const CANARY: u64 = 0x5555_aaaa_5555_aaaa;
@@ -252,7 +253,8 @@ fn nobody_is_waited_for(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// A library may give the context of a communicator that is freed to the next one, and pending messages with it.
+/// A library may give the context of a communicator that is freed to the next one, and pending
+/// messages with it.
 #[ranks_test::ranks(2, 3)]
 fn what_is_under_way_on_a_dropped_communicator_goes_to_no_other(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);

@@ -1,4 +1,5 @@
-//! Start and end in process: effects of a failed rank on the others, thread levels, finalize; spans.
+//! Start and end in process: effects of a failed rank on the others, thread levels, finalize;
+//! spans.
 
 #[cfg(feature = "tracing")]
 mod spans;

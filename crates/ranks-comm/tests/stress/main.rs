@@ -1,8 +1,8 @@
 //! Thousands of messages of every kind in flight, each of which must arrive once and whole.
 //!
-//! All that is random follows from numbers that every rank knows, so that a run can be repeated. In each round every rank
-//! first posts its receives, then starts its sends, and waits only then: no order of the ranks can make them wait for each
-//! other.
+//! All that is random follows from numbers that every rank knows, so that a run can be repeated. In
+//! each round every rank first posts its receives, then starts its sends, and waits only then: no
+//! order of the ranks can make them wait for each other.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -79,7 +79,8 @@ impl Dice {
     }
 }
 
-/// Waits for all of them in a random order and in every way, and passes each to `over` with its index.
+/// Waits for all of them in a random order and in every way, and passes each to `over` with its
+/// index.
 fn complete(
     dice: &mut Dice,
     requests: Vec<Owned>,
@@ -355,8 +356,8 @@ fn some_hundred_messages_arrive_once_and_whole(world: Communicator) -> Result<()
     stress(&world, SMALL)
 }
 
-/// A request that is forgotten leaks its buffer and its communicator, and with that the runtime: over MPI the job would
-/// end without `MPI_Finalize`. In process nothing needs it.
+/// A request that is forgotten leaks its buffer and its communicator, and with that the runtime:
+/// over MPI the job would end without `MPI_Finalize`. In process nothing needs it.
 #[ranks_test::ranks(1, 2, 4, in_process_only)]
 fn forgotten_requests_only_leak(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());

@@ -65,7 +65,8 @@ impl Item {
         random % (most.min(load.longest) + 1)
     }
 
-    /// Different in every byte from the content of another message, nearly always; the first 16 identify it.
+    /// Different in every byte from the content of another message, nearly always; the first 16
+    /// identify it.
     pub(crate) fn payload(self, load: Load) -> Vec<u8> {
         let length = self.bytes(load);
         let first = self.random(3);
@@ -93,7 +94,8 @@ impl Item {
         }
     }
 
-    /// The modes by which a tagged message is sent and received; not both in a scope, which would make ranks wait for each other.
+    /// The modes by which a tagged message is sent and received; not both in a scope, which would
+    /// make ranks wait for each other.
     pub(crate) fn ways(self) -> (Sending, Receive) {
         let send = match self.random(4) % 10 {
             0..3 => Sending::Standard,

@@ -135,7 +135,8 @@ fn neighbours_on_a_grid_are_source_and_destination_by_dimension(world: Communica
         }
         assert_eq!(grid.in_neighbors(), expected);
         assert_eq!(grid.out_neighbors(), expected);
-        // A message from the rank before was sent to the rank after, also round a ring of one or two.
+        // A message from the rank before was sent to the rank after, also round a ring of one or
+        // two.
         for (index, (number, source)) in trade(&grid)?.into_iter().zip(expected).enumerate() {
             assert_eq!(number, source.map(|source| source * 100 + (index ^ 1)));
         }

@@ -24,9 +24,9 @@ fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     })
 }
 
-/// Exchanges the halo of an array whose every rank owns `own` cells (`per` rank), and compares each cell with that of the
-/// whole array. Outside of a grid that is not periodic, the boundary value `-1` is kept by the rank that owns the
-/// cells next to it, and must be the value of the corners.
+/// Exchanges the halo of an array whose every rank owns `own` cells (`per` rank), and compares each
+/// cell with that of the whole array. Outside of a grid that is not periodic, the boundary value
+/// `-1` is kept by the rank that owns the cells next to it, and must be the value of the corners.
 fn check_halo(grid: &Cartesian, own: &[usize], widths: &[usize], corners: bool) -> Result<()> {
     let dimensions = grid.dimensions();
     let width = |dimension: usize| widths.get(dimension).copied().unwrap_or(0);
@@ -54,7 +54,8 @@ fn check_halo(grid: &Cartesian, own: &[usize], widths: &[usize], corners: bool) 
         }
         Some(value(&place, &whole))
     };
-    // The number of dimensions in which a cell is in the halo, or beyond the end of the whole array.
+    // The number of dimensions in which a cell is in the halo, or beyond the end of the whole
+    // array.
     let outside = |at: &[usize]| {
         let beyond = |d: usize, at: usize| at < width(d) || at >= width(d) + own[d];
         at.iter()

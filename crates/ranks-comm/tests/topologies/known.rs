@@ -67,7 +67,8 @@ fn dropped_topologies_are_freed_later(world: Communicator) -> Result<()> {
     other.free()
 }
 
-/// The context of each separates them, as in the standard: a receive in the wrong one matches no message of the other's.
+/// The context of each separates them, as in the standard: a receive in the wrong one matches no
+/// message of the other's.
 #[ranks_test::ranks(2)]
 fn grids_and_graphs_of_one_form_are_separated_by_their_contexts(world: Communicator) -> Result<()> {
     let (first, second) = (square(&world, [true, true])?, square(&world, [true, true])?);

@@ -1,4 +1,5 @@
-//! A driver of a test's own: a copy of the double's file is a library of its own, with its own counters.
+//! A driver of a test's own: a copy of the double's file is a library of its own, with its own
+//! counters.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Refusals of the driver are errors that say all there is; it never panics, and frees nothing that is in use.
+//! Refusals of the driver are errors that say all there is; it never panics, and frees nothing that
+//! is in use.
 
 use std::ffi::c_int;
 

@@ -11,13 +11,15 @@ const MOST_RANKS: usize = 1 << 12;
 /// The most CPUs that a list may name for all ranks together.
 const MOST_NAMED: usize = 1 << 20;
 
-/// The binding that was asked for the ranks of a node. Their actual binding is told by the kernel alone.
+/// The binding that was asked for the ranks of a node. Their actual binding is told by the kernel
+/// alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Binding {
     /// No binding.
     None,
-    /// These CPUs, a list for each rank of the node, used again from its beginning where there are more ranks.
+    /// These CPUs, a list for each rank of the node, used again from its beginning where there are
+    /// more ranks.
     Cpus(Vec<Vec<usize>>),
     /// These memory domains (NUMA), likewise.
     Domains(Vec<Vec<usize>>),
@@ -25,7 +27,8 @@ pub enum Binding {
     To(String),
 }
 
-/// Reads `quiet,mask_cpu:0x1,0x2`, `map_cpu:1,0`, `verbose,none`, `cores`: a list follows the last word. `None` if it makes no sense.
+/// Reads `quiet,mask_cpu:0x1,0x2`, `map_cpu:1,0`, `verbose,none`, `cores`: a list follows the last
+/// word. `None` if it makes no sense.
 pub(super) fn read(text: &str) -> Option<Binding> {
     let (words, list) = match text.split_once(':') {
         Some((words, list)) => (words, Some(list)),

@@ -1,6 +1,7 @@
 //! Numbers per node as Slurm writes them, `4(x2),3`, and amounts of memory and of GPUs.
 
-/// One number for each node: `4(x2),3` are 4, 4 and 3. `None` if it is no such list, or one for more than `most`.
+/// One number for each node: `4(x2),3` are 4, 4 and 3. `None` if it is no such list, or one for
+/// more than `most`.
 pub(super) fn per_node(list: &str, most: usize) -> Option<Vec<usize>> {
     let mut counts = Vec::new();
     for part in list.split(',') {

@@ -1,14 +1,17 @@
 //! Lists of nodes as Slurm writes them: `n[0-3,7],gpu[01-12]-ib`.
 
-/// More nodes than any machine has. A list that stands for more is taken for nonsense rather than expanded.
+/// More nodes than any machine has. A list that stands for more is taken for nonsense rather than
+/// expanded.
 pub(super) const MOST: usize = 1 << 17;
 
 /// The longest name that is kept: no name of a host is longer.
 const LONGEST_NAME: usize = 255;
 
-/// Every name that the list stands for, in its order; `None` if it is no such list, or stands for more than `most`.
+/// Every name that the list stands for, in its order; `None` if it is no such list, or stands for
+/// more than `most`.
 ///
-/// A name has any number of brackets with numbers and ranges of numbers in them; numbers keep their leading zeros.
+/// A name has any number of brackets with numbers and ranges of numbers in them; numbers keep their
+/// leading zeros.
 pub(super) fn expanded(list: &str, most: usize) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for pattern in outside_brackets(list)? {

@@ -43,7 +43,8 @@ fn array_of(job: &str) -> Option<String> {
     Some(format!("{number}[]"))
 }
 
-/// A line for each task, which names its node: the nodes in the order in which they come first, with their tasks.
+/// A line for each task, which names its node: the nodes in the order in which they come first,
+/// with their tasks.
 fn slots(text: &str) -> Option<Vec<(String, usize)>> {
     let mut slots: Vec<(String, usize)> = Vec::new();
     let mut places = std::collections::HashMap::new();

@@ -46,7 +46,8 @@ pub(super) fn read(variables: &Variables<'_>, environment: &Environment) -> Opti
     Some(all)
 }
 
-/// Tasks are ranks in a step of `srun`, and not yet there in a batch script; under `mpiexec` the step is of its daemons.
+/// Tasks are ranks in a step of `srun`, and not yet there in a batch script; under `mpiexec` the
+/// step is of its daemons.
 fn tasks(all: &mut Allocation, variables: &Variables<'_>, environment: &Environment) {
     let step = slurm_step(variables);
     let ours = matches!(environment.launcher, Some(Launcher::Slurm(_)) | None);
@@ -112,7 +113,8 @@ fn gpus(variables: &Variables<'_>) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Before release 20.02 they were called packs; `srun` of a heterogeneous job tells them so to this day.
+/// Before release 20.02 they were called packs; `srun` of a heterogeneous job tells them so to this
+/// day.
 fn components(variables: &Variables<'_>) -> Vec<Component> {
     let many = variables
         .number(&["SLURM_HET_SIZE", "SLURM_PACK_SIZE"])

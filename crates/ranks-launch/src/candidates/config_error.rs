@@ -73,8 +73,8 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// Returns `true` if it is about `RANKS_MPI`, by which a user asks for an MPI, rather than about a
-    /// variable that a module may have set.
+    /// Returns `true` if it is about `RANKS_MPI`, by which a user asks for an MPI, rather than
+    /// about a variable that a module may have set.
     pub(crate) fn is_of_choice(&self) -> bool {
         !matches!(self, ConfigError::Relative { variable, .. } if *variable != CHOICE)
     }

@@ -37,8 +37,8 @@ impl fmt::Display for Domain {
 }
 
 impl Processors {
-    /// Groups these CPUs by the number of the part of this kind that they belong to, ascending; those of which the kernel does not
-    /// tell it are left out.
+    /// Groups these CPUs by the number of the part of this kind that they belong to, ascending;
+    /// those of which the kernel does not tell it are left out.
     ///
     /// A node is one part; of GPUs nothing is told here.
     pub fn parts(&self, of: &CpuSet, domain: Domain) -> Vec<(usize, CpuSet)> {
@@ -61,7 +61,8 @@ impl Processors {
             .collect()
     }
 
-    /// The number of the one part of this kind that all of these CPUs belong to; `None` if there are several, or none is told.
+    /// The number of the one part of this kind that all of these CPUs belong to; `None` if there
+    /// are several, or none is told.
     pub fn only_part(&self, of: &CpuSet, domain: Domain) -> Option<usize> {
         match self.parts(of, domain).as_slice() {
             [(part, cpus)] if cpus.len() == of.len() => Some(*part),

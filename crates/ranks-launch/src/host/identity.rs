@@ -7,7 +7,8 @@ use std::path::Path;
 /// The namespaces in which processes of one container are together.
 const NAMESPACES: [&str; 4] = ["uts", "ipc", "net", "pid"];
 
-/// A text that is the same for processes which see the same host name, network, processes and shared memory, and another for others of the same kernel.
+/// A text that is the same for processes which see the same host name, network, processes and
+/// shared memory, and another for others of the same kernel.
 pub(super) fn container(root: &Path) -> String {
     let mut parts: Vec<String> = NAMESPACES
         .iter()

@@ -68,8 +68,8 @@ impl Processors {
         }
     }
 
-    /// The number of cores that have a thread on which the process may run; as many as there are such threads
-    /// where cores are not told.
+    /// The number of cores that have a thread on which the process may run; as many as there are
+    /// such threads where cores are not told.
     pub fn allowed_cores(&self) -> usize {
         let cores = self.count(|cpu| Some(cpu.core));
         if cores == 0 {

@@ -8,10 +8,11 @@ use crate::candidates::CHOICE;
 use crate::launchers::outside_of_job;
 
 impl Installation {
-    /// The command that starts `ranks` ranks on this node; program and arguments are to be appended.
+    /// The command that starts `ranks` ranks on this node; program and arguments are to be
+    /// appended.
     ///
-    /// It names the library in `RANKS_MPI`, allows more ranks than the job has cores where there are more, and takes away the
-    /// variables of a job that this process may itself be a rank of.
+    /// It names the library in `RANKS_MPI`, allows more ranks than the job has cores where there
+    /// are more, and takes away the variables of a job that this process may itself be a rank of.
     pub fn command(&self, ranks: usize) -> Command {
         let mut command = self.command_in_allocation(ranks, &[]);
         if ranks > cores::of_job() {
@@ -20,15 +21,16 @@ impl Installation {
         command
     }
 
-    /// A [`command`](Self::command) on these hosts, in blocks of equally many ranks; no hosts leave it to the launcher.
+    /// A [`command`](Self::command) on these hosts, in blocks of equally many ranks; no hosts leave
+    /// it to the launcher.
     pub fn command_on(&self, ranks: usize, hosts: &[String]) -> Command {
         let mut command = self.command(ranks);
         self.place(&mut command, ranks, hosts);
         command
     }
 
-    /// A [`command_on`](Self::command_on) for a job that a batch system will have given a core for each rank, as for a script
-    /// of one: the number of cores of this machine does not matter.
+    /// A [`command_on`](Self::command_on) for a job that a batch system will have given a core for
+    /// each rank, as for a script of one: the number of cores of this machine does not matter.
     pub fn command_in_allocation(&self, ranks: usize, hosts: &[String]) -> Command {
         let mut command = outside_of_job(&self.launcher);
         command
@@ -59,14 +61,16 @@ impl Installation {
             command.arg("--map-by");
             command.arg(format!("ppr:{slots}:node:oversubscribe"));
         } else {
-            // Without a number MPICH deals ranks by turns, and Intel MPI fills the first host's cores.
+            // Without a number MPICH deals ranks by turns, and Intel MPI fills the first host's
+            // cores.
             let slots = slots.to_string();
             command.args(["-hosts", &hosts.join(","), "-ppn", &slots]);
         }
     }
 }
 
-/// The variables that a family needs for more ranks than cores: leave to do so, no pinning, and no spinning where that is an option.
+/// The variables that a family needs for more ranks than cores: leave to do so, no pinning, and no
+/// spinning where that is an option.
 fn oversubscribed(family: Family) -> &'static [(&'static str, &'static str)] {
     match family {
         Family::OpenMpi => &[

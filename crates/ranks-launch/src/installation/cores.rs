@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::Allocation;
 
-/// Cores of all nodes that a batch system has given to the job, as if each had as many as this machine.
+/// Cores of all nodes that a batch system has given to the job, as if each had as many as this
+/// machine.
 pub(crate) fn of_job() -> usize {
     let nodes = Allocation::detect().map_or(1, |given| given.step_nodes.len().max(1));
     physical().saturating_mul(nodes)
@@ -23,7 +24,8 @@ pub(crate) fn physical() -> usize {
     }
 }
 
-/// The number of different sets of hardware threads that share a core; 0 where the system does not tell.
+/// The number of different sets of hardware threads that share a core; 0 where the system does not
+/// tell.
 fn siblings(folder: &Path) -> usize {
     let Ok(entries) = fs::read_dir(folder) else {
         return 0;

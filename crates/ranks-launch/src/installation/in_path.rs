@@ -8,7 +8,8 @@ use crate::Family;
 use crate::names;
 
 impl Installation {
-    /// The first `mpiexec` in the folders of `path`, and the MPI that it belongs to where that can be told.
+    /// The first `mpiexec` in the folders of `path`, and the MPI that it belongs to where that can
+    /// be told.
     pub fn of_first_launcher(path: &OsStr) -> Option<(PathBuf, Option<Installation>)> {
         let mut files = folders(path)
             .into_iter()
@@ -18,7 +19,8 @@ impl Installation {
         Some((file, installation))
     }
 
-    /// The MPI that a launcher belongs to: of its prefix, or of the prefix of the file behind its links.
+    /// The MPI that a launcher belongs to: of its prefix, or of the prefix of the file behind its
+    /// links.
     ///
     /// If libraries of several families lie there, the name of that file tells which is its own.
     pub fn of_launcher(file: &Path) -> Option<Installation> {
@@ -37,16 +39,19 @@ impl Installation {
         })
     }
 
-    /// The installations of the system: launchers in the folders of `PATH` and the libraries in the prefixes of those folders.
+    /// The installations of the system: launchers in the folders of `PATH` and the libraries in the
+    /// prefixes of those folders.
     ///
-    /// They are named `debian-mpich` and `debian-openmpi` on Debian and its descendants, `system-…` elsewhere.
+    /// They are named `debian-mpich` and `debian-openmpi` on Debian and its descendants, `system-…`
+    /// elsewhere.
     pub fn of_system() -> Vec<Installation> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         Self::in_path(&folders(&path), kind())
     }
 
     fn in_path(folders: &[PathBuf], kind: &str) -> Vec<Installation> {
-        // A launcher that bears its family's name comes first: the plain one is an alias of it, or the only one.
+        // A launcher that bears its family's name comes first: the plain one is an alias of it, or
+        // the only one.
         const FILES: [(&str, Option<Family>); 5] = [
             ("mpiexec.mpich", Some(Family::Mpich)),
             ("mpiexec.openmpi", Some(Family::OpenMpi)),
@@ -76,7 +81,8 @@ impl Installation {
                     }
                     (_, None) => None,
                 };
-                // One of a family is enough: a second launcher is an alias, or hidden behind the first by PATH itself.
+                // One of a family is enough: a second launcher is an alias, or hidden behind the
+                // first by PATH itself.
                 list.extend(
                     found.filter(|found| list.iter().all(|other| other.name != found.name)),
                 );
@@ -100,7 +106,8 @@ impl Installation {
         } else {
             family
         };
-        // `prterun` alone proves that an Open MPI is here, but does not start ranks as Open MPI's own launcher does.
+        // `prterun` alone proves that an Open MPI is here, but does not start ranks as Open MPI's
+        // own launcher does.
         let own = launcher.with_file_name("mpiexec");
         let launcher = if launcher.ends_with("prterun") && own.is_file() {
             own

@@ -1,5 +1,5 @@
-//! Parameters of Open MPI that are set for every job, unless the user has set them. Why is said in ranks-comm's `mpi/overruns.rs` and
-//! `mpi/network_atomics.rs`.
+//! Parameters of Open MPI that are set for every job, unless the user has set them. Why is said in
+//! ranks-comm's `mpi/overruns.rs` and `mpi/network_atomics.rs`.
 
 use std::process::Command;
 use std::{env, fs};
@@ -7,14 +7,17 @@ use std::{env, fs};
 use super::Installation;
 use crate::Family;
 
-/// The variable from which Open MPI reads whether the words of windows are combined by atomic operations of the network.
+/// The variable from which Open MPI reads whether the words of windows are combined by atomic
+/// operations of the network.
 pub const NETWORK_ATOMICS: &str = "OMPI_MCA_osc_rdma_acc_use_amo";
 
-/// The variable from which Open MPI reads by how many ways a message is read or written remotely at a time; by none, with 0.
+/// The variable from which Open MPI reads by how many ways a message is read or written remotely at
+/// a time; by none, with 0.
 pub const RDMA_PER_REQUEST: &str = "OMPI_MCA_pml_ob1_max_rdma_per_request";
 
-/// Returns `true` if the user has set the parameter of a variable: in the environment, which launchers put their arguments into,
-/// or in the user's own file of parameters. The environment comes before files.
+/// Returns `true` if the user has set the parameter of a variable: in the environment, which
+/// launchers put their arguments into, or in the user's own file of parameters. The environment
+/// comes before files.
 pub fn has_user_set(variable: &str) -> bool {
     if env::var_os(variable).is_some() {
         return true;

@@ -17,9 +17,11 @@ const PMI2: [&str; 4] = [
 ];
 
 impl Installation {
-    /// The command by which `srun` starts `ranks` ranks inside an allocation; program and arguments are to be appended.
+    /// The command by which `srun` starts `ranks` ranks inside an allocation; program and arguments
+    /// are to be appended.
     ///
-    /// All ranks end when one of them fails. On `hosts` they are in blocks of equally many; no hosts leave it to Slurm.
+    /// All ranks end when one of them fails. On `hosts` they are in blocks of equally many; no
+    /// hosts leave it to Slurm.
     pub fn srun(&self, ranks: usize, hosts: &[String]) -> Command {
         let mut command = outside_of_job("srun");
         command.env(CHOICE, &self.library);
@@ -33,7 +35,8 @@ impl Installation {
             .arg(format!("--mpi={}", self.family.slurm_plugin()))
             .arg("--kill-on-bad-exit=1");
         if !hosts.is_empty() {
-            // The list alone asks for these nodes at least: ranks come on all others of the allocation, too.
+            // The list alone asks for these nodes at least: ranks come on all others of the
+            // allocation, too.
             command.arg(format!("--nodelist={}", hosts.join(",")));
             command.arg(format!("--nodes={}", hosts.len()));
             let each = ranks.div_ceil(hosts.len());
@@ -44,7 +47,8 @@ impl Installation {
     }
 }
 
-/// The CPUs that a batch script was given for each task. Since release 22.05 `srun` gives a task one CPU unless it is told again.
+/// The CPUs that a batch script was given for each task. Since release 22.05 `srun` gives a task
+/// one CPU unless it is told again.
 fn cpus_per_task(ranks: usize, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let number = |name: &str| variable(name)?.trim().parse::<usize>().ok();
     let cpus = number("SLURM_CPUS_PER_TASK")?;

@@ -25,8 +25,8 @@ pub(super) fn last_lines(text: &str, count: usize) -> impl Iterator<Item = &str>
 
 /// The way in which a launcher labels what its ranks write.
 ///
-/// A label stands before each line, and also in the midst of one where another rank's output was put between.
-/// All forms are chosen such that no program writes them by accident.
+/// A label stands before each line, and also in the midst of one where another rank's output was
+/// put between. All forms are chosen such that no program writes them by accident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Labels {
     /// No labels: all output is one process's.
@@ -67,7 +67,8 @@ impl Labels {
         }
     }
 
-    /// The first label of one of so many ranks in `text`: where it starts, where it ends, and its rank.
+    /// The first label of one of so many ranks in `text`: where it starts, where it ends, and its
+    /// rank.
     fn find(self, ranks: usize, text: &[u8]) -> Option<(usize, usize, usize)> {
         match self {
             Labels::None => None,
@@ -186,7 +187,8 @@ pub(super) fn split(
     )
 }
 
-/// One stream: what follows a label is its rank's, up to the next label or to a line that has none, which is the launcher's.
+/// One stream: what follows a label is its rank's, up to the next label or to a line that has none,
+/// which is the launcher's.
 fn distribute(labels: Labels, ranks: usize, stream: &[u8]) -> (BTreeMap<usize, Vec<u8>>, Vec<u8>) {
     let mut by_rank: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
     let mut launcher = Vec::new();
@@ -219,8 +221,8 @@ fn pieces(labels: Labels, ranks: usize, line: &[u8], write: &mut dyn FnMut(Optio
     }
 }
 
-/// A stream that is told apart while it comes, and handed on in whole lines: launchers label what ranks
-/// write in pieces piece by piece.
+/// A stream that is told apart while it comes, and handed on in whole lines: launchers label what
+/// ranks write in pieces piece by piece.
 #[derive(Debug)]
 pub(super) struct Splitter {
     labels: Labels,

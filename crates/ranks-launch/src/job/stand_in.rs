@@ -1,4 +1,5 @@
-//! A process between a launcher and a rank, which sees how the rank ends: launchers do not tell, or in words of their own.
+//! A process between a launcher and a rank, which sees how the rank ends: launchers do not tell, or
+//! in words of their own.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,10 +11,11 @@ use nix::unistd::Pid;
 
 use super::supervisor::end_with_parent;
 
-/// Runs a program with all that this process was given, its open files too, and returns how it ended.
+/// Runs a program with all that this process was given, its open files too, and returns how it
+/// ended.
 ///
-/// Signals that end or tell a program something go on to it, and it does not outlive this process. To be called on the first thread,
-/// before there are others.
+/// Signals that end or tell a program something go on to it, and it does not outlive this process.
+/// To be called on the first thread, before there are others.
 ///
 /// # Errors
 /// The reason why it could not be started.
@@ -29,7 +31,8 @@ pub fn stand_in(
         Signal::SIGUSR1,
         Signal::SIGUSR2,
     ]);
-    // Until there is somebody whom they can go to; threads that are started from here on inherit it.
+    // Until there is somebody whom they can go to; threads that are started from here on inherit
+    // it.
     signals.thread_block()?;
     let mut command = Command::new(as_launchers_find(program));
     command.args(args);

@@ -19,18 +19,21 @@ use super::tree::{self, Mark};
 
 /// The time that a launcher may take to end its job after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// The time to wait for an event that cannot fail to come soon: the end of a killed process, the end of its output.
+/// The time to wait for an event that cannot fail to come soon: the end of a killed process, the
+/// end of its output.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A launcher that was started, with its output.
 ///
-/// The thread that starts it must live as long as it does: the kernel counts the end of that thread as the end of
-/// the parent, on which the launcher is to be signalled. So a thread of its own does it.
+/// The thread that starts it must live as long as it does: the kernel counts the end of that thread
+/// as the end of the parent, on which the launcher is to be signalled. So a thread of its own does
+/// it.
 #[derive(Debug)]
 pub(super) struct Supervised {
     pid: Pid,
     mark: Mark,
-    /// `true` once it was reaped, from when on its number may be another process's. Held while it is signalled.
+    /// `true` once it was reaped, from when on its number may be another process's. Held while it
+    /// is signalled.
     reaped: Arc<Mutex<bool>>,
     ended: Receiver<ExitStatus>,
     status: Option<ExitStatus>,
@@ -86,7 +89,8 @@ impl Supervised {
         self.pid.as_raw().unsigned_abs()
     }
 
-    /// Waits for the end of the launcher, not beyond `deadline`; then nothing of the job is left. `None` when it was too late.
+    /// Waits for the end of the launcher, not beyond `deadline`; then nothing of the job is left.
+    /// `None` when it was too late.
     pub(super) fn wait(&mut self, deadline: Option<Instant>) -> Option<ExitStatus> {
         if self.status.is_none() {
             self.status = match deadline {
@@ -106,7 +110,8 @@ impl Supervised {
     /// Ends the job: asks the launcher, which knows best how, then kills whatever is left.
     pub(super) fn kill(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() && self.signal(Signal::SIGTERM) {
-            // Remote and local ranks end, and files in shared memory go, if the launcher does it itself.
+            // Remote and local ranks end, and files in shared memory go, if the launcher does it
+            // itself.
             self.status = self.ended.recv_timeout(GRACE).ok();
         }
         if self.status.is_none() {
@@ -145,14 +150,15 @@ impl Drop for Supervised {
     }
 }
 
-/// Lets the kernel send a signal to the process when the thread that started it is gone, however that came about, and lets signals reach
-/// it that this process has blocked for itself.
+/// Lets the kernel send a signal to the process when the thread that started it is gone, however
+/// that came about, and lets signals reach it that this process has blocked for itself.
 pub(super) fn end_with_parent(command: &mut Command, signal: Signal) {
     let none_blocked = SigSet::empty();
     #[cfg(target_os = "linux")]
     let me = Pid::this();
-    // SAFETY: the hook runs in the child between fork and exec and does nothing but system calls, `sigprocmask`, `prctl` and
-    // `getppid`, which are safe to call there; it allocates nothing and takes no lock.
+    // SAFETY: the hook runs in the child between fork and exec and does nothing but system calls,
+    // `sigprocmask`, `prctl` and `getppid`, which are safe to call there; it allocates nothing and
+    // takes no lock.
     unsafe {
         command.pre_exec(move || {
             none_blocked.thread_set_mask()?;
@@ -226,9 +232,11 @@ impl Stream {
         std::mem::take(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The bytes that were read and not taken yet, after waiting for the end of the pipe, not beyond `until`.
+    /// The bytes that were read and not taken yet, after waiting for the end of the pipe, not
+    /// beyond `until`.
     fn take(&mut self, until: Instant) -> Vec<u8> {
-        // The sender is dropped at the end: either answer means that there is nothing more to wait for.
+        // The sender is dropped at the end: either answer means that there is nothing more to wait
+        // for.
         let _ = self
             .finished
             .recv_timeout(until.saturating_duration_since(Instant::now()));

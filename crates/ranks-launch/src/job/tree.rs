@@ -1,5 +1,5 @@
-//! All processes of a job, found by a mark in their environment: also those that left its process group, its
-//! session, or their parents.
+//! All processes of a job, found by a mark in their environment: also those that left its process
+//! group, its session, or their parents.
 
 use std::collections::HashSet;
 use std::fs;
@@ -107,9 +107,11 @@ fn signal(mark: &Mark, root: Option<u32>, signal: Signal) -> usize {
     members.len()
 }
 
-/// Kills every process of the job but its launcher `root`, which its parent has to reap, again until none is left.
+/// Kills every process of the job but its launcher `root`, which its parent has to reap, again
+/// until none is left.
 ///
-/// Returns how many were there at first. Gives up after `patience`: a process in the kernel's hands cannot be helped.
+/// Returns how many were there at first. Gives up after `patience`: a process in the kernel's hands
+/// cannot be helped.
 pub(super) fn kill_all(mark: &Mark, root: Option<u32>, patience: Duration) -> usize {
     let until = Instant::now() + patience;
     let first = signal(mark, root, Signal::SIGKILL);

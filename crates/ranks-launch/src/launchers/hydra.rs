@@ -3,8 +3,9 @@
 use super::{Rule, Variables, slurm};
 use crate::launcher::Launcher;
 
-/// Both set these; of the PMI-2 servers only Hydra gives the ranks of a node by `MPI_LOCAL…`. Intel MPI's `MPI_Init` sets those itself
-/// under other servers, so they are no mark of a task that Slurm serves.
+/// Both set these; of the PMI-2 servers only Hydra gives the ranks of a node by `MPI_LOCAL…`. Intel
+/// MPI's `MPI_Init` sets those itself under other servers, so they are no mark of a task that Slurm
+/// serves.
 fn applies(variables: &Variables<'_>) -> bool {
     variables.has("PMI_RANK")
         && (variables.has("MPI_LOCALRANKID") || variables.has("HYDI_CONTROL_FD"))

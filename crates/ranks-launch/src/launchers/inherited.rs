@@ -1,4 +1,5 @@
-//! The variables that a rank must not hand on when it starts a job of its own: launchers know their ranks by them.
+//! The variables that a rank must not hand on when it starts a job of its own: launchers know their
+//! ranks by them.
 
 use std::ffi::OsStr;
 use std::process::Command;

@@ -1,9 +1,11 @@
-//! jsrun, the launcher of IBM's Job Step Manager inside of LSF. It offers PMIx, and sets Open MPI's variables too where the MPI is Spectrum MPI.
+//! jsrun, the launcher of IBM's Job Step Manager inside of LSF. It offers PMIx, and sets Open MPI's
+//! variables too where the MPI is Spectrum MPI.
 
 use super::{Rule, Variables};
 use crate::launcher::Launcher;
 
-/// Leaves out the ranks of an `mpiexec` that a task of jsrun has started: they inherit the task's variables.
+/// Leaves out the ranks of an `mpiexec` that a task of jsrun has started: they inherit the task's
+/// variables.
 fn applies(variables: &Variables<'_>) -> bool {
     let of_open_mpi = variables.text("OMPI_COMM_WORLD_SIZE");
     let same = of_open_mpi.is_none() || of_open_mpi == variables.text("JSM_NAMESPACE_SIZE");

@@ -1,4 +1,5 @@
-//! mpirun_rsh, a launcher of MVAPICH2: its daemons offer PMI-1, and number ranks by `PMI_ID` where Hydra does by `PMI_RANK`.
+//! mpirun_rsh, a launcher of MVAPICH2: its daemons offer PMI-1, and number ranks by `PMI_ID` where
+//! Hydra does by `PMI_RANK`.
 
 use super::{Rule, Variables};
 use crate::launcher::Launcher;

@@ -1,12 +1,13 @@
 //! Slurm's `srun`, by the protocol that `--mpi` chose.
 //!
-//! Only a step has ranks. A batch script has `SLURM_PROCID=0` and `SLURM_NTASKS=4` too, the shell of `salloc` has
-//! the latter, and neither is a rank of anything.
+//! Only a step has ranks. A batch script has `SLURM_PROCID=0` and `SLURM_NTASKS=4` too, the shell
+//! of `salloc` has the latter, and neither is a rank of anything.
 
 use super::{Rule, Variables};
 use crate::launcher::{Launcher, Pmi};
 
-/// Numbers from here on are no steps of `srun`: the batch script, the interactive shell, the external step.
+/// Numbers from here on are no steps of `srun`: the batch script, the interactive shell, the
+/// external step.
 const FIRST_SPECIAL_STEP: u32 = 0xffff_fffa;
 
 /// The step of `srun` that this process belongs to.
@@ -36,8 +37,9 @@ fn is_pmi2(variables: &Variables<'_>) -> bool {
     in_step(variables) && variables.has("PMI_RANK") && !variables.has("PMIX_RANK")
 }
 
-/// Returns `true` if this is a task to which Slurm itself offers PMI-2, as the rank that it has in the step. Under an `mpiexec`
-/// whose daemons Slurm started may be such tasks: the ranks inherit the number of the step, but not its size.
+/// Returns `true` if this is a task to which Slurm itself offers PMI-2, as the rank that it has in
+/// the step. Under an `mpiexec` whose daemons Slurm started may be such tasks: the ranks inherit
+/// the number of the step, but not its size.
 pub(super) fn serves(variables: &Variables<'_>) -> bool {
     let same = |one: &str, others: &[&str]| {
         let others = variables.first(others);
@@ -53,7 +55,8 @@ fn is_pmix(variables: &Variables<'_>) -> bool {
     in_step(variables) && variables.has("PMIX_RANK")
 }
 
-/// A step of one task without PMI is what `srun --pty bash` makes: a place to work in, not a job of one rank.
+/// A step of one task without PMI is what `srun --pty bash` makes: a place to work in, not a job of
+/// one rank.
 fn is_without(variables: &Variables<'_>) -> bool {
     in_step(variables) && variables.number(NONE.size) != Some(1)
 }

@@ -1,4 +1,5 @@
-//! The libraries taken where `RANKS_MPI` does not name one, and paths that lead elsewhere from each folder.
+//! The libraries taken where `RANKS_MPI` does not name one, and paths that lead elsewhere from each
+//! folder.
 
 use std::path::Path;
 
@@ -62,7 +63,8 @@ fn path_and_the_linker_named_different_libraries() {
             vec![bin(&["system", "mpich"])],
             "system/lib/libmpi.so.40",
         ),
-        // Programs are started by the first launcher: that of a scheduler says nothing of libraries.
+        // Programs are started by the first launcher: that of a scheduler says nothing of
+        // libraries.
         (
             "no MPI's mpiexec",
             vec![bin(&["wrapper", "openmpi"])],

@@ -1,7 +1,7 @@
 //! Conversion of each kind of argument.
 //!
-//! The generated list of functions names a kind for every argument. A kind says what the argument is
-//! in the standard's terms, what it is in each family's, and how one becomes the other. A shim
+//! The generated list of functions names a kind for every argument. A kind says what the argument
+//! is in the standard's terms, what it is in each family's, and how one becomes the other. A shim
 //! [enters](Arg::enter) every argument, [passes](Arg::pass) them to the library, and then
 //! [leaves](Arg::leave) every argument, which converts back what the library wrote.
 
@@ -132,7 +132,8 @@ impl<A: Abi, H: HandleKind> Arg<A> for InHandle<H> {
 
 /// A handle that the library writes, or reads and replaces.
 ///
-/// The value that it holds before the call is converted too, so that it is defined when the call fails.
+/// The value that it holds before the call is converted too, so that it is defined when the call
+/// fails.
 #[derive(Debug)]
 pub(crate) struct OutHandle<H>(PhantomData<H>);
 

@@ -1,10 +1,10 @@
 //! Large-count calls on libraries that count in `int`.
 //!
 //! If a library has no `MPI_…_c`, the function of the same name without the suffix carries the call
-//! out: as it is if every count fits, else with one element of a derived datatype that stands for all
-//! the elements (MPI 5.0 §5.1). Arrays of counts and reductions, which take no derived datatypes, are
-//! not emulated, nor are several counts of one datatype, such as those of a vector: the call answers
-//! that the function is not in the library.
+//! out: as it is if every count fits, else with one element of a derived datatype that stands for
+//! all the elements (MPI 5.0 §5.1). Arrays of counts and reductions, which take no derived
+//! datatypes, are not emulated, nor are several counts of one datatype, such as those of a vector:
+//! the call answers that the function is not in the library.
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
@@ -16,7 +16,8 @@ use crate::{MPI_DATATYPE_NULL, MPI_SUCCESS};
 
 /// Places for counts that the library writes, and where they belong.
 ///
-/// They stand apart from the rest, which is borrowed anew with each argument: the library still has their addresses then.
+/// They stand apart from the rest, which is borrowed anew with each argument: the library still has
+/// their addresses then.
 pub(crate) type Written = [(Cell<c_int>, Cell<*mut MPI_Count>); 4];
 
 /// None as yet.
@@ -136,8 +137,9 @@ impl Shrinks<MPI_Aint> for MPI_Count {
     }
 }
 
-/// A datatype can stand for as many elements as one count says. Where several come before it (the length
-/// and the stride of a vector's blocks, the room that is unpacked from) they are not all numbers of it.
+/// A datatype can stand for as many elements as one count says. Where several come before it (the
+/// length and the stride of a vector's blocks, the room that is unpacked from) they are not all
+/// numbers of it.
 impl Shrinks<MPI_Datatype> for MPI_Datatype {
     fn shrink(self, call: &mut Shrink<'_>) -> MPI_Datatype {
         let counts = std::mem::take(&mut call.counts);
@@ -193,7 +195,8 @@ impl Shrinks<*mut c_int> for *mut MPI_Count {
             return ptr::null_mut();
         };
         place.set(self);
-        // These begin at the position that they find there; elsewhere the place may hold nothing yet.
+        // These begin at the position that they find there; elsewhere the place may hold nothing
+        // yet.
         if matches!(call.name, "MPI_Pack_c" | "MPI_Unpack_c") {
             // SAFETY: the caller of MPI gave a position at this place.
             match c_int::try_from(unsafe { self.read() }) {

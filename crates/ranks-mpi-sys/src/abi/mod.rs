@@ -1,11 +1,12 @@
 //! Differences between the ABI families, here and nowhere else.
 //!
-//! The table speaks the standard ABI. A library of that ABI fills it with its own functions. For the
-//! two older families a slot holds a *shim*: it converts each argument by its [kind](kinds), calls the
-//! library, and converts back what was written. Shims are generic over [`Abi`]; nothing in them is
-//! decided at run time.
+//! The table speaks the standard ABI. A library of that ABI fills it with its own functions. For
+//! the two older families a slot holds a *shim*: it converts each argument by its [kind](kinds),
+//! calls the library, and converts back what was written. Shims are generic over [`Abi`]; nothing
+//! in them is decided at run time.
 //!
-//! Codes that are classes of errors are converted, others stay the library's own: a path without an error costs one comparison.
+//! Codes that are classes of errors are converted, others stay the library's own: a path without an
+//! error costs one comparison.
 
 #[allow(
     non_snake_case,
@@ -46,13 +47,15 @@ pub(crate) trait Abi: Sized + 'static {
     const BUFFER_AUTOMATIC: Option<*mut c_void>;
     /// `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
     const STATUS_IGNORE: *mut c_void;
-    /// The number that is added to a user's keyval, so that it cannot be mistaken for a predefined one.
+    /// The number that is added to a user's keyval, so that it cannot be mistaken for a predefined
+    /// one.
     const KEYVAL_SHIFT: c_int;
 
     /// This family's column of an enumeration.
     fn column(value: &Value) -> Option<c_int>;
 
-    /// Returns `true` if `word` can only be a handle that a user's call has made, so that no lookup is needed.
+    /// Returns `true` if `word` can only be a handle that a user's call has made, so that no lookup
+    /// is needed.
     fn is_made_by_user(word: *mut c_void) -> bool;
 
     /// The library's own form of a status.

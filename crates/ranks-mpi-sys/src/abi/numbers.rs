@@ -59,8 +59,9 @@ impl Conversion for Tags {
     }
 }
 
-/// A class of errors, or a code, as which a class serves as well (MPI 5.0 §9.4). Codes that are no classes are the library's own, and so are
-/// classes that a program has added; neither has the number of a class of the standard.
+/// A class of errors, or a code, as which a class serves as well (MPI 5.0 §9.4). Codes that are no
+/// classes are the library's own, and so are classes that a program has added; neither has the
+/// number of a class of the standard.
 #[derive(Debug)]
 pub(crate) struct Codes;
 
@@ -97,7 +98,8 @@ fn native_code<A: Abi>(standard: c_int) -> c_int {
     }
 }
 
-/// A class of the library's own that has the number of another one of the standard's is `MPI_ERR_OTHER`.
+/// A class of the library's own that has the number of another one of the standard's is
+/// `MPI_ERR_OTHER`.
 #[cold]
 #[inline(never)]
 fn standard_code<A: Abi>(native: c_int) -> c_int {
@@ -110,8 +112,8 @@ fn standard_code<A: Abi>(native: c_int) -> c_int {
     }
 }
 
-/// A keyval: one of the predefined ones of `E`, the invalid one, or a user's, which is shifted out of
-/// their way.
+/// A keyval: one of the predefined ones of `E`, the invalid one, or a user's, which is shifted out
+/// of their way.
 #[derive(Debug)]
 pub(crate) struct Keyvals<E>(std::marker::PhantomData<E>);
 

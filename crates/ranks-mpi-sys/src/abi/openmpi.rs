@@ -15,7 +15,8 @@ use crate::types::MPI_Status;
 #[derive(Debug)]
 pub(crate) struct OpenMpi;
 
-/// A symbol that only libraries of this family have: their predefined handles are addresses of such objects.
+/// A symbol that only libraries of this family have: their predefined handles are addresses of such
+/// objects.
 pub(crate) const MARK: &CStr = c"ompi_mpi_comm_world";
 
 /// The addresses between which the library's predefined objects lie.

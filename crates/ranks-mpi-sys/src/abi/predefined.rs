@@ -31,8 +31,8 @@ const KINDS: [Range<usize>; 11] = [
 
 /// Fills the table of predefined handles.
 ///
-/// A handle that the library does not have (an optional datatype, a constant of a later standard) stands as
-/// the null handle of its kind, which the library itself will refuse by name.
+/// A handle that the library does not have (an optional datatype, a constant of a later standard)
+/// stands as the null handle of its kind, which the library itself will refuse by name.
 ///
 /// # Safety
 /// Under the lock of `load`.

@@ -1,8 +1,10 @@
-//! Requests in the library's own form: one in a [`Cell`], or many side by side in memory of the caller's.
+//! Requests in the library's own form: one in a [`Cell`], or many side by side in memory of the
+//! caller's.
 //!
 //! The functions that complete or start many take the address of the first request, and null for
-//! `MPI_STATUSES_IGNORE` or the address of as many statuses, [`status_stride`] bytes apart. Requests lie [`request_stride`] bytes
-//! apart; memory with an 8-byte word for each holds them, whatever the library.
+//! `MPI_STATUSES_IGNORE` or the address of as many statuses, [`status_stride`] bytes apart.
+//! Requests lie [`request_stride`] bytes apart; memory with an 8-byte word for each holds them,
+//! whatever the library.
 
 #![allow(non_snake_case, reason = "the names are the standard's")]
 
@@ -108,7 +110,8 @@ fn statuses(array: *mut c_void) -> *mut c_void {
 /// The library's function, if it has one.
 ///
 /// # Safety
-/// [`crate::load()`] has returned, and `F` is an `Option` of a function pointer of that function's type.
+/// [`crate::load()`] has returned, and `F` is an `Option` of a function pointer of that function's
+/// type.
 #[inline(always)]
 unsafe fn library<F: Copy>(address: &'static Slot<*const c_void>) -> F {
     const { assert!(size_of::<F>() == size_of::<*const c_void>()) };

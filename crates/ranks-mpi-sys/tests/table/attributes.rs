@@ -12,7 +12,8 @@ fn comm_attribute(comm: MPI_Comm, keyval: c_int) -> Option<c_int> {
     let (mut value, mut flag) = (ptr::null::<c_int>(), 0);
     // SAFETY: the communicator or window is live; a value is a word, and places are for one.
     ok(unsafe { MPI_Comm_get_attr(comm, keyval, (&raw mut value).cast(), &raw mut flag) });
-    // SAFETY: where there is such an attribute, its value is the address of an `int` (MPI 5.0 §9.1.2).
+    // SAFETY: where there is such an attribute, its value is the address of an `int` (MPI 5.0
+    // §9.1.2).
     (flag != 0).then(|| unsafe { value.read() })
 }
 

@@ -75,7 +75,8 @@ pub(crate) fn seen() -> c_int {
 pub(crate) fn noting() -> Comm {
     let comm = Comm::new();
     let function: unsafe extern "C" fn(*mut MPI_Comm, *mut c_int) = note;
-    // SAFETY: the type is that of the function but for the arguments that follow in C, which it does not look at.
+    // SAFETY: the type is that of the function but for the arguments that follow in C, which it
+    // does not look at.
     let function: MPI_Comm_errhandler_function = unsafe { std::mem::transmute(function) };
     let mut handler = MPI_ERRHANDLER_NULL;
     // SAFETY: a function of the type that the library calls, and a place for the handler.
@@ -108,7 +109,8 @@ unsafe extern "C" fn copy(
     flag: *mut c_int,
 ) -> c_int {
     assert_ne!(comm, MPI_COMM_NULL);
-    // SAFETY: the state that `MPI_Comm_create_keyval` was given below; nobody else uses it during the call.
+    // SAFETY: the state that `MPI_Comm_create_keyval` was given below; nobody else uses it during
+    // the call.
     let calls = unsafe { &mut *state.cast::<[c_int; 3]>() };
     assert_eq!(keyval, calls[2]);
     calls[0] += 1;
@@ -131,7 +133,8 @@ fn attributes_are_copied_and_deleted_by_the_callers_functions(world: Communicato
     let mut calls = [0; 3];
     let state = ptr::from_mut(&mut calls).cast();
     let mut keyval = MPI_KEYVAL_INVALID;
-    // SAFETY: functions of the types that the library calls, with a state that outlives the attributes.
+    // SAFETY: functions of the types that the library calls, with a state that outlives the
+    // attributes.
     ok(unsafe { MPI_Comm_create_keyval(Some(copy), Some(delete), &raw mut keyval, state) });
     assert_ne!(keyval, MPI_KEYVAL_INVALID);
     assert!(![MPI_TAG_UB, MPI_HOST, MPI_IO].contains(&keyval));
@@ -165,7 +168,8 @@ fn attributes_are_copied_and_deleted_by_the_callers_functions(world: Communicato
 }
 
 unsafe extern "C" fn query(state: *mut c_void, status: *mut MPI_Status) -> c_int {
-    // SAFETY: the state that `MPI_Grequest_start` was given below, and a status of the library's to fill.
+    // SAFETY: the state that `MPI_Grequest_start` was given below, and a status of the library's to
+    // fill.
     unsafe {
         *state.cast::<c_int>() += 1;
         MPI_Status_set_elements(status, MPI_INT32_T, 6);
@@ -192,7 +196,8 @@ fn a_generalised_request_fills_the_standards_status(world: Communicator) {
     let mut calls: c_int = 0;
     let state = ptr::from_mut(&mut calls).cast();
     let mut request = MPI_REQUEST_NULL;
-    // SAFETY: functions of the types that the library calls, with a state that outlives the request.
+    // SAFETY: functions of the types that the library calls, with a state that outlives the
+    // request.
     ok(unsafe {
         MPI_Grequest_start(
             Some(query),

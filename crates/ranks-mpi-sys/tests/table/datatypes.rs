@@ -63,7 +63,8 @@ fn a_datatype_is_taken_apart_into_the_constants_it_was_made_of(world: Communicat
         MPI_BYTE,
     ] {
         let mut made = MPI_DATATYPE_NULL;
-        // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
+        // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the
+        // new one.
         ok(unsafe { MPI_Type_contiguous(3, part, &raw mut made) });
         assert_eq!(combiner(made), MPI_COMBINER_CONTIGUOUS);
         let (mut integers, mut addresses, mut types) = ([0], [0], [MPI_DATATYPE_NULL]);
@@ -89,7 +90,8 @@ fn the_order_of_a_subarray_is_the_standards(world: Communicator) {
         let mut made = MPI_DATATYPE_NULL;
         let (sizes_at, subsizes_at, starts_at) =
             (sizes.as_ptr(), subsizes.as_ptr(), starts.as_ptr());
-        // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
+        // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the
+        // new one.
         ok(unsafe {
             MPI_Type_create_subarray(
                 2,
@@ -125,7 +127,8 @@ fn the_distributions_of_an_array_are_the_standards(world: Communicator) {
         [MPI_DISTRIBUTE_DFLT_DARG, 2],
     );
     let mut made = MPI_DATATYPE_NULL;
-    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
+    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new
+    // one.
     ok(unsafe {
         MPI_Type_create_darray(
             1,
@@ -177,7 +180,8 @@ fn a_struct_and_a_datatype_for_each_process(world: Communicator) {
     let comm = Comm::new();
     let (lengths, places, types) = ([1, 1], [0, 4], [MPI_INT32_T, MPI_FLOAT]);
     let mut pair = MPI_DATATYPE_NULL;
-    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
+    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new
+    // one.
     ok(unsafe {
         MPI_Type_create_struct(
             2,

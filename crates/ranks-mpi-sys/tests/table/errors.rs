@@ -1,4 +1,5 @@
-//! Error classes where codes stand: in arguments, in what is returned, in what functions of the caller give and get.
+//! Error classes where codes stand: in arguments, in what is returned, in what functions of the
+//! caller give and get.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;

@@ -20,11 +20,13 @@ fn off_the_edge_of_a_grid_is_proc_null(world: Communicator) {
     let comm = Comm::new();
     assert_eq!(topology(comm.0), MPI_UNDEFINED);
     let mut grid = MPI_COMM_NULL;
-    // SAFETY: the communicator is live; arrays are as long as the counts say, and there are places for the answers.
+    // SAFETY: the communicator is live; arrays are as long as the counts say, and there are places
+    // for the answers.
     ok(unsafe { MPI_Cart_create(comm.0, 1, [size].as_ptr(), [0].as_ptr(), 0, &raw mut grid) });
     assert_eq!(topology(grid), MPI_CART);
     let (mut left, mut right) = (7, 7);
-    // SAFETY: the communicator is live; arrays are as long as the counts say, and there are places for the answers.
+    // SAFETY: the communicator is live; arrays are as long as the counts say, and there are places
+    // for the answers.
     ok(unsafe { MPI_Cart_shift(grid, 0, 1, &raw mut left, &raw mut right) });
     assert_eq!(left, if rank == 0 { MPI_PROC_NULL } else { rank - 1 });
     assert_eq!(
@@ -48,7 +50,8 @@ fn a_graph_without_weights_and_one_with(world: Communicator) {
             .as_ref()
             .map_or(MPI_UNWEIGHTED.cast_const(), |weights| weights.as_ptr());
         let mut graph = MPI_COMM_NULL;
-        // SAFETY: the communicator is live; arrays are as long as the counts say, and there are places for the answers.
+        // SAFETY: the communicator is live; arrays are as long as the counts say, and there are
+        // places for the answers.
         ok(unsafe {
             MPI_Dist_graph_create_adjacent(
                 comm.0,
@@ -66,7 +69,8 @@ fn a_graph_without_weights_and_one_with(world: Communicator) {
         assert_eq!(topology(graph), MPI_DIST_GRAPH);
         let (mut sources, mut destinations, mut weighted) = (0, 0, 7);
         let places = (&raw mut sources, &raw mut destinations, &raw mut weighted);
-        // SAFETY: the communicator is live; arrays are as long as the counts say, and there are places for the answers.
+        // SAFETY: the communicator is live; arrays are as long as the counts say, and there are
+        // places for the answers.
         ok(unsafe { MPI_Dist_graph_neighbors_count(graph, places.0, places.1, places.2) });
         assert_eq!(
             (sources, destinations, weighted != 0),
@@ -74,7 +78,8 @@ fn a_graph_without_weights_and_one_with(world: Communicator) {
         );
         if weights.is_some() {
             let (mut from, mut to, mut heavy) = ([-1], [-1], [-1]);
-            // SAFETY: the communicator is live; arrays are as long as the counts say, and there are places for the answers.
+            // SAFETY: the communicator is live; arrays are as long as the counts say, and there are
+            // places for the answers.
             ok(unsafe {
                 MPI_Dist_graph_neighbors(
                     graph,
@@ -92,7 +97,8 @@ fn a_graph_without_weights_and_one_with(world: Communicator) {
         ok(unsafe { MPI_Comm_free(&raw mut graph) });
     }
     let mut graph = MPI_COMM_NULL;
-    // SAFETY: the communicator is live; arrays are as long as the counts say, and there are places for the answers.
+    // SAFETY: the communicator is live; arrays are as long as the counts say, and there are places
+    // for the answers.
     ok(unsafe {
         MPI_Dist_graph_create(
             comm.0,

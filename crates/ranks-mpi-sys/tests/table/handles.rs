@@ -32,20 +32,24 @@ fn what_a_user_made_comes_back_as_it_was_and_what_is_predefined_as_its_constant(
     // SAFETY: the communicators are live; a place for the answer.
     ok(unsafe { MPI_Comm_group(comm.0, &raw mut group) });
     let mut empty = group;
-    // SAFETY: groups of the library; arrays are as long as the counts say, and there is a place for the answer.
+    // SAFETY: groups of the library; arrays are as long as the counts say, and there is a place for
+    // the answer.
     ok(unsafe { MPI_Group_incl(group, 0, ptr::null(), &raw mut empty) });
     assert_eq!(empty, MPI_GROUP_EMPTY);
     let mut members = 0;
-    // SAFETY: groups of the library; arrays are as long as the counts say, and there is a place for the answer.
+    // SAFETY: groups of the library; arrays are as long as the counts say, and there is a place for
+    // the answer.
     ok(unsafe { MPI_Group_size(group, &raw mut members) });
     assert_eq!(members, size);
     let (ranks, mut translated) = ([0, MPI_PROC_NULL], [7, 7]);
-    // SAFETY: groups of the library; arrays are as long as the counts say, and there is a place for the answer.
+    // SAFETY: groups of the library; arrays are as long as the counts say, and there is a place for
+    // the answer.
     ok(unsafe {
         MPI_Group_translate_ranks(group, 2, ranks.as_ptr(), group, translated.as_mut_ptr())
     });
     assert_eq!(translated, [0, MPI_PROC_NULL]);
-    // SAFETY: groups of the library; arrays are as long as the counts say, and there is a place for the answer.
+    // SAFETY: groups of the library; arrays are as long as the counts say, and there is a place for
+    // the answer.
     ok(unsafe {
         MPI_Group_translate_ranks(
             group,
@@ -255,7 +259,8 @@ fn codes_become_the_standards_classes(world: Communicator) {
     ok(unsafe { MPI_Comm_get_errhandler(comm.0, &raw mut handler) });
     assert_eq!(handler, MPI_ERRORS_RETURN);
     let data = [0u8];
-    // SAFETY: `comm` is live, and `data` has the one element that is sent; what else is passed below is refused.
+    // SAFETY: `comm` is live, and `data` has the one element that is sent; what else is passed
+    // below is refused.
     let send = |datatype, dest, tag, count| unsafe {
         class(MPI_Send(
             data.as_ptr().cast(),

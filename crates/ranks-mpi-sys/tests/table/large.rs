@@ -52,7 +52,8 @@ fn a_datatype_of_more_bytes_than_an_int_counts(world: Communicator) {
     let _ = world;
     let bytes = (1i64 << 32) + 5;
     let mut made = MPI_DATATYPE_NULL;
-    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
+    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new
+    // one.
     ok(unsafe { MPI_Type_contiguous_c(bytes, MPI_BYTE, &raw mut made) });
     let (mut size, mut lower, mut extent) = (0, -1, 0);
     // SAFETY: a datatype of the library, and places for the answer.
@@ -64,7 +65,8 @@ fn a_datatype_of_more_bytes_than_an_int_counts(world: Communicator) {
     ok(unsafe { MPI_Type_free(&raw mut made) });
 }
 
-/// The size and the extent of a datatype that was made, which is freed; or what was not in the library.
+/// The size and the extent of a datatype that was made, which is freed; or what was not in the
+/// library.
 fn measured(code: i32, mut made: MPI_Datatype) -> Result<(MPI_Count, MPI_Count), &'static str> {
     if let Some(absent) = missing(code) {
         return Err(absent.name());
@@ -81,14 +83,16 @@ fn measured(code: i32, mut made: MPI_Datatype) -> Result<(MPI_Count, MPI_Count),
     Ok((size, extent))
 }
 
-/// A count of a vector is no number of its elements, so that a library either has the function or refuses.
+/// A count of a vector is no number of its elements, so that a library either has the function or
+/// refuses.
 #[ranks_test::ranks(1, mpi_only)]
 fn vectors_of_more_than_an_int_counts(world: Communicator) {
     let _ = world;
     let many = (1 << 31) + 3;
     for (count, length, stride) in [(2, 3, many), (2, many, many), (many, 1, 2)] {
         let mut made = MPI_DATATYPE_NULL;
-        // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
+        // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the
+        // new one.
         let code = unsafe { MPI_Type_vector_c(count, length, stride, MPI_BYTE, &raw mut made) };
         let expected = (count * length, (count - 1) * stride + length);
         let found = measured(code, made);
@@ -100,7 +104,8 @@ fn vectors_of_more_than_an_int_counts(world: Communicator) {
     for (count, length) in [(2, many), (many, 1)] {
         let mut made = MPI_DATATYPE_NULL;
         let code =
-            // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
+            // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for
+            // the new one.
             unsafe { MPI_Type_create_hvector_c(count, length, many, MPI_BYTE, &raw mut made) };
         let expected = (count * length, (count - 1) * many + length);
         let found = measured(code, made);
@@ -111,7 +116,8 @@ fn vectors_of_more_than_an_int_counts(world: Communicator) {
     }
     let places = [0, 3 * many];
     let mut made = MPI_DATATYPE_NULL;
-    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
+    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new
+    // one.
     let code = unsafe {
         MPI_Type_create_hindexed_block_c(2, many, places.as_ptr(), MPI_BYTE, &raw mut made)
     };
@@ -126,15 +132,18 @@ fn vectors_of_more_than_an_int_counts(world: Communicator) {
 fn vectors_that_an_int_counts(world: Communicator) {
     let _ = world;
     let mut made = MPI_DATATYPE_NULL;
-    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
+    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new
+    // one.
     let code = unsafe { MPI_Type_vector_c(3, 2, 5, MPI_INT32_T, &raw mut made) };
     assert_eq!(measured(code, made), Ok((24, 48)));
     // What is apart by more bytes than an int counts is said by an address in both functions.
-    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
+    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new
+    // one.
     let code = unsafe { MPI_Type_create_hvector_c(2, 3, 1 << 32, MPI_INT32_T, &raw mut made) };
     assert_eq!(measured(code, made), Ok((24, (1 << 32) + 12)));
     let places = [0, 1 << 33];
-    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
+    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new
+    // one.
     let code = unsafe {
         MPI_Type_create_hindexed_block_c(2, 3, places.as_ptr(), MPI_INT32_T, &raw mut made)
     };

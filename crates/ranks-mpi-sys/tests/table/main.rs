@@ -1,4 +1,5 @@
-//! The table on real libraries: what is converted comes out in the standard's terms on each of them.
+//! The table on real libraries: what is converted comes out in the standard's terms on each of
+//! them.
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
     reason = "what a function of the caller fills in is one thing"

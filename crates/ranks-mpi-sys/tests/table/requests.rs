@@ -33,7 +33,8 @@ fn start(world: &Communicator, data: &[i32; 2]) -> Messages {
             data.as_ptr().cast(),
             messages.comm.0,
         );
-        // SAFETY: `comm` is live, and the buffers, which are as long as is said, outlive the request.
+        // SAFETY: `comm` is live, and the buffers, which are as long as is said, outlive the
+        // request.
         ok(unsafe {
             MPI_Irecv(
                 room,
@@ -45,7 +46,8 @@ fn start(world: &Communicator, data: &[i32; 2]) -> Messages {
                 &raw mut request[0],
             )
         });
-        // SAFETY: `comm` is live, and the buffers, which are as long as is said, outlive the request.
+        // SAFETY: `comm` is live, and the buffers, which are as long as is said, outlive the
+        // request.
         ok(unsafe { MPI_Isend(data, 2, MPI_INT32_T, next, tag, comm, &raw mut request[1]) });
         messages.requests.extend(request);
     }
@@ -76,7 +78,8 @@ fn waitall_with_statuses(world: Communicator) {
     let mut messages = start(&world, &[ring(&world).0, 5]);
     let mut statuses = [MPI_Status::EMPTY; 3 * PAIRS];
     let (n, requests) = (count(&messages), messages.requests.as_mut_ptr());
-    // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the answers.
+    // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the
+    // answers.
     ok(unsafe { MPI_Waitall(n, requests, statuses.as_mut_ptr()) });
     check(&messages);
     for (tag, status) in statuses.chunks(3).enumerate() {
@@ -100,7 +103,8 @@ fn waitall_with_statuses(world: Communicator) {
 fn waitall_that_ignores_statuses(world: Communicator) {
     let mut messages = start(&world, &[ring(&world).0, 5]);
     let (n, requests) = (count(&messages), messages.requests.as_mut_ptr());
-    // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the answers.
+    // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the
+    // answers.
     ok(unsafe { MPI_Waitall(n, requests, MPI_STATUSES_IGNORE) });
     check(&messages);
 }
@@ -112,7 +116,8 @@ fn waitany_and_testany_end_with_undefined(world: Communicator) {
     let mut done = 0;
     loop {
         let (mut index, mut status) = (0, MPI_Status::EMPTY);
-        // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the answers.
+        // SAFETY: as many live or null requests as are said, whose buffers live on, and places for
+        // the answers.
         ok(unsafe { MPI_Waitany(n, requests, &raw mut index, &raw mut status) });
         if index == MPI_UNDEFINED {
             break;
@@ -127,7 +132,8 @@ fn waitany_and_testany_end_with_undefined(world: Communicator) {
     }
     assert_eq!(done, 2 * PAIRS);
     let (mut index, mut flag, mut status) = (0, 0, MPI_Status::EMPTY);
-    // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the answers.
+    // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the
+    // answers.
     ok(unsafe { MPI_Testany(n, requests, &raw mut index, &raw mut flag, &raw mut status) });
     assert_eq!((index, flag), (MPI_UNDEFINED, 1));
     check(&messages);
@@ -142,7 +148,8 @@ fn waitsome_testsome_and_testall(world: Communicator) {
         let (mut completed, mut indices) = (0, [0; 3 * PAIRS]);
         let mut statuses: [MPI_Status; 3 * PAIRS] = array::from_fn(|_| MPI_Status::EMPTY);
         let (indices_at, statuses_at) = (indices.as_mut_ptr(), statuses.as_mut_ptr());
-        // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the answers.
+        // SAFETY: as many live or null requests as are said, whose buffers live on, and places for
+        // the answers.
         ok(unsafe { MPI_Waitsome(n, requests, &raw mut completed, indices_at, statuses_at) });
         if completed == MPI_UNDEFINED {
             break;
@@ -164,7 +171,8 @@ fn waitsome_testsome_and_testall(world: Communicator) {
     assert_eq!(done, 2 * PAIRS);
     let (mut completed, mut indices) = (0, [0; 3 * PAIRS]);
     let indices = indices.as_mut_ptr();
-    // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the answers.
+    // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the
+    // answers.
     ok(unsafe {
         MPI_Testsome(
             n,
@@ -176,7 +184,8 @@ fn waitsome_testsome_and_testall(world: Communicator) {
     });
     assert_eq!(completed, MPI_UNDEFINED);
     let mut flag = 0;
-    // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the answers.
+    // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the
+    // answers.
     ok(unsafe { MPI_Testall(n, requests, &raw mut flag, MPI_STATUSES_IGNORE) });
     assert_eq!(flag, 1);
     check(&messages);
@@ -205,7 +214,8 @@ fn persistent_requests_stay_what_they_are(world: Communicator) {
     ok(unsafe { MPI_Send_init(from, 1, MPI_INT32_T, next, 1, comm.0, &raw mut requests[1]) });
     let before = requests;
     for _ in 0..3 {
-        // SAFETY: as many live or null requests as are said, whose buffers live on, and places for the answers.
+        // SAFETY: as many live or null requests as are said, whose buffers live on, and places for
+        // the answers.
         ok(unsafe { MPI_Startall(2, requests.as_mut_ptr()) });
         // SAFETY: as above.
         ok(unsafe { MPI_Waitall(2, requests.as_mut_ptr(), MPI_STATUSES_IGNORE) });

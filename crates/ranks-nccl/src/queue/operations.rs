@@ -9,12 +9,14 @@ use crate::reduction::Reduction;
 use ranks_collectives::ops::Sum;
 
 impl<'env> Queue<'env> {
-    /// Enqueues to reduce the `send` of all ranks with `op`, element by element, into `recv` of every rank.
+    /// Enqueues to reduce the `send` of all ranks with `op`, element by element, into `recv` of
+    /// every rank.
     ///
     /// Both are as long as each other.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if they are not; otherwise as [all](crate#operations).
+    /// [`Length`](ranks_comm::ErrorKind::Length) if they are not; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclAllReduce")]
     #[inline]
     pub fn allreduce<S, R, O>(&self, send: S, mut recv: R, op: O) -> Result<()>
@@ -32,7 +34,8 @@ impl<'env> Queue<'env> {
         self.enqueue(&[call], Some(send), Some(recv), op)
     }
 
-    /// Enqueues to reduce the `buffer` of all ranks with `op`, element by element, into `buffer` of every rank.
+    /// Enqueues to reduce the `buffer` of all ranks with `op`, element by element, into `buffer` of
+    /// every rank.
     ///
     /// # Errors
     /// As [all](crate#operations).
@@ -54,7 +57,8 @@ impl<'env> Queue<'env> {
     /// Enqueues to copy `buffer` of `root` to all ranks, which pass as long ones.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclBroadcast")]
     #[inline]
     pub fn bcast<B>(&self, mut buffer: B, root: usize) -> Result<()>
@@ -66,14 +70,17 @@ impl<'env> Queue<'env> {
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
-    /// Enqueues to reduce the `send` of all ranks with `op`, element by element, into `recv` of `root`.
+    /// Enqueues to reduce the `send` of all ranks with `op`, element by element, into `recv` of
+    /// `root`.
     ///
-    /// At the root both are as long as each other. Elsewhere `recv` is not touched and may be `None`.
+    /// At the root both are as long as each other. Elsewhere `recv` is not touched and may be
+    /// `None`.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if the lengths
-    /// at the root differ,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `recv`; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root differ,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `recv`; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclReduce")]
     #[inline]
     pub fn reduce<S, R, O>(&self, send: S, mut recv: Option<R>, op: O, root: usize) -> Result<()>
@@ -92,11 +99,12 @@ impl<'env> Queue<'env> {
         self.enqueue(&[call], Some(send), recv, op)
     }
 
-    /// Enqueues to reduce the `buffer` of all ranks with `op`, element by element, into `buffer` of `root`. Elsewhere it stays as
-    /// it is.
+    /// Enqueues to reduce the `buffer` of all ranks with `op`, element by element, into `buffer` of
+    /// `root`. Elsewhere it stays as it is.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclReduce")]
     #[inline]
     pub fn reduce_in_place<B, O>(&self, mut buffer: B, op: O, root: usize) -> Result<()>
@@ -117,7 +125,8 @@ impl<'env> Queue<'env> {
     /// `recv` is `size` times as long as `send`.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise as [all](crate#operations).
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclAllGather")]
     #[inline]
     pub fn allgather<S, R>(&self, send: S, mut recv: R) -> Result<()>
@@ -132,10 +141,12 @@ impl<'env> Queue<'env> {
 
     /// Enqueues to collect a block of each rank in `buffer` of every rank, in the order of ranks.
     ///
-    /// `buffer` is cut into `size` blocks of the same length, and that of this rank is already in its place.
+    /// `buffer` is cut into `size` blocks of the same length, and that of this rank is already in
+    /// its place.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as [all](crate#operations).
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclAllGather")]
     #[inline]
     pub fn allgather_in_place<B>(&self, mut buffer: B) -> Result<()>
@@ -147,13 +158,14 @@ impl<'env> Queue<'env> {
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
-    /// Enqueues to reduce the `send` of all ranks with `op`, element by element, and give rank r the r-th block of the result in
-    /// `recv`.
+    /// Enqueues to reduce the `send` of all ranks with `op`, element by element, and give rank r
+    /// the r-th block of the result in `recv`.
     ///
     /// `send` is `size` times as long as `recv`.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise as [all](crate#operations).
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclReduceScatter")]
     #[inline]
     pub fn reduce_scatter_block<S, R, O>(&self, send: S, mut recv: R, op: O) -> Result<()>
@@ -171,14 +183,15 @@ impl<'env> Queue<'env> {
         self.enqueue(&[call], Some(send), Some(recv), op)
     }
 
-    /// Enqueues to reduce the `buffer` of all ranks with `op`, element by element, and give rank r the r-th block of the result
-    /// in
-    /// the r-th block of its `buffer`.
+    /// Enqueues to reduce the `buffer` of all ranks with `op`, element by element, and give rank r
+    /// the r-th block of the result in the r-th block of its `buffer`.
     ///
-    /// `buffer` is cut into `size` blocks of the same length. What is in the other blocks is unspecified afterwards.
+    /// `buffer` is cut into `size` blocks of the same length. What is in the other blocks is
+    /// unspecified afterwards.
     ///
     /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as [all](crate#operations).
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclReduceScatter")]
     #[inline]
     pub fn reduce_scatter_block_in_place<B, O>(&self, mut buffer: B, op: O) -> Result<()>
@@ -192,9 +205,11 @@ impl<'env> Queue<'env> {
         self.enqueue(&[call], None::<B>, Some(buffer), op)
     }
 
-    /// Enqueues to give rank r the r-th block of `send`; that of rank r comes as the r-th block of `recv`.
+    /// Enqueues to give rank r the r-th block of `send`; that of rank r comes as the r-th block of
+    /// `recv`.
     ///
-    /// Both are as long as each other, and cut into `size` blocks. NCCL before 2.28 is given a group of sends and receives.
+    /// Both are as long as each other, and cut into `size` blocks. NCCL before 2.28 is given a
+    /// group of sends and receives.
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if they are not, or cannot be cut so; otherwise as
@@ -213,13 +228,14 @@ impl<'env> Queue<'env> {
 
     /// Enqueues to collect the `send` of all ranks in `recv` of `root`, in the order of ranks.
     ///
-    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be `None`. NCCL before 2.28 is
-    /// given a group of sends and receives.
+    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be
+    /// `None`. NCCL before 2.28 is given a group of sends and receives.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if the lengths
-    /// at the root do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `recv`; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `recv`; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclGather")]
     #[inline]
     pub fn gather<S, R>(&self, send: S, mut recv: Option<R>, root: usize) -> Result<()>
@@ -234,12 +250,13 @@ impl<'env> Queue<'env> {
 
     /// Enqueues to collect a block of each rank in `buffer` of `root`, in the order of ranks.
     ///
-    /// At the root `buffer` is cut into `size` blocks of the same length, and its own is already in its place. Elsewhere it is
-    /// the block that is sent.
+    /// At the root `buffer` is cut into `size` blocks of the same length, and its own is already in
+    /// its place. Elsewhere it is the block that is sent.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if `buffer` of
-    /// the root cannot be cut so; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `buffer` of the root cannot be cut so;
+    /// otherwise as [all](crate#operations).
     #[doc(alias = "ncclGather")]
     #[inline]
     pub fn gather_in_place<B>(&self, mut buffer: B, root: usize) -> Result<()>
@@ -253,13 +270,14 @@ impl<'env> Queue<'env> {
 
     /// Enqueues to deal out `send` of `root`: rank r gets the r-th block of it in `recv`.
     ///
-    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be `None`. NCCL before 2.28 is
-    /// given a group of sends and receives.
+    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be
+    /// `None`. NCCL before 2.28 is given a group of sends and receives.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if the lengths
-    /// at the root do not fit,
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `send`; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `send`; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclScatter")]
     #[inline]
     pub fn scatter<S, R>(&self, send: Option<S>, mut recv: R, root: usize) -> Result<()>
@@ -276,14 +294,16 @@ impl<'env> Queue<'env> {
         self.enqueue(&[call], send, Some(recv), Sum)
     }
 
-    /// Enqueues to deal out `buffer` of `root`: rank r gets the r-th block of it in its `buffer`, and the root keeps its own in
-    /// its place.
+    /// Enqueues to deal out `buffer` of `root`: rank r gets the r-th block of it in its `buffer`,
+    /// and the root keeps its own in its place.
     ///
-    /// At the root `buffer` is cut into `size` blocks of the same length. Elsewhere it is one block.
+    /// At the root `buffer` is cut into `size` blocks of the same length. Elsewhere it is one
+    /// block.
     ///
     /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if `buffer` of
-    /// the root cannot be cut so; otherwise as [all](crate#operations).
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `buffer` of the root cannot be cut so;
+    /// otherwise as [all](crate#operations).
     #[doc(alias = "ncclScatter")]
     #[inline]
     pub fn scatter_in_place<B>(&self, mut buffer: B, root: usize) -> Result<()>
@@ -297,10 +317,12 @@ impl<'env> Queue<'env> {
 
     /// Enqueues to send `buffer` to rank `dest`, which receives as many elements of the same type.
     ///
-    /// Its place in the stream is taken until the receiver has come: ranks that send to each other group that with the receives.
+    /// Its place in the stream is taken until the receiver has come: ranks that send to each other
+    /// group that with the receives.
     ///
     /// # Errors
-    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as [all](crate#operations).
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclSend")]
     #[inline]
     pub fn send<S>(&self, buffer: S, dest: usize) -> Result<()>
@@ -312,10 +334,12 @@ impl<'env> Queue<'env> {
         self.enqueue(&[call], Some(buffer), None::<&mut DeviceVec<u8>>, Sum)
     }
 
-    /// Enqueues to receive into `buffer` from rank `source`, which sends as many elements of the same type.
+    /// Enqueues to receive into `buffer` from rank `source`, which sends as many elements of the
+    /// same type.
     ///
     /// # Errors
-    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as [all](crate#operations).
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclRecv")]
     #[inline]
     pub fn recv<B>(&self, mut buffer: B, source: usize) -> Result<()>
@@ -327,12 +351,14 @@ impl<'env> Queue<'env> {
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
-    /// Enqueues to send `send` to rank `dest` and receive into `recv` from rank `source`, both at once.
+    /// Enqueues to send `send` to rank `dest` and receive into `recv` from rank `source`, both at
+    /// once.
     ///
     /// The lengths are those of the other ranks' receive and send.
     ///
     /// # Errors
-    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as [all](crate#operations).
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as
+    /// [all](crate#operations).
     #[doc(alias = "ncclSend")]
     #[doc(alias = "ncclRecv")]
     #[inline]

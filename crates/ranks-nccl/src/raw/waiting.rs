@@ -32,7 +32,8 @@ impl RawNccl {
         over.map_err(|error| of_driver(QUERY, error))
     }
 
-    /// Waits until nothing works any more on memory that was lent until then. The communicator was aborted.
+    /// Waits until nothing works any more on memory that was lent until then. The communicator was
+    /// aborted.
     #[cold]
     pub(super) fn drain(&self) {
         let end = Instant::now() + PATIENCE;

@@ -1,4 +1,5 @@
-//! What goes wrong while a communicator works: each is an error in time, nothing waits for ever, and nothing is left behind.
+//! What goes wrong while a communicator works: each is an error in time, nothing waits for ever,
+//! and nothing is left behind.
 
 use std::panic::catch_unwind;
 use std::time::Duration;

@@ -1,6 +1,8 @@
-//! Communicators of NCCL, on doubles of NCCL and of the CUDA driver: ranks are threads, processes, or ranks of MPI.
+//! Communicators of NCCL, on doubles of NCCL and of the CUDA driver: ranks are threads, processes,
+//! or ranks of MPI.
 //!
-//! The doubles prove what this crate does with a library that behaves as NCCL is known to; they say nothing about NCCL itself.
+//! The doubles prove what this crate does with a library that behaves as NCCL is known to; they say
+//! nothing about NCCL itself.
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 

@@ -140,8 +140,8 @@ fn settings_that_the_library_has_are_taken() {
     );
 }
 
-/// A call on such a communicator waited for a peer that did not come, within the library and with the state locked: no time limit, no abort
-/// from another thread and no `drop` got at it.
+/// A call on such a communicator waited for a peer that did not come, within the library and with
+/// the state locked: no time limit, no abort from another thread and no `drop` got at it.
 #[test]
 fn a_blocking_communicator_hung_beyond_its_limit_and_any_abort() {
     let test = "missing::a_blocking_communicator_hung_beyond_its_limit_and_any_abort";
@@ -185,7 +185,8 @@ fn a_file_of_settings_made_blocking_communicators() {
     }
 }
 
-/// As above, by a program that makes no id: a communicator that turns out to be blocking is not handed out.
+/// As above, by a program that makes no id: a communicator that turns out to be blocking is not
+/// handed out.
 #[test]
 fn a_communicator_of_an_id_from_elsewhere_is_blocking_by_a_file_of_settings() {
     let test = "missing::a_communicator_of_an_id_from_elsewhere_is_blocking_by_a_file_of_settings";

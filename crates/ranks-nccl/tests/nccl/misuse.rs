@@ -1,4 +1,5 @@
-//! What peers let through, each by its name here: an `Err` before any call, or kept from going wrong.
+//! What peers let through, each by its name here: an `Err` before any call, or kept from going
+//! wrong.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -132,7 +132,8 @@ fn windows_of_different_lengths_or_of_other_memory_are_refused() {
             let memory = comm.alloc::<f32>(LEN + comm.rank()).unwrap();
             let error = comm.window(memory).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Length, "{error}");
-            // A vector that begins anywhere is one of the program's own; by chance one begins where a page does.
+            // A vector that begins anywhere is one of the program's own; by chance one begins where
+            // a page does.
             let vecs: Vec<_> = (0..8).map(|_| on.zeros::<f32>(LEN)).collect();
             let mut anywhere = vecs
                 .into_iter()

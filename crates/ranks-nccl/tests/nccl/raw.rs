@@ -1,4 +1,5 @@
-//! The trait over addresses on NCCL: the cases that every implementation passes, and events between streams.
+//! The trait over addresses on NCCL: the cases that every implementation passes, and events between
+//! streams.
 #![allow(unsafe_code)]
 
 use ranks_bootstrap::Bootstrap;

@@ -1,6 +1,8 @@
-//! The real NCCL where there is no GPU: what it says is an error here, and nothing waits or ends the process.
+//! The real NCCL where there is no GPU: what it says is an error here, and nothing waits or ends
+//! the process.
 //!
-//! `cargo xtask test` runs these; by hand it is `RANKS_NCCL=…/libnccl.so.2 cargo test -p ranks-nccl --test nccl -- --ignored real`.
+//! `cargo xtask test` runs these; by hand it is
+//! `RANKS_NCCL=…/libnccl.so.2 cargo test -p ranks-nccl --test nccl -- --ignored real`.
 #![allow(unsafe_code)]
 
 use ranks_bootstrap::Bootstrap;
@@ -10,8 +12,8 @@ use ranks_nccl_sys::{Nccl, ncclInvalidUsage};
 
 use crate::support::{SHORT, driver, isolated, threads};
 
-/// No device, whatever the machine has, and no network but its own. The driver of this crate is the double: so NCCL is asked,
-/// and finds none.
+/// No device, whatever the machine has, and no network but its own. The driver of this crate is the
+/// double: so NCCL is asked, and finds none.
 const ALONE: &[(&str, &str)] = &[("CUDA_VISIBLE_DEVICES", ""), ("NCCL_SOCKET_IFNAME", "lo")];
 
 fn options() -> NcclOptions {

@@ -96,7 +96,8 @@ pub(crate) fn live() -> usize {
     doubles().count(c"ncclDouble_live_communicators")
 }
 
-/// Waits until no communicator is left: one that was dropped and is slow to end is put aside, and looked at when another is asked for.
+/// Waits until no communicator is left: one that was dropped and is slow to end is put aside, and
+/// looked at when another is asked for.
 pub(crate) fn none_left() {
     let end = Instant::now() + LONG;
     while live() > 0 {

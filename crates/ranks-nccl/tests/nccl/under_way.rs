@@ -1,4 +1,5 @@
-//! What goes wrong, or does not, while operations are under way: each wait ends in time, and good work is not lost.
+//! What goes wrong, or does not, while operations are under way: each wait ends in time, and good
+//! work is not lost.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;

@@ -13,7 +13,8 @@ pub(super) type Outcome = std::result::Result<(), Box<dyn std::error::Error + Se
 
 pub(super) const OPS: [ReduceOp; 4] = [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Min, ReduceOp::Max];
 
-/// A communicator as most programs make it; ranks compare their calls as they do in the build at hand.
+/// A communicator as most programs make it; ranks compare their calls as they do in the build at
+/// hand.
 pub(super) fn over(world: &World) -> ranks_comm::Result<NumrCommunicator> {
     NumrCommunicator::over(world, NumrOptions::new())
 }

@@ -22,7 +22,8 @@ fn in_rank_order(world: &World) -> ranks_comm::Result<NumrCommunicator> {
     NumrCommunicator::over(world, NumrOptions::new().rank_order(true))
 }
 
-/// Reduces what each rank has, and compares with what combining it in the order of ranks comes to, bit for bit.
+/// Reduces what each rank has, and compares with what combining it in the order of ranks comes to,
+/// bit for bit.
 fn folds<T: Pod + PartialEq + Debug>(
     comm: &dyn Communicator,
     dtype: DType,
@@ -180,7 +181,8 @@ fn every_type_is_moved(world: World) -> Outcome {
         let mut data = of_rank(comm.rank());
         let mut all = vec![9; 2 * bytes];
         let (from, to) = (data.as_mut_ptr() as u64, all.as_mut_ptr() as u64);
-        // SAFETY: `all` has room for what both ranks have at `data`, and both live until `sync` is over.
+        // SAFETY: `all` has room for what both ranks have at `data`, and both live until `sync` is
+        // over.
         unsafe { comm.all_gather(from, to, 3, dtype)? };
         comm.sync()?;
         assert_eq!(all, [of_rank(0), of_rank(1)].concat(), "{dtype:?}");

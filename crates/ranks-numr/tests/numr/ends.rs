@@ -11,7 +11,8 @@ use super::numr::dtype::DType;
 use super::numr::runtime::Communicator;
 use crate::logged::logged;
 
-/// Who waits for what does not come gets an error when another thread gives it up, and from then on.
+/// Who waits for what does not come gets an error when another thread gives it up, and from then
+/// on.
 #[ranks_test::ranks(2)]
 fn giving_up_from_another_thread(world: World) -> Outcome {
     let comm = over(&world)?;

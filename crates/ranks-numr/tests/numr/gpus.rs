@@ -1,4 +1,5 @@
-//! numr's operations on memory of GPUs, in the order of streams: on doubles of NCCL and of the driver.
+//! numr's operations on memory of GPUs, in the order of streams: on doubles of NCCL and of the
+//! driver.
 
 use std::process::Command;
 use std::time::Duration;
@@ -64,7 +65,8 @@ fn one_rank(comm: &NumrCommunicator, context: &Context) -> Outcome {
     let mut pinned = context.pinned(4)?;
     pinned.fill(rank + 1.0);
 
-    // The copy stands for a backward pass: the sum waits for it, and what comes after waits for the sum.
+    // The copy stands for a backward pass: the sum waits for it, and what comes after waits for the
+    // sum.
     let bucket = context.alloc::<f32>(4)?;
     let address = bucket.address();
     let ready = stream.upload(pinned, bucket)?;

@@ -8,7 +8,8 @@ use super::calls::{Outcome, all_gather, all_reduce, over};
 use super::numr::dtype::DType;
 use super::numr::runtime::{Communicator, CommunicatorGroup, ReduceOp};
 
-/// In the order of keys; the parts work beside each other, and after the communicator that they are parts of is gone.
+/// In the order of keys; the parts work beside each other, and after the communicator that they are
+/// parts of is gone.
 #[ranks_test::ranks(1, 2, 3)]
 fn parts(world: World) -> Outcome {
     let comm = over(&world)?;
@@ -30,7 +31,8 @@ fn parts(world: World) -> Outcome {
     Ok(())
 }
 
-/// As tensors, stages and data are divided: the dimension that has all ranks has a communicator, the others have none.
+/// As tensors, stages and data are divided: the dimension that has all ranks has a communicator,
+/// the others have none.
 #[ranks_test::ranks(1, 2, 3)]
 fn dimensions(world: World) -> Outcome {
     let size = world.size();

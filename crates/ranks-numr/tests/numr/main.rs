@@ -1,5 +1,6 @@
-//! What numr's programs rely on, on every backend and for each version of numr: the cases that its communicator in process is tested by,
-//! those that only a communicator with messages has, and the order in which pipelines call.
+//! What numr's programs rely on, on every backend and for each version of numr: the cases that its
+//! communicator in process is tested by, those that only a communicator with messages has, and the
+//! order in which pipelines call.
 #![cfg(all(feature = "numr-0_5", feature = "numr-0_14"))]
 #![allow(
     clippy::unwrap_used,

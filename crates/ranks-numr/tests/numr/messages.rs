@@ -23,8 +23,9 @@ unsafe fn recv(comm: &dyn Communicator, data: &mut [f32], source: usize, tag: u3
     unsafe { comm.recv(address, length, DType::F32, source, tag) }
 }
 
-/// 800 kB, which no library sends before it is received: both neighbours send and wait for that, and only then receive, as
-/// stages of a pipeline do that have one forward and one backward step each.
+/// 800 kB, which no library sends before it is received: both neighbours send and wait for that,
+/// and only then receive, as stages of a pipeline do that have one forward and one backward step
+/// each.
 #[ranks_test::ranks(2, 3)]
 fn neighbours_send_before_they_receive(world: World) -> Outcome {
     const LENGTH: usize = 200_000;
@@ -99,7 +100,8 @@ fn what_is_received_is_there_after_a_barrier(world: World) -> Outcome {
     Ok(())
 }
 
-/// Tags tell messages apart, whichever order they are received in; a collective in between is not mixed up with them.
+/// Tags tell messages apart, whichever order they are received in; a collective in between is not
+/// mixed up with them.
 #[ranks_test::ranks(2)]
 fn tags(world: World) -> Outcome {
     let comm = over(&world)?;

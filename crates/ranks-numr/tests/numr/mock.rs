@@ -1,4 +1,5 @@
-//! What is asked of a backend, and what becomes of its answers: one that notes what it is asked and does nothing.
+//! What is asked of a backend, and what becomes of its answers: one that notes what it is asked and
+//! does nothing.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
-//! What ends the process: the reasons why a layer above has to know the state of the library, and not to ask it.
+//! What ends the process: the reasons why a layer above has to know the state of the library, and
+//! not to ask it.
 //!
 //! A release in which one of these returns makes this test fail, and a guard above it needless.
 
@@ -140,7 +141,8 @@ fn an_allocation_too_early_is_nothing_or_the_end() {
     }
     // SAFETY: it is an NVSHMEM.
     let version = unsafe { NvshmemLibrary::open(real()) }.unwrap().version();
-    // After an initialisation that failed, 3.5 and 3.6 still end the process; neither is among the wheels.
+    // After an initialisation that failed, 3.5 and 3.6 still end the process; neither is among the
+    // wheels.
     let returns = [version >= Version::new(3, 5), version >= Version::new(3, 7)];
     for (ended, returns) in all(test, &[BEFORE, FAILED]).iter().zip(returns) {
         check("nvshmem_malloc", ended, returns);

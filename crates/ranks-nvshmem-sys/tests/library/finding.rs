@@ -7,7 +7,8 @@ use ranks_nvshmem_sys::*;
 
 use crate::support::{end, inside};
 
-/// A library of C functions that have NVSHMEM's names and return 0, but for those that `without` names, of a release.
+/// A library of C functions that have NVSHMEM's names and return 0, but for those that `without`
+/// names, of a release.
 fn made_up(name: &str, version: [i32; 3], newest: &[&str], without: &[&str]) -> PathBuf {
     let mark = "nvshmemx_vendor_get_version_info";
     let names = functions().filter(|name| {

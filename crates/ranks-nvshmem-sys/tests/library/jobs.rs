@@ -26,7 +26,8 @@ fn bytes(hex: &str) -> Vec<u8> {
         .collect()
 }
 
-/// What the initialisation returns where there is no GPU: it has found the others, and nothing to work on. Before 3.5, that is success.
+/// What the initialisation returns where there is no GPU: it has found the others, and nothing to
+/// work on. Before 3.5, that is success.
 fn without_a_gpu() -> c_int {
     if library().version() < Version::new(3, 5) {
         NVSHMEMX_SUCCESS

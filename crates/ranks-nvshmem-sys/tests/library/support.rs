@@ -27,7 +27,8 @@ pub(crate) struct Ended {
     pub(crate) errors: String,
 }
 
-/// Starts the test anew in a process of its own, as `what`, without the variables by which an NVSHMEM is found but those given.
+/// Starts the test anew in a process of its own, as `what`, without the variables by which an
+/// NVSHMEM is found but those given.
 pub(crate) fn again(test: &str, what: &str, variables: &[(&str, &str)]) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -85,7 +86,8 @@ pub(crate) fn ended(mut child: Child) -> Ended {
     }
 }
 
-/// The first line that a process prints with this beginning, without it. The rest of what it prints is read and forgotten.
+/// The first line that a process prints with this beginning, without it. The rest of what it prints
+/// is read and forgotten.
 pub(crate) fn line_of(child: &mut Child, beginning: &'static str) -> String {
     let said = BufReader::new(child.stdout.take().unwrap());
     let (sender, receiver) = channel();
@@ -105,7 +107,8 @@ pub(crate) fn part() -> Option<String> {
     std::env::var(INSIDE).ok()
 }
 
-/// Returns `true` if this process is one in which a test is to happen; if not it has happened in another, and went well.
+/// Returns `true` if this process is one in which a test is to happen; if not it has happened in
+/// another, and went well.
 pub(crate) fn inside(test: &str, variables: &[(&str, &str)]) -> bool {
     if part().is_some() {
         return true;

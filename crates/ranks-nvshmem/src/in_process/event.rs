@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use ranks_comm::{Error, ErrorKind, Result};
 
-/// A point in the order of a stream: over when all is that was enqueued before it was recorded. Clones are the same.
+/// A point in the order of a stream: over when all is that was enqueued before it was recorded.
+/// Clones are the same.
 #[derive(Debug, Clone)]
 pub(crate) struct HostEvent(Arc<State>);
 

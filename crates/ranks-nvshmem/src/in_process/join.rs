@@ -51,7 +51,8 @@ impl Drop for Offer {
 }
 
 impl Heap {
-    /// This thread's part of a new heap of all threads that the bootstrap connects. Collective. Nothing waits longer than the limit, where there is one.
+    /// This thread's part of a new heap of all threads that the bootstrap connects. Collective.
+    /// Nothing waits longer than the limit, where there is one.
     ///
     /// # Errors
     /// The same on all: `NotAvailable` if PEs are in several processes; what the bootstrap reports.

@@ -1,4 +1,5 @@
-//! Deferred delivery: operations that are carried out when something asks for their completion, and no sooner.
+//! Deferred delivery: operations that are carried out when something asks for their completion, and
+//! no sooner.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,14 +7,16 @@ use ranks_comm::Result;
 
 use super::spot::Spot;
 
-/// The time at which other PEs see what is put, and at which memory is read that is put from without waiting.
+/// The time at which other PEs see what is put, and at which memory is read that is put from
+/// without waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Delivery {
     /// At once.
     #[default]
     AtOnce,
-    /// As late as the rules allow, so that a program which forgets to ask for completion is found out: at the next `quiet` or
-    /// barrier of the PE, and in `nbi` forms what is read is read then. What no fence parts comes the last first.
+    /// As late as the rules allow, so that a program which forgets to ask for completion is found
+    /// out: at the next `quiet` or barrier of the PE, and in `nbi` forms what is read is read then.
+    /// What no fence parts comes the last first.
     Late,
 }
 
@@ -23,7 +26,8 @@ pub(super) struct Late(Mutex<Begun>);
 
 #[derive(Debug, Default)]
 struct Begun {
-    /// Those before a fence, in the order in which they are delivered: before whatever is delivered from now on.
+    /// Those before a fence, in the order in which they are delivered: before whatever is delivered
+    /// from now on.
     fenced: Vec<Transfer>,
     /// Those since, which are delivered in any order: the last first.
     unordered: Vec<Transfer>,

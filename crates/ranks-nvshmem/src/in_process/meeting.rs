@@ -86,7 +86,8 @@ impl World {
     /// Waits until all have come.
     ///
     /// # Errors
-    /// The same on all: `Mismatch` if they do not call the same, `PeerFailed` if one of them has gone, `TimedOut`.
+    /// The same on all: `Mismatch` if they do not call the same, `PeerFailed` if one of them has
+    /// gone, `TimedOut`.
     pub(super) fn meet(&self, waiting: Waiting, call: Call<'_>) -> Result<Arc<Met>> {
         let Call {
             key, members, me, ..

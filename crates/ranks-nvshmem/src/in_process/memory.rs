@@ -12,7 +12,8 @@ use super::spot::{Parts, Spot};
 use crate::backend::{Memory, Order, TeamHandle};
 use crate::block::{Block, Place};
 
-/// Blocks from here on are compared with what the machine has left: it gives memory away that it does not have.
+/// Blocks from here on are compared with what the machine has left: it gives memory away that it
+/// does not have.
 const LARGE: usize = 64 << 20;
 
 impl Memory for Heap {

@@ -1,7 +1,8 @@
 //! Operations of all PEs of a team.
 //!
-//! In each, PEs meet, take what they need from the parts of the others, meet again, and only then write to their own part: source
-//! and destination may be the same, and nobody's source changes while others read it.
+//! In each, PEs meet, take what they need from the parts of the others, meet again, and only then
+//! write to their own part: source and destination may be the same, and nobody's source changes
+//! while others read it.
 
 use ranks_comm::{Error, ErrorKind, Result};
 

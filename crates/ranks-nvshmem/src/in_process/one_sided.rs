@@ -113,7 +113,8 @@ impl OneSided for Heap {
         let dest = Spot::of(OPERATION, dest, pe)?;
         let source = Spot::local(OPERATION, source, self.pe.me)?;
         let signal = Spot::of(OPERATION, signal, pe)?;
-        // A PE may wait for the signal of an `nbi` form that nobody asks for the completion of: it is never late.
+        // A PE may wait for the signal of an `nbi` form that nobody asks for the completion of: it
+        // is never late.
         self.carry_out(OPERATION, Order::On(stream), move |pe, _| {
             pe.late.before_delivery()?;
             dest.copy(&source, bytes)?;
@@ -209,7 +210,8 @@ impl Pe {
         Ok(())
     }
 
-    /// Updates a signal word with acquire-release ordering: whoever sees the signal sees all earlier stores.
+    /// Updates a signal word with acquire-release ordering: whoever sees the signal sees all
+    /// earlier stores.
     fn send(&self, signal: &Spot, value: u64, op: SignalOp) -> Result<()> {
         let word: &AtomicU64 = signal.word()?;
         // Both go on from what others have released there.
@@ -231,7 +233,8 @@ fn elements(
     count: usize,
 ) -> impl Iterator<Item = (Spot, Spot)> {
     (0..count).map(move |number| {
-        // What lies outside of a block is told when it is used, which no product that does not fit lies in.
+        // What lies outside of a block is told when it is used, which no product that does not fit
+        // lies in.
         let at = |stride: usize| number.saturating_mul(stride).saturating_mul(size);
         (
             dest.after(at(strides.dest)),

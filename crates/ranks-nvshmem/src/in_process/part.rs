@@ -1,7 +1,8 @@
 //! Memory of one PE that all threads may touch at the same time.
 //!
-//! It is touched in whole words, by relaxed atomic operations: what lies within one word (any aligned element of up to 8 bytes) is read and
-//! written whole, and there is no data race whatever a program does. What orders the accesses of threads is done elsewhere.
+//! It is touched in whole words, by relaxed atomic operations: what lies within one word (any
+//! aligned element of up to 8 bytes) is read and written whole, and there is no data race whatever
+//! a program does. What orders the accesses of threads is done elsewhere.
 
 use std::collections::TryReserveError;
 use std::ptr::NonNull;
@@ -72,7 +73,8 @@ impl Part {
         Ok(())
     }
 
-    /// Copies to `at` and what follows. Bytes of a word that are not written stay as others leave them.
+    /// Copies to `at` and what follows. Bytes of a word that are not written stay as others leave
+    /// them.
     pub(super) fn write(&self, at: usize, from: &[u8]) -> Result<()> {
         self.check(at, from.len())?;
         let (first, rest) = from.split_at(head(at, from.len()));

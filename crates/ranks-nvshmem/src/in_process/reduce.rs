@@ -1,4 +1,5 @@
-//! Combining of elements of two PEs: the operations of `ranks_collectives::ops`, as collectives in process apply them.
+//! Combining of elements of two PEs: the operations of `ranks_collectives::ops`, as collectives in
+//! process apply them.
 
 use std::fmt;
 

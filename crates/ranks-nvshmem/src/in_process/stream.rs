@@ -10,10 +10,12 @@ use ranks_comm::{Error, ErrorKind, Result};
 use super::event::{Failure, HostEvent, Outcome};
 use super::world::World;
 
-/// A stream where PEs are threads: what a PE enqueues there is done in this order by a thread of its own.
+/// A stream where PEs are threads: what a PE enqueues there is done in this order by a thread of
+/// its own.
 ///
-/// After an operation has failed, those behind it are not done any more, and whoever waits for the stream is told. A stream that is
-/// dropped goes on until it has done everything, and nobody waits for it.
+/// After an operation has failed, those behind it are not done any more, and whoever waits for the
+/// stream is told. A stream that is dropped goes on until it has done everything, and nobody waits
+/// for it.
 pub struct HostStream {
     shared: Arc<Shared>,
 }
@@ -102,7 +104,8 @@ impl HostStream {
         event
     }
 
-    /// Makes what is enqueued from now on wait for an event of another stream, and fail as that one has.
+    /// Makes what is enqueued from now on wait for an event of another stream, and fail as that one
+    /// has.
     pub(crate) fn wait_event(&self, event: &HostEvent) {
         let event = event.clone();
         self.enqueue(Box::new(move || {

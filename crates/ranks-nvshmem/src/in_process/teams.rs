@@ -16,7 +16,8 @@ const NODE: TeamHandle = TeamHandle(2);
 /// As NVSHMEM numbers those of users.
 const FIRST: i32 = 7;
 
-/// Which team it is, for all its PEs: the number of the meeting that made it, and which of those made there.
+/// Which team it is, for all its PEs: the number of the meeting that made it, and which of those
+/// made there.
 type Name = (u64, usize);
 
 /// Some PEs, in their order.

@@ -10,7 +10,8 @@ use ranks_comm::{Error, ErrorKind, Result};
 use super::meeting::{Key, Meeting};
 use crate::backend::Limit;
 
-/// The interval at which a wait looks again at what nobody tells it of: words that are stored to directly.
+/// The interval at which a wait looks again at what nobody tells it of: words that are stored to
+/// directly.
 const GLANCE: Duration = Duration::from_millis(2);
 
 /// The state that the PEs of one heap share.
@@ -21,7 +22,8 @@ pub(super) struct World {
     changed: Condvar,
 }
 
-/// The state under the lock that threads meet for. No code of anybody else's runs under its lock, and every change is whole.
+/// The state under the lock that threads meet for. No code of anybody else's runs under its lock,
+/// and every change is whole.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) meetings: HashMap<Key, Meeting>,
@@ -68,10 +70,12 @@ impl World {
         self.lock().draw()
     }
 
-    /// Waits until `look` has found something; it is asked again whenever something has changed, and now and then.
+    /// Waits until `look` has found something; it is asked again whenever something has changed,
+    /// and now and then.
     ///
     /// # Errors
-    /// The error that `look` returns; `TimedOut` with what `missing` says, after the limit; `Finalized` when no PE is left.
+    /// The error that `look` returns; `TimedOut` with what `missing` says, after the limit;
+    /// `Finalized` when no PE is left.
     pub(super) fn wait<R>(
         &self,
         waiting: Waiting,
@@ -125,7 +129,8 @@ impl World {
         self.wake_after(state);
     }
 
-    /// The way in which a PE has gone that will do nothing any more: neither its thread nor its streams.
+    /// The way in which a PE has gone that will do nothing any more: neither its thread nor its
+    /// streams.
     pub(super) fn lost(&self, state: &State, pe: usize) -> Option<&'static str> {
         let idle = |presence: &Presence| presence.enqueued.load(Ordering::SeqCst) == 0;
         let how = *state.gone.get(&pe)?;

@@ -71,7 +71,8 @@ impl Movements for LibraryHeap {
                 let root = int(name, root)?;
                 self.call(name, |table| {
                     let function = table.nvshmem_broadcastmem?;
-                    // SAFETY: so many bytes of the heap lie at both places, and the team is live and has the root, by the contract of the seam.
+                    // SAFETY: so many bytes of the heap lie at both places, and the team is live
+                    // and has the root, by the contract of the seam.
                     Some(unsafe { function(team.0, to, from, amount, root) })
                 })
             }
@@ -79,13 +80,15 @@ impl Movements for LibraryHeap {
                 let root = int(name, root)?;
                 self.enqueue(name, stream, |table, on| {
                     let function = table.nvshmemx_broadcastmem_on_stream?;
-                    // SAFETY: as above; the memory stays until the stream is past it, and the stream is live while it is borrowed.
+                    // SAFETY: as above; the memory stays until the stream is past it, and the
+                    // stream is live while it is borrowed.
                     Some(unsafe { function(team.0, to, from, amount, root, on) })
                 })
             }
             (Movement::Fcollect, Order::Now) => self.call(name, |table| {
                 let function = table.nvshmem_fcollectmem?;
-                // SAFETY: so many bytes lie at the source, and as many for each PE at the destination; else as for a broadcast.
+                // SAFETY: so many bytes lie at the source, and as many for each PE at the
+                // destination; else as for a broadcast.
                 Some(unsafe { function(team.0, to, from, amount) })
             }),
             (Movement::Fcollect, Order::On(stream)) => self.enqueue(name, stream, |table, on| {
@@ -137,7 +140,8 @@ impl LibraryHeap {
                 let function = library.reduction(form, operation, element);
                 let function = function.ok_or_else(|| lacks(false))?;
                 self.call(name, |_| {
-                    // SAFETY: as many elements of the type as this form takes lie at both places, by the contract of the seam; else as for a broadcast.
+                    // SAFETY: as many elements of the type as this form takes lie at both places,
+                    // by the contract of the seam; else as for a broadcast.
                     Some(unsafe { function(team.0, to, from, count) })
                 })
             }

@@ -2,8 +2,9 @@
 //!
 //! # Safety
 //!
-//! As in [`one_sided`](super::one_sided): places lie in their blocks with all their bytes, other memory is of the PE's device, both stay until the stream is past
-//! the operation. The scope has made the device the current one; that it stays so is not relied on.
+//! As in [`one_sided`](super::one_sided): places lie in their blocks with all their bytes, other
+//! memory is of the PE's device, both stay until the stream is past the operation. The scope has
+//! made the device the current one; that it stays so is not relied on.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -29,8 +30,9 @@ pub(crate) struct Direct {
 impl Direct {
     /// `None` if the library lacks any of them, or some PE is reached over a network.
     ///
-    /// Between PEs that reach each other's memory these calls are copies of the driver's, which it does whatever device is the current one. For a network they are
-    /// kernels, which the device must be current for, and a program can make another one current in the middle of a scope.
+    /// Between PEs that reach each other's memory these calls are copies of the driver's, which it
+    /// does whatever device is the current one. For a network they are kernels, which the device
+    /// must be current for, and a program can make another one current in the middle of a scope.
     pub(super) fn of(heap: &LibraryHeap, stream: StreamRef<'_>) -> Option<Self> {
         if heap.all_near.get() != Some(true) {
             return None;
@@ -62,7 +64,8 @@ impl Direct {
             Reuse::AfterQuiet => self.put_nbi,
         };
         let Moved { dest, source, pe } = Moved::put(dest, source, pe);
-        // SAFETY: so many bytes are there on both sides until the stream is past it; the stream lives, and is of the PE's device.
+        // SAFETY: so many bytes are there on both sides until the stream is past it; the stream
+        // lives, and is of the PE's device.
         unsafe { function(dest, source, bytes, pe, self.stream) };
     }
 

@@ -1,4 +1,5 @@
-//! Initialization of NVSHMEM: by an id that the first PE makes, and tells the others over the bootstrap.
+//! Initialization of NVSHMEM: by an id that the first PE makes, and tells the others over the
+//! bootstrap.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -28,10 +29,12 @@ const GET_ID: &str = "nvshmemx_get_uniqueid";
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 const SET_ID: &str = "nvshmemx_set_attr_uniqueid_args";
 
-/// Contexts that the library works in, for as long as the process lives: what it does at the end of the process is done there.
+/// Contexts that the library works in, for as long as the process lives: what it does at the end of
+/// the process is done there.
 static CONTEXTS: Mutex<Vec<Context>> = Mutex::new(Vec::new());
 
-/// The state that a PE needs to take part. Nothing of NVSHMEM was called for it that is not a question.
+/// The state that a PE needs to take part. Nothing of NVSHMEM was called for it that is not a
+/// question.
 pub(crate) struct Prepared {
     library: &'static NvshmemLibrary,
     context: Context,
@@ -105,7 +108,8 @@ impl Prepared {
         Ok(id.to_bytes().to_vec())
     }
 
-    /// Makes the attributes of the initialization. Both the attributes and the id, whose address the library keeps, stay for ever.
+    /// Makes the attributes of the initialization. Both the attributes and the id, whose address
+    /// the library keeps, stay for ever.
     fn attr(
         &self,
         bootstrap: &dyn Bootstrap,
@@ -155,7 +159,8 @@ impl Prepared {
         contexts
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .push(self.context.clone());
-        // SAFETY: the attributes and the id in them stay for ever; the device is bound, and all PEs have said that they come.
+        // SAFETY: the attributes and the id in them stay for ever; the device is bound, and all PEs
+        // have said that they come.
         let code = unsafe { init(NVSHMEMX_INIT_WITH_UNIQUEID, &raw mut *attr) };
         // SAFETY: it may be called at any time.
         let status = unsafe { status() };
@@ -213,7 +218,8 @@ impl Prepared {
     }
 }
 
-/// Tells the others whether this PE has succeeded; what it has is given up by `undo` if another has not. Collective.
+/// Tells the others whether this PE has succeeded; what it has is given up by `undo` if another has
+/// not. Collective.
 fn told<T>(bootstrap: &dyn Bootstrap, mine: Result<T>, undo: impl FnOnce(T)) -> Result<T> {
     let said = match &mine {
         Ok(_) => Ok(Vec::new()),

@@ -43,7 +43,8 @@ impl Life for LibraryHeap {
         let finalize = finalize.ok_or_else(|| self.missing(FINALIZE))?;
         let _entered = self.enter(FINALIZE)?;
         standing::becomes(Standing::Finalized);
-        // SAFETY: the library was initialised, all PEs have said that they come, and the caller calls nothing after it.
+        // SAFETY: the library was initialised, all PEs have said that they come, and the caller
+        // calls nothing after it.
         unsafe { finalize() };
         Ok(())
     }

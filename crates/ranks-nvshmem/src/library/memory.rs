@@ -28,7 +28,8 @@ impl Memory for LibraryHeap {
         let malloc = self.library.table().nvshmem_malloc;
         let malloc = malloc.ok_or_else(|| self.missing(ALLOC))?;
         let _entered = self.enter(ALLOC)?;
-        // SAFETY: the library is initialised, and all PEs call it with the same length, which is not 0.
+        // SAFETY: the library is initialised, and all PEs call it with the same length, which is
+        // not 0.
         let address = unsafe { malloc(bytes) };
         let Some(local) = NonNull::new(address.cast::<u8>()) else {
             self.is_not_lost(ALLOC)?;
@@ -74,12 +75,14 @@ impl Memory for LibraryHeap {
         if block.kept.is_some() {
             let unregister = table.nvshmemx_buffer_unregister_symmetric;
             let unregister = unregister.ok_or_else(|| self.missing(UNREGISTER_SYMMETRIC))?;
-            // SAFETY: the address is one that the library has given for memory that was registered, of that length, and nobody works on it.
+            // SAFETY: the address is one that the library has given for memory that was registered,
+            // of that length, and nobody works on it.
             let code = unsafe { unregister(address, block.bytes) };
             return self.check(UNREGISTER_SYMMETRIC, code);
         }
         let free = table.nvshmem_free.ok_or_else(|| self.missing(FREE))?;
-        // SAFETY: the library has allocated it, all PEs call this for the same block, and nobody works on it.
+        // SAFETY: the library has allocated it, all PEs call this for the same block, and nobody
+        // works on it.
         unsafe { free(address) };
         if let Some(room) = &self.room {
             room.given(address.addr(), block.bytes);
@@ -104,7 +107,8 @@ impl Memory for LibraryHeap {
         let filled = match order {
             Order::Now => self.context.fill_bytes(&mut bytes, value),
             Order::On(StreamRef::Cuda(stream, _)) => {
-                // SAFETY: no block is freed before the streams are over that were used; the stream is of the PE's device.
+                // SAFETY: no block is freed before the streams are over that were used; the stream
+                // is of the PE's device.
                 unsafe { self.context.enqueue_fill(stream, &mut bytes, value) }
             }
             Order::On(StreamRef::Host(_)) => return Err(not_of_device("cuMemsetD8Async")),
@@ -134,7 +138,8 @@ impl Memory for LibraryHeap {
         let register = self.library.table().nvshmemx_buffer_register;
         let register = register.ok_or_else(|| self.missing(REGISTER))?;
         let _entered = self.enter(REGISTER)?;
-        // SAFETY: the library is initialised, and there are so many bytes of the PE's device, which the caller keeps.
+        // SAFETY: the library is initialised, and there are so many bytes of the PE's device, which
+        // the caller keeps.
         let code = unsafe { register(pointer(address), bytes) };
         self.check(REGISTER, code)
     }
@@ -169,7 +174,8 @@ impl Memory for LibraryHeap {
             ));
         }
         let _entered = self.enter(REGISTER_SYMMETRIC)?;
-        // SAFETY: there are so many bytes of the PE's device, which the block keeps, and all PEs call it with the same length.
+        // SAFETY: there are so many bytes of the PE's device, which the block keeps, and all PEs
+        // call it with the same length.
         let at = unsafe { register(pointer(address), bytes, 0) };
         let Some(local) = NonNull::new(at.cast::<u8>()) else {
             let text = format_args!(
@@ -254,7 +260,8 @@ impl<'a> Bytes<'a> {
     }
 }
 
-// SAFETY: the bytes lie in a block of the heap, on its device, and no block is freed before all is over that is known to work on it.
+// SAFETY: the bytes lie in a block of the heap, on its device, and no block is freed before all is
+// over that is known to work on it.
 unsafe impl DeviceSlice for Bytes<'_> {
     type Element = u8;
 
@@ -281,5 +288,6 @@ unsafe impl DeviceSlice for Bytes<'_> {
     }
 }
 
-// SAFETY: other PEs write to it at any time, so that nobody may count on its elements, which any bits are.
+// SAFETY: other PEs write to it at any time, so that nobody may count on its elements, which any
+// bits are.
 unsafe impl DeviceSliceMut for Bytes<'_> {}

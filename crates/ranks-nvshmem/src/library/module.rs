@@ -38,7 +38,8 @@ impl LibraryHeap {
             DeviceCode::Module(module) => {
                 let init = table.nvshmemx_cumodule_init;
                 let init = init.ok_or_else(|| self.missing(name))?;
-                // SAFETY: a module of this device that has the library's variables, as the caller has looked up or vouches for.
+                // SAFETY: a module of this device that has the library's variables, as the caller
+                // has looked up or vouches for.
                 unsafe { init(module.cast()) }
             }
             DeviceCode::Library(library) => {

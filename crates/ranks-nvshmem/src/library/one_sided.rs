@@ -2,9 +2,11 @@
 //!
 //! # Safety
 //!
-//! Addresses are of places that lie in a block of the heap with all their bytes, or of memory of the PE's device, as the safe layer has compared. What is enqueued
-//! goes on after the call: no block is freed, and no other memory given back, before the streams are over that were used (see [`under_way`](crate::under_way)).
-//! The stream is a live one of the PE's device, which is made the current one for each call.
+//! Addresses are of places that lie in a block of the heap with all their bytes, or of memory of
+//! the PE's device, as the safe layer has compared. What is enqueued goes on after the call: no
+//! block is freed, and no other memory given back, before the streams are over that were used (see
+//! [`under_way`](crate::under_way)). The stream is a live one of the PE's device, which is made the
+//! current one for each call.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -328,7 +330,8 @@ impl LibraryHeap {
     fn move_now(&self, (name, function): Named<Move>, moved: Moved, bytes: usize) -> Result<()> {
         let function = function.ok_or_else(|| self.missing(name))?;
         let _entered = self.enter(name)?;
-        // SAFETY: so many bytes are there on both sides, and are not used by the library after the call, or after `quiet`, before which no block is freed.
+        // SAFETY: so many bytes are there on both sides, and are not used by the library after the
+        // call, or after `quiet`, before which no block is freed.
         unsafe { function(moved.dest, moved.source, bytes, moved.pe) };
         Ok(())
     }
@@ -345,7 +348,8 @@ impl LibraryHeap {
             return Err(self.cannot_enqueue(name, function.is_some()));
         };
         let _entered = self.enter(name)?;
-        // SAFETY: so many bytes are there on both sides until the stream is past it; the stream lives, and is of the PE's device.
+        // SAFETY: so many bytes are there on both sides until the stream is past it; the stream
+        // lives, and is of the PE's device.
         unsafe {
             function(moved.dest, moved.source, bytes, moved.pe, stream.0.cast());
         };
@@ -374,12 +378,14 @@ impl LibraryHeap {
         match order {
             Order::Now => {
                 let function = now.ok_or_else(|| self.missing(name))?;
-                // SAFETY: so many elements with these strides are there on both sides, aligned, and the PE's memory can be stored to directly.
+                // SAFETY: so many elements with these strides are there on both sides, aligned, and
+                // the PE's memory can be stored to directly.
                 unsafe { function(dest, source, to, from, count, pe) };
             }
             Order::On(StreamRef::Cuda(_, stream)) => {
                 let function = on.ok_or_else(|| self.missing(name))?;
-                // SAFETY: as above, until the stream is past it; the stream lives, and is of the PE's device.
+                // SAFETY: as above, until the stream is past it; the stream lives, and is of the
+                // PE's device.
                 unsafe { function(dest, source, to, from, count, pe, stream.0.cast()) };
             }
             Order::On(StreamRef::Host(_)) => return Err(not_of_device(name)),

@@ -1,8 +1,10 @@
 //! The room of a heap that its library loses where there is none.
 //!
-//! Before 3.8 an allocation for which there is no memory of the device unmaps the whole heap, and then returns null: what is not there is found
-//! out before. Such a heap begins with one piece, and grows by pieces. What is not known is what the library has put into the first piece, and
-//! whether others take memory of the device meanwhile: the heap that is lost all the same is an error of its own.
+//! Before 3.8 an allocation for which there is no memory of the device unmaps the whole heap, and
+//! then returns null: what is not there is found out before. Such a heap begins with one piece, and
+//! grows by pieces. What is not known is what the library has put into the first piece, and whether
+//! others take memory of the device meanwhile: the heap that is lost all the same is an error of
+//! its own.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -64,7 +66,8 @@ impl Room {
     }
 
     /// # Errors
-    /// [`ErrorKind::Memory`] unless so many bytes are there, or can be had from `free` bytes of the device.
+    /// [`ErrorKind::Memory`] unless so many bytes are there, or can be had from `free` bytes of the
+    /// device.
     pub(super) fn check(&self, name: &'static str, bytes: usize, free: usize) -> Result<()> {
         let length = bytes.checked_next_multiple_of(ALIGNMENT);
         let used = length.and_then(|length| length.checked_add(self.used.get()));

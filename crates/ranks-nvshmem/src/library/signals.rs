@@ -2,7 +2,8 @@
 //!
 //! # Safety
 //!
-//! As in [`one_sided`](super::one_sided). A signal is a word of a block of the heap, aligned to its eight bytes: blocks begin so, and signals are numbered in words.
+//! As in [`one_sided`](super::one_sided). A signal is a word of a block of the heap, aligned to its
+//! eight bytes: blocks begin so, and signals are numbered in words.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -50,7 +51,8 @@ impl LibraryHeap {
         };
         let _entered = self.enter(name)?;
         let (word, stream) = (word_of(signal), stream.0.cast());
-        // SAFETY: so many bytes are there on both sides, and the word, until the stream is past it; the stream lives, and is of the PE's device.
+        // SAFETY: so many bytes are there on both sides, and the word, until the stream is past it;
+        // the stream lives, and is of the PE's device.
         unsafe { function(dest, source, bytes, word, value, code_of(op), pe, stream) };
         Ok(())
     }
@@ -71,7 +73,8 @@ impl LibraryHeap {
         };
         let _entered = self.enter(NAME)?;
         let (word, stream) = (word_of(signal), stream.0.cast());
-        // SAFETY: the word is there until the stream is past it; the stream lives, and is of the PE's device.
+        // SAFETY: the word is there until the stream is past it; the stream lives, and is of the
+        // PE's device.
         unsafe { function(word, value, code_of(op), pe, stream) };
         Ok(())
     }
@@ -110,7 +113,8 @@ impl LibraryHeap {
         };
         let _entered = self.enter(NAME)?;
         let (word, stream) = (word_of(signal), stream.0.cast());
-        // SAFETY: the word is there until the stream is past it; the stream lives, and is of the PE's device.
+        // SAFETY: the word is there until the stream is past it; the stream lives, and is of the
+        // PE's device.
         unsafe { function(word, comparison, value, stream) };
         Ok(())
     }

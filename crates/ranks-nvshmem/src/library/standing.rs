@@ -18,7 +18,8 @@ pub(super) enum Standing {
 }
 
 /// # Errors
-/// Unless it can be initialised: [`ErrorKind::Argument`], [`ErrorKind::Finalized`], [`ErrorKind::Library`].
+/// Unless it can be initialised: [`ErrorKind::Argument`], [`ErrorKind::Finalized`],
+/// [`ErrorKind::Library`].
 pub(super) fn check(operation: &'static str) -> Result<()> {
     refuse(
         operation,

@@ -57,7 +57,8 @@ impl Teams for LibraryHeap {
         let pe = int(TRANSLATE, pe)?;
         let found = self.team(TRANSLATE, |table| {
             let function = table.nvshmem_team_translate_pe?;
-            // SAFETY: both teams are live, and the first one has the PE, by the contract of the seam; several PEs do not share a GPU.
+            // SAFETY: both teams are live, and the first one has the PE, by the contract of the
+            // seam; several PEs do not share a GPU.
             Some(unsafe { function(team.0, pe, to.0) })
         })?;
         Ok(usize::try_from(found).ok())
@@ -72,14 +73,16 @@ impl Teams for LibraryHeap {
     ) -> Result<Option<TeamHandle>> {
         self.full(SPLIT)?;
         let (start, size) = (int(SPLIT, start)?, int(SPLIT, size)?);
-        // A team of one PE has no stride, and whatever was said for it need not be a number of the library's.
+        // A team of one PE has no stride, and whatever was said for it need not be a number of the
+        // library's.
         let stride = if size == 1 { 1 } else { int(SPLIT, stride)? };
         let config = self.library.team_config();
         let mut team = NVSHMEM_TEAM_INVALID;
         let (config, place) = (&raw const config, &raw mut team);
         let code = self.team(SPLIT, |table| {
             let function = table.nvshmem_team_split_strided?;
-            // SAFETY: the parent is live and has these PEs, by the contract of the seam; the settings and the place of the new team outlive the call.
+            // SAFETY: the parent is live and has these PEs, by the contract of the seam; the
+            // settings and the place of the new team outlive the call.
             Some(unsafe { function(parent.0, start, stride, size, config, 0, place) })
         })?;
         self.check(SPLIT, code)?;
@@ -94,7 +97,8 @@ impl Teams for LibraryHeap {
         let (config, x, y) = (&raw const config, &raw mut row, &raw mut column);
         let code = self.team(SPLIT_2D, |table| {
             let function = table.nvshmem_team_split_2d?;
-            // SAFETY: the parent is live, by the contract of the seam; the settings and the places of the new teams outlive the call.
+            // SAFETY: the parent is live, by the contract of the seam; the settings and the places
+            // of the new teams outlive the call.
             Some(unsafe { function(parent.0, xrange, config, 0, x, config, 0, y) })
         })?;
         self.check(SPLIT_2D, code)?;
@@ -107,7 +111,8 @@ impl Teams for LibraryHeap {
         let place = &raw mut id;
         let code = self.team(UNIQUE_ID, |table| {
             let function = table.nvshmemx_team_get_uniqueid?;
-            // SAFETY: it writes one number to the place of one, and the library is initialised while this lives.
+            // SAFETY: it writes one number to the place of one, and the library is initialised
+            // while this lives.
             Some(unsafe { function(place) })
         })?;
         self.check(UNIQUE_ID, code)?;
@@ -124,8 +129,9 @@ impl Teams for LibraryHeap {
         let code = self.team(INIT, |table| {
             let function = table.nvshmemx_team_init?;
             let mask = NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID;
-            // SAFETY: this PE's number is below that of the team's, which are no more than there are, by the contract of the seam; the
-            // settings and the place of the new team outlive the call.
+            // SAFETY: this PE's number is below that of the team's, which are no more than there
+            // are, by the contract of the seam; the settings and the place of the new team outlive
+            // the call.
             Some(unsafe { function(place, config, mask, n_pes, my_pe) })
         })?;
         self.check(INIT, code)?;
@@ -136,7 +142,8 @@ impl Teams for LibraryHeap {
         self.full(DESTROY)?;
         self.team(DESTROY, |table| {
             let function = table.nvshmem_team_destroy?;
-            // SAFETY: the team is live and was made by the program, by the contract of the seam; nobody has its handle after this.
+            // SAFETY: the team is live and was made by the program, by the contract of the seam;
+            // nobody has its handle after this.
             unsafe { function(team.0) };
             Some(0)
         })

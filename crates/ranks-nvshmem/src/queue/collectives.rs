@@ -14,16 +14,20 @@ use crate::symmetric::{Symmetric, SymmetricMut};
 use crate::team::TeamState;
 
 impl<'env> Queue<'env> {
-    /// The stream goes on when those of all PEs of the team have come here, and all has arrived that was put on them before. Collective over the team.
+    /// The stream goes on when those of all PEs of the team have come here, and all has arrived
+    /// that was put on them before. Collective over the team.
     ///
     /// # Errors
-    /// As [all operations on teams](crate::Team#operations); [`Argument`](ranks_comm::ErrorKind::Argument) if another scope that is open works on the team. So below.
+    /// As [all operations on teams](crate::Team#operations);
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if another scope that is open works on the
+    /// team. So below.
     #[doc(alias = "nvshmemx_barrier_on_stream")]
     pub fn barrier(&self, team: impl AnyTeam<'env>) -> Result<()> {
         self.together(team, Movement::Barrier, (), |()| Ok(None))
     }
 
-    /// The stream goes on when those of all PEs of the team have come here. Collective over the team.
+    /// The stream goes on when those of all PEs of the team have come here. Collective over the
+    /// team.
     ///
     /// # Errors
     /// As [`barrier`](Self::barrier).
@@ -176,7 +180,8 @@ impl<'env> Queue<'env> {
         })
     }
 
-    /// Enqueues it with memory that is borrowed for as long as the queue, after what the team is doing.
+    /// Enqueues it with memory that is borrowed for as long as the queue, after what the team is
+    /// doing.
     fn together<K: 'env>(
         &self,
         team: impl AnyTeam<'env>,
@@ -203,7 +208,8 @@ impl<'env> Queue<'env> {
         called
     }
 
-    /// Has the team do one thing at a time: what it does elsewhere comes before, and what comes after waits for the end of this.
+    /// Has the team do one thing at a time: what it does elsewhere comes before, and what comes
+    /// after waits for the end of this.
     pub(crate) fn enter(&self, state: &Rc<TeamState>, name: &'static str) -> Result<()> {
         let number = std::ptr::from_ref(self).addr();
         if !state.in_use.enter(name, number, self.stream)? {

@@ -11,7 +11,8 @@ use crate::symmetric::{Destination, Source, Symmetric};
 impl<'env> Queue<'env> {
     /// Puts the elements of `source` to where `dest` is on `pe`. Both have as many.
     ///
-    /// Once the stream is past it, `source` may be used again; the elements have arrived after the next [`quiet`](Self::quiet) or barrier.
+    /// Once the stream is past it, `source` may be used again; the elements have arrived after the
+    /// next [`quiet`](Self::quiet) or barrier.
     ///
     /// # Errors
     /// As [`Nvshmem::put`](crate::Nvshmem::put).
@@ -25,7 +26,8 @@ impl<'env> Queue<'env> {
         self.put_as(dest, source, pe, Reuse::After)
     }
 
-    /// As [`put`](Self::put), and `source` may be used again after [`quiet`](Self::quiet), [`flush`](Self::flush) or a barrier only.
+    /// As [`put`](Self::put), and `source` may be used again after [`quiet`](Self::quiet),
+    /// [`flush`](Self::flush) or a barrier only.
     ///
     /// # Errors
     /// As [`Nvshmem::put`](crate::Nvshmem::put).
@@ -81,7 +83,8 @@ impl<'env> Queue<'env> {
         self.get_as(dest, source, pe, Reuse::After)
     }
 
-    /// As [`get`](Self::get), and the elements are there after [`quiet`](Self::quiet) or a barrier only.
+    /// As [`get`](Self::get), and the elements are there after [`quiet`](Self::quiet) or a barrier
+    /// only.
     ///
     /// # Errors
     /// As [`Nvshmem::put`](crate::Nvshmem::put).
@@ -121,7 +124,8 @@ impl<'env> Queue<'env> {
         })
     }
 
-    /// Puts `count` elements of `source`, of which each is [`Strides::source`] after the one before, to where `dest` is on `pe`, each [`Strides::dest`] after the one before.
+    /// Puts `count` elements of `source`, of which each is [`Strides::source`] after the one
+    /// before, to where `dest` is on `pe`, each [`Strides::dest`] after the one before.
     ///
     /// # Errors
     /// As [`Nvshmem::iput`](crate::Nvshmem::iput).
@@ -148,7 +152,8 @@ impl<'env> Queue<'env> {
         })
     }
 
-    /// Gets `count` elements of `source` on `pe`, of which each is [`Strides::source`] after the one before, into `dest` here, each [`Strides::dest`] after the one before.
+    /// Gets `count` elements of `source` on `pe`, of which each is [`Strides::source`] after the
+    /// one before, into `dest` here, each [`Strides::dest`] after the one before.
     ///
     /// # Errors
     /// As [`Nvshmem::iput`](crate::Nvshmem::iput).

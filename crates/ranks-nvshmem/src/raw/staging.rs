@@ -199,10 +199,12 @@ impl RawNvshmem {
                 backend.get(to, from, bytes, my_pe, Order::Now, Reuse::After)
             }
             On::Host => {
-                // Bytes that the caller has not initialised are no slice: they come by way of some that are.
+                // Bytes that the caller has not initialised are no slice: they come by way of some
+                // that are.
                 let mut bytes = vec![0_u8; bytes];
                 backend.read(from, &mut bytes)?;
-                // SAFETY: the caller vouches for so many, which overlap with nothing of this function's.
+                // SAFETY: the caller vouches for so many, which overlap with nothing of this
+                // function's.
                 unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len()) };
                 Ok(())
             }

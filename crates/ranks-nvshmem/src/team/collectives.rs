@@ -10,7 +10,8 @@ use crate::reduction::Reduction;
 use crate::symmetric::{Symmetric, SymmetricMut};
 
 impl Team<'_> {
-    /// Waits until all PEs of the team have come, and all has arrived that they have put. Collective over the team.
+    /// Waits until all PEs of the team have come, and all has arrived that they have put.
+    /// Collective over the team.
     ///
     /// # Errors
     /// As [all operations](Self#operations).
@@ -19,7 +20,8 @@ impl Team<'_> {
         self.together(Movement::Barrier, Ok(None))
     }
 
-    /// Waits until all PEs of the team have come. What was put may not have arrived. Collective over the team.
+    /// Waits until all PEs of the team have come. What was put may not have arrived. Collective
+    /// over the team.
     ///
     /// # Errors
     /// As [all operations](Self#operations).
@@ -28,7 +30,8 @@ impl Team<'_> {
         self.together(Movement::Sync, Ok(None))
     }
 
-    /// Copies `source` of the PE `root` of the team to `dest` of all, its own as well. Both have as many elements. Collective over the team.
+    /// Copies `source` of the PE `root` of the team to `dest` of all, its own as well. Both have as
+    /// many elements. Collective over the team.
     ///
     /// # Errors
     /// As [all operations](Self#operations).
@@ -50,8 +53,8 @@ impl Team<'_> {
         self.moves(Movement::Broadcast(root), &buffer, &buffer)
     }
 
-    /// Collects `source` of all PEs in `dest` of each: that of PE 0 of the team first. `dest` has as many elements for each PE as `source` has. Collective over
-    /// the team.
+    /// Collects `source` of all PEs in `dest` of each: that of PE 0 of the team first. `dest` has
+    /// as many elements for each PE as `source` has. Collective over the team.
     ///
     /// # Errors
     /// As [all operations](Self#operations).
@@ -64,8 +67,9 @@ impl Team<'_> {
         self.moves(Movement::Fcollect, &dest, &source)
     }
 
-    /// Sends a share of `source` to each PE, the first to PE 0 of the team, and puts what comes from them side by side into `dest`. Both are as many shares as there
-    /// are PEs. Collective over the team.
+    /// Sends a share of `source` to each PE, the first to PE 0 of the team, and puts what comes
+    /// from them side by side into `dest`. Both are as many shares as there are PEs. Collective
+    /// over the team.
     ///
     /// # Errors
     /// As [all operations](Self#operations).
@@ -78,7 +82,8 @@ impl Team<'_> {
         self.moves(Movement::Alltoall, &dest, &source)
     }
 
-    /// Reduces `source` of all PEs, element by element, to `dest` of each. Both have as many elements. Collective over the team.
+    /// Reduces `source` of all PEs, element by element, to `dest` of each. Both have as many
+    /// elements. Collective over the team.
     ///
     /// # Errors
     /// As [all operations](Self#operations).
@@ -107,8 +112,9 @@ impl Team<'_> {
         self.moves(Movement::reduce::<T, O>(op), &buffer, &buffer)
     }
 
-    /// Reduces `source` of all PEs, element by element, and gives each PE one share of the result, the first to PE 0 of the team. `source` is as many shares as there
-    /// are PEs, `dest` is one. Collective over the team.
+    /// Reduces `source` of all PEs, element by element, and gives each PE one share of the result,
+    /// the first to PE 0 of the team. `source` is as many shares as there are PEs, `dest` is one.
+    /// Collective over the team.
     ///
     /// # Errors
     /// As [all operations](Self#operations).

@@ -12,7 +12,8 @@ pub(crate) const INIT: &str = "nvshmemx_team_init";
 
 /// The id by which the PEs of a team that is not split from another find each other.
 ///
-/// One of them makes it ([`Nvshmem::team_unique_id`]) and tells it to the others as a number, over whatever they have. It makes one team.
+/// One of them makes it ([`Nvshmem::team_unique_id`]) and tells it to the others as a number, over
+/// whatever they have. It makes one team.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[doc(alias = "nvshmemx_team_uniqueid_t")]
 pub struct TeamUniqueId(u64);
@@ -35,17 +36,20 @@ impl Nvshmem<'_> {
     /// An id for a new team of any PEs, also of such that no split gives. Not collective.
     ///
     /// # Errors
-    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NVSHMEM 3.3; else as [all operations on teams](Team#operations).
+    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NVSHMEM 3.3; else as [all operations on
+    /// teams](Team#operations).
     #[doc(alias = "nvshmemx_team_get_uniqueid")]
     pub fn team_unique_id(&self) -> Result<TeamUniqueId> {
         self.begin(UNIQUE_ID)?.team_unique_id().map(TeamUniqueId)
     }
 
-    /// A team of the `n_pes` PEs that pass the same id, of which this is number `my_pe`. Collective over these.
+    /// A team of the `n_pes` PEs that pass the same id, of which this is number `my_pe`. Collective
+    /// over these.
     ///
     /// # Errors
-    /// [`Rank`](ErrorKind::Rank) unless `my_pe` is below `n_pes`, [`Length`](ErrorKind::Length) for more PEs than there are,
-    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NVSHMEM 3.3; else as [all operations on teams](Team#operations).
+    /// [`Rank`](ErrorKind::Rank) unless `my_pe` is below `n_pes`, [`Length`](ErrorKind::Length) for
+    /// more PEs than there are, [`NotInLibrary`](ErrorKind::NotInLibrary) before NVSHMEM 3.3; else
+    /// as [all operations on teams](Team#operations).
     #[doc(alias = "nvshmemx_team_init")]
     pub fn team_from_unique_id(
         &self,

@@ -10,11 +10,13 @@ pub(crate) const STRIDED: &str = "nvshmem_team_split_strided";
 pub(crate) const GRID: &str = "nvshmem_team_split_2d";
 
 impl Team<'_> {
-    /// A team of `size` PEs of this one: `start`, and each `stride` after the one before. `None` on those that are not in it. Collective over this team.
+    /// A team of `size` PEs of this one: `start`, and each `stride` after the one before. `None` on
+    /// those that are not in it. Collective over this team.
     ///
     /// # Errors
-    /// [`Rank`](ErrorKind::Rank) and [`Length`](ErrorKind::Length) for PEs that are not there, [`Argument`](ErrorKind::Argument) for a stride of 0;
-    /// else as [all operations](Self#operations).
+    /// [`Rank`](ErrorKind::Rank) and [`Length`](ErrorKind::Length) for PEs that are not there,
+    /// [`Argument`](ErrorKind::Argument) for a stride of 0; else as [all
+    /// operations](Self#operations).
     #[doc(alias = "nvshmem_team_split_strided")]
     pub fn split_strided(
         &self,
@@ -25,12 +27,14 @@ impl Team<'_> {
         split_strided(self.heap, &self.state, start, stride, size)
     }
 
-    /// The row and the column of this PE, where the PEs of this team stand in rows of `xrange`. Collective over this team.
+    /// The row and the column of this PE, where the PEs of this team stand in rows of `xrange`.
+    /// Collective over this team.
     ///
     /// The last row may be shorter, and the columns behind its end with it.
     ///
     /// # Errors
-    /// [`Argument`](ErrorKind::Argument) for an `xrange` of 0; else as [all operations](Self#operations).
+    /// [`Argument`](ErrorKind::Argument) for an `xrange` of 0; else as [all
+    /// operations](Self#operations).
     #[doc(alias = "nvshmem_team_split_2d")]
     pub fn split_2d(&self, xrange: usize) -> Result<(Team<'_>, Team<'_>)> {
         split_2d(self.heap, &self.state, xrange)

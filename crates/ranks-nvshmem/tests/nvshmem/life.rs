@@ -143,7 +143,8 @@ fn different_releases_are_an_error_for_all() {
     });
 }
 
-/// The library finds no GPU: 3.8 says so, 3.4 reports success and is not initialised. Neither may be finalized after that.
+/// The library finds no GPU: 3.8 says so, 3.4 reports success and is not initialised. Neither may
+/// be finalized after that.
 #[test]
 fn what_could_not_begin_is_neither_used_nor_ended() {
     let test = "life::what_could_not_begin_is_neither_used_nor_ended";

@@ -1,6 +1,8 @@
-//! The symmetric heap: in process, where PEs are threads, and over doubles of NVSHMEM and of the CUDA driver, where they are processes.
+//! The symmetric heap: in process, where PEs are threads, and over doubles of NVSHMEM and of the
+//! CUDA driver, where they are processes.
 //!
-//! The doubles prove what this crate does with a library that behaves as NVSHMEM is known to; they say nothing about NVSHMEM itself.
+//! The doubles prove what this crate does with a library that behaves as NVSHMEM is known to; they
+//! say nothing about NVSHMEM itself.
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 

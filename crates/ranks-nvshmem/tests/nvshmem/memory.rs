@@ -1,4 +1,5 @@
-//! Blocks of the heap on devices: when they are freed, who else sees them, and memory that the program brings.
+//! Blocks of the heap on devices: when they are freed, who else sees them, and memory that the
+//! program brings.
 
 use std::time::Duration;
 
@@ -62,7 +63,8 @@ fn what_is_under_way_is_waited_for() {
     });
 }
 
-/// A stream that does not come to its end keeps all that is dropped, and is no reason to wait for ever.
+/// A stream that does not come to its end keeps all that is dropped, and is no reason to wait for
+/// ever.
 #[test]
 fn a_free_that_would_wait_too_long_is_an_error_on_all() {
     let test = "memory::a_free_that_would_wait_too_long_is_an_error_on_all";
@@ -205,7 +207,8 @@ fn a_pe_that_is_gone_is_an_error() {
         if pe.my_pe() == 1 {
             return;
         }
-        // What the bootstrap does not notice, the heap does not: the other's end is dropped when its thread has ended.
+        // What the bootstrap does not notice, the heap does not: the other's end is dropped when
+        // its thread has ended.
         let error = pe.alloc::<u8>(8).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::PeerFailed, "{error}");
         assert_eq!(pe.alloc::<u8>(8).unwrap_err().kind(), ErrorKind::Aborted);

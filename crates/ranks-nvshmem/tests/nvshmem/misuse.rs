@@ -1,8 +1,10 @@
-//! What NVSHMEM ends a process for, or answers with wrong memory: safe programs try it, get an `Err`, and live.
+//! What NVSHMEM ends a process for, or answers with wrong memory: safe programs try it, get an
+//! `Err`, and live.
 //!
-//! What cannot be written at all (a call without a heap or after its end, a block or a team after it was freed, a heap on another thread) does not
-//! compile: see the documentation of `Nvshmem`, `SymmetricVec`, `SymmetricSliceMut`, `Team`, `Enqueued` and `Nvshmem::scope`. Some of these tests are
-//! named for what another binding of NVSHMEM got wrong.
+//! What cannot be written at all (a call without a heap or after its end, a block or a team after
+//! it was freed, a heap on another thread) does not compile: see the documentation of `Nvshmem`,
+//! `SymmetricVec`, `SymmetricSliceMut`, `Team`, `Enqueued` and `Nvshmem::scope`. Some of these
+//! tests are named for what another binding of NVSHMEM got wrong.
 
 use ranks_bootstrap::Bootstrap;
 use ranks_collectives::ops::Sum;
@@ -163,7 +165,8 @@ fn elements_that_are_apart_do_not_go_over_a_network() {
     }
 }
 
-/// NVSHMEM ends the process where it launches a kernel while the context of another device is current.
+/// NVSHMEM ends the process where it launches a kernel while the context of another device is
+/// current.
 #[test]
 fn another_device_may_become_current_in_a_scope() {
     let test = "misuse::another_device_may_become_current_in_a_scope";
@@ -241,7 +244,8 @@ fn defect_1_it_begins_and_ends() {
     }
 }
 
-/// Its safe functions ended the process: teams without a heap, buffers after the end. Here these need a live heap; what is wrong otherwise is an `Err`.
+/// Its safe functions ended the process: teams without a heap, buffers after the end. Here these
+/// need a live heap; what is wrong otherwise is an `Err`.
 #[test]
 fn defect_2_safe_code_ends_no_process() {
     let test = "misuse::defect_2_safe_code_ends_no_process";
@@ -270,7 +274,8 @@ fn defect_2_safe_code_ends_no_process() {
     });
 }
 
-/// Its handle could be sent and shared, there could be several, and whether the library is ready was not asked. (That it stays on its thread is for the compiler: see `Nvshmem`.)
+/// Its handle could be sent and shared, there could be several, and whether the library is ready
+/// was not asked. (That it stays on its thread is for the compiler: see `Nvshmem`.)
 #[test]
 fn defect_3_one_heap_on_one_thread() {
     bare(
@@ -297,7 +302,8 @@ fn defect_3_one_heap_on_one_thread() {
     );
 }
 
-/// Its buffers were freed, collectively, wherever they were dropped: in any order, and while a PE panicked. (That they do not outlive the heap is for the compiler.)
+/// Its buffers were freed, collectively, wherever they were dropped: in any order, and while a PE
+/// panicked. (That they do not outlive the heap is for the compiler.)
 #[test]
 fn defect_4_dropping_waits_for_nobody() {
     everywhere("misuse::defect_4_dropping_waits_for_nobody", |pe| {
@@ -316,7 +322,8 @@ fn defect_4_dropping_waits_for_nobody() {
     });
 }
 
-/// Its teams were copied, and used after they were destroyed; those that are always there could be destroyed. (See `Team`, which is moved by its end.)
+/// Its teams were copied, and used after they were destroyed; those that are always there could be
+/// destroyed. (See `Team`, which is moved by its end.)
 #[test]
 fn defect_5_teams_have_one_owner() {
     everywhere("misuse::defect_5_teams_have_one_owner", |pe| {
@@ -354,7 +361,8 @@ fn defect_6_any_range_and_only_what_is_there() {
     });
 }
 
-/// Its memory held what was there before, and nothing copied it to the host; ids were for the caller to send.
+/// Its memory held what was there before, and nothing copied it to the host; ids were for the
+/// caller to send.
 #[test]
 fn defect_7_memory_is_zero_and_comes_to_the_host() {
     everywhere(
@@ -420,7 +428,8 @@ fn defect_9_what_was_missing_is_there() {
     });
 }
 
-/// It said that memory has the same address on every PE. The doubles' heaps lie at different ones, and all is found all the same.
+/// It said that memory has the same address on every PE. The doubles' heaps lie at different ones,
+/// and all is found all the same.
 #[test]
 fn defect_10_addresses_are_each_pe_s_own() {
     let test = "misuse::defect_10_addresses_are_each_pe_s_own";

@@ -1,4 +1,5 @@
-//! The trait over addresses on a heap: the cases that every implementation passes, but for those with messages, which NVSHMEM does not have.
+//! The trait over addresses on a heap: the cases that every implementation passes, but for those
+//! with messages, which NVSHMEM does not have.
 #![allow(unsafe_code)]
 
 use std::thread;

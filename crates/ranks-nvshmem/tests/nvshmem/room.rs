@@ -37,7 +37,8 @@ fn more_than_there_is_room_for_is_an_error_on_all() {
     }
 }
 
-/// Before 3.8 NVSHMEM unmaps the whole heap where the device has no memory for more of it, and goes on.
+/// Before 3.8 NVSHMEM unmaps the whole heap where the device has no memory for more of it, and goes
+/// on.
 #[test]
 fn a_full_device_of_one_pe_is_an_error_before_the_library_is_asked() {
     let test = "room::a_full_device_of_one_pe_is_an_error_before_the_library_is_asked";
@@ -62,7 +63,8 @@ fn a_full_device_of_one_pe_is_an_error_before_the_library_is_asked() {
     });
 }
 
-/// Nobody can know of all that takes memory of a device: the heap that the library has unmapped all the same is not touched again.
+/// Nobody can know of all that takes memory of a device: the heap that the library has unmapped all
+/// the same is not touched again.
 #[test]
 fn a_heap_that_the_library_has_lost_is_used_no_more() {
     let test = "room::a_heap_that_the_library_has_lost_is_used_no_more";

@@ -58,7 +58,8 @@ pub(crate) fn doubles() -> &'static Doubles {
             unsafe { Library::open("double", &[candidate], |_| Ok(())) }.unwrap()
         };
         let doubles = Doubles {
-            // SAFETY: nothing happens when the double is loaded, and its functions do what NVSHMEM's do.
+            // SAFETY: nothing happens when the double is loaded, and its functions do what
+            // NVSHMEM's do.
             library: unsafe { NvshmemLibrary::open(&file) }.unwrap(),
             hooks: hooks(file),
             cuda: hooks(file_of("cuda_double")),

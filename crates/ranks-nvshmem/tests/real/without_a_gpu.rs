@@ -34,7 +34,8 @@ pub(crate) fn the_library_finds_none(bootstrap: &dyn Bootstrap) {
     assert_eq!(status(), NVSHMEM_STATUS_IS_BOOTSTRAPPED);
     assert_eq!(n_pes(), bootstrap.size());
 
-    // From now on nothing of it is called: most of it would end the process, its finalization above all.
+    // From now on nothing of it is called: most of it would end the process, its finalization above
+    // all.
     let again = Nvshmem::init(bootstrap, &options).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::Library, "{again}");
     assert!(again.to_string().contains("before"), "{again}");

@@ -1,4 +1,5 @@
-//! Addresses in the memory of a GPU: that of the driver's double, which no program can read or write itself.
+//! Addresses in the memory of a GPU: that of the driver's double, which no program can read or
+//! write itself.
 
 use ranks_comm::{Communicator, ErrorKind, Result};
 use ranks_cuda::Cuda;
@@ -37,7 +38,8 @@ fn all_cases_pass_on_a_device(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// A header comes from the host and goes to the host, its data from one device to another, on one communicator.
+/// A header comes from the host and goes to the host, its data from one device to another, on one
+/// communicator.
 #[ranks_test::ranks(2)]
 fn both_kinds_of_memory_on_one_communicator(world: Communicator) -> Result<()> {
     let cuda = driver();

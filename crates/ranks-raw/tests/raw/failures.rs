@@ -54,7 +54,8 @@ fn a_time_limit_ends_sync_and_barrier(world: Communicator) -> Result<()> {
         } else {
             world.recv(&mut [0_u8], 0, 0)?;
             if barrier {
-                // What rank 0 has begun ends, so that nothing is left of it: rank 1 comes, though too late.
+                // What rank 0 has begun ends, so that nothing is left of it: rank 1 comes, though
+                // too late.
                 let late = comm.barrier();
                 assert!(
                     late.is_ok() || late.is_err_and(|error| error.kind() == ErrorKind::Aborted)
@@ -99,7 +100,8 @@ fn world_works(world: &Communicator) -> Result<()> {
     world.barrier()
 }
 
-/// A limit of the communicator, or `RANKS_TIMEOUT`, was not one of the raw communicator that was made of it.
+/// A limit of the communicator, or `RANKS_TIMEOUT`, was not one of the raw communicator that was
+/// made of it.
 #[ranks_test::ranks(2, in_process_only)]
 fn a_raw_communicator_waits_no_longer_than_its_communicator_may(world: Communicator) -> Result<()> {
     let limited = world.dup()?;

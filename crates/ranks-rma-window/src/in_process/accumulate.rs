@@ -1,4 +1,5 @@
-//! Combining elements of a rank's memory with others, each as a whole, since nobody else is there meanwhile.
+//! Combining elements of a rank's memory with others, each as a whole, since nobody else is there
+//! meanwhile.
 
 use ranks_comm::{Pod, Result};
 

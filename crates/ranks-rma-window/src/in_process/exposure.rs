@@ -8,7 +8,8 @@ use super::window::LocalWindow;
 const WAIT: &str = "MPI_Win_wait";
 
 impl LocalWindow {
-    /// Lets `origins` access this rank's memory, from when each starts until it completes. Does not wait.
+    /// Lets `origins` access this rank's memory, from when each starts until it completes. Does not
+    /// wait.
     ///
     /// # Errors
     /// `ErrorKind::Rank`.
@@ -31,7 +32,8 @@ impl LocalWindow {
         Ok(())
     }
 
-    /// Waits until each of `targets` has posted its memory to this rank, which may access it from then on.
+    /// Waits until each of `targets` has posted its memory to this rank, which may access it from
+    /// then on.
     ///
     /// # Errors
     /// `ErrorKind::Rank`; `ErrorKind::PeerFailed` if one is gone. Nothing is started then.
@@ -70,7 +72,8 @@ impl LocalWindow {
         Ok(())
     }
 
-    /// Waits until all to whom this rank's memory is posted have completed; it is this rank's alone then.
+    /// Waits until all to whom this rank's memory is posted have completed; it is this rank's alone
+    /// then.
     ///
     /// # Errors
     /// `ErrorKind::PeerFailed` if one is gone; the memory stays posted then.

@@ -12,8 +12,9 @@ impl LocalWindow {
     /// Locks the memory of `rank`; waits for those who hold it.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`]; [`ErrorKind::Argument`] if this rank holds it; [`ErrorKind::Mismatch`] if the window is not
-    /// open for locks at `rank`; [`ErrorKind::PeerFailed`] if a rank that holds it is gone.
+    /// [`ErrorKind::Rank`]; [`ErrorKind::Argument`] if this rank holds it; [`ErrorKind::Mismatch`]
+    /// if the window is not open for locks at `rank`; [`ErrorKind::PeerFailed`] if a rank that
+    /// holds it is gone.
     pub(crate) fn lock(&self, exclusive: bool, rank: usize) -> Result<()> {
         self.acquire(LOCK, exclusive, rank)
     }

@@ -2,10 +2,10 @@
 //!
 //! # Safety
 //!
-//! `base` is the beginning of `bytes` initialised bytes that `keep` owns and nobody reaches through it before it is taken
-//! out again. The elements are plain data (`Pod`): all bytes are a value, nothing is dropped, and it does not matter on
-//! which thread they are freed. Who makes a reference says why there is no other at the time; see
-//! [`Segment`](super::segment::Segment).
+//! `base` is the beginning of `bytes` initialised bytes that `keep` owns and nobody reaches through
+//! it before it is taken out again. The elements are plain data (`Pod`): all bytes are a value,
+//! nothing is dropped, and it does not matter on which thread they are freed. Who makes a reference
+//! says why there is no other at the time; see [`Segment`](super::segment::Segment).
 #![allow(unsafe_code)]
 
 use std::any::Any;
@@ -84,7 +84,8 @@ impl Region {
     /// So many elements of it, from byte `at` on.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if they are not all in it; [`ErrorKind::Argument`] if they are not aligned.
+    /// [`ErrorKind::Length`] if they are not all in it; [`ErrorKind::Argument`] if they are not
+    /// aligned.
     ///
     /// # Safety
     /// There is no other reference to them while this one lives.
@@ -113,8 +114,8 @@ impl Region {
             );
             return Err(Error::new(ErrorKind::Argument, operation, detail));
         }
-        // SAFETY: they are initialised bytes of memory that `keep` owns, as just compared, which are values of any `Pod`;
-        // aligned; and the caller knows of no other reference.
+        // SAFETY: they are initialised bytes of memory that `keep` owns, as just compared, which
+        // are values of any `Pod`; aligned; and the caller knows of no other reference.
         Ok(unsafe { slice::from_raw_parts_mut(start, length) })
     }
 }

@@ -42,7 +42,8 @@ pub(super) struct State {
     pub(super) posted: Vec<usize>,
 }
 
-/// Progress of a target and an origin; each number is at most the one before it, and at least that less one.
+/// Progress of a target and an origin; each number is at most the one before it, and at least that
+/// less one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Dealings {
     pub(super) posts: u64,
@@ -75,8 +76,8 @@ impl Segment {
 
     /// All about it, locked. Nobody waits while holding this.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        // Each change is complete before anything can panic; elements that a closure left half changed are values all the
-        // same.
+        // Each change is complete before anything can panic; elements that a closure left half
+        // changed are values all the same.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -97,8 +98,9 @@ impl Segment {
             let detail = format_args!("rank {target} has freed its part of the window");
             return Err(Error::new(ErrorKind::Mismatch, operation, detail));
         };
-        // SAFETY: references are made under this mutex only, save those of the owner, which has none while somebody is
-        // admitted: it sets the phase before it lets go of its memory, and looks at it again when nobody is.
+        // SAFETY: references are made under this mutex only, save those of the owner, which has
+        // none while somebody is admitted: it sets the phase before it lets go of its memory, and
+        // looks at it again when nobody is.
         let elements = unsafe { region.elements(operation, at, length) }?;
         Ok(work(elements))
     }

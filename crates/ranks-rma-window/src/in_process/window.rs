@@ -22,10 +22,10 @@ struct Common {
 /// A window among thread-ranks.
 ///
 /// It begins quiet: no peer has access. [`fence`](Self::fence) opens an epoch in which all have,
-/// [`open_passive`](Self::open_passive) the one of locks, [`post`](Self::post) that of those whom it names;
-/// [`close`](Self::close) ends the first two, [`wait`](Self::wait) the last. Only while it is quiet, or this rank holds
-/// an exclusive lock on itself and accesses nothing of its own otherwise, may the owner make references to what lies at
-/// [`base`](Self::base).
+/// [`open_passive`](Self::open_passive) the one of locks, [`post`](Self::post) that of those whom
+/// it names; [`close`](Self::close) ends the first two, [`wait`](Self::wait) the last. Only while
+/// it is quiet, or this rank holds an exclusive lock on itself and accesses nothing of its own
+/// otherwise, may the owner make references to what lies at [`base`](Self::base).
 #[derive(Debug)]
 pub(crate) struct LocalWindow {
     watch: Watch,
@@ -91,7 +91,8 @@ impl LocalWindow {
         self.base.pointer()
     }
 
-    /// Opens an epoch in which all ranks have access, or begins the next one: waits for all ranks. Collective.
+    /// Opens an epoch in which all ranks have access, or begins the next one: waits for all ranks.
+    /// Collective.
     ///
     /// # Errors
     /// [`ErrorKind::PeerFailed`] if a rank has ended, failed, or dropped the window.
@@ -109,8 +110,8 @@ impl LocalWindow {
         self.barrier("MPI_Win_lock")
     }
 
-    /// Ends the epoch that `fence` or `open_passive` opened: from now on only this rank has access to its memory.
-    /// Collective.
+    /// Ends the epoch that `fence` or `open_passive` opened: from now on only this rank has access
+    /// to its memory. Collective.
     ///
     /// # Errors
     /// As [`fence`](Self::fence); the epoch goes on then.
@@ -123,7 +124,8 @@ impl LocalWindow {
     /// Copies `bytes` to byte `at` of the memory of `rank`; they are there when this returns.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`]; [`ErrorKind::Length`] if they do not fit; [`ErrorKind::Mismatch`] without access.
+    /// [`ErrorKind::Rank`]; [`ErrorKind::Length`] if they do not fit; [`ErrorKind::Mismatch`]
+    /// without access.
     pub(crate) fn put(&self, bytes: &[u8], rank: usize, at: usize) -> Result<()> {
         self.access("MPI_Put", rank, at, bytes.len(), |target: &mut [u8]| {
             target.copy_from_slice(bytes);
@@ -140,8 +142,8 @@ impl LocalWindow {
         })
     }
 
-    /// Lets `work` read and change `length` elements from byte `at` of the memory of `rank` on, while nobody else does.
-    /// It must call nothing of the window.
+    /// Lets `work` read and change `length` elements from byte `at` of the memory of `rank` on,
+    /// while nobody else does. It must call nothing of the window.
     ///
     /// # Errors
     /// As [`put`](Self::put); [`ErrorKind::Argument`] if they are not aligned.
@@ -174,11 +176,12 @@ impl LocalWindow {
         Ok(self.segment("MPI_Win_get_attr", rank)?.bytes())
     }
 
-    /// Gives the vector of [`from_memory`](Self::from_memory) back when all ranks are here. Collective.
+    /// Gives the vector of [`from_memory`](Self::from_memory) back when all ranks are here.
+    /// Collective.
     ///
     /// # Errors
-    /// As [`fence`](Self::fence); [`ErrorKind::Type`] if it was made of no such vector. The memory goes when no rank has
-    /// the window any more, then.
+    /// As [`fence`](Self::fence); [`ErrorKind::Type`] if it was made of no such vector. The memory
+    /// goes when no rank has the window any more, then.
     pub(crate) fn free_into<T: Pod>(self) -> Result<Vec<T>> {
         const OPERATION: &str = "MPI_Win_free";
         self.barrier(OPERATION)?;

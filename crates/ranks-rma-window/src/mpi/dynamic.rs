@@ -18,15 +18,16 @@ use crate::epochs::Epochs;
 const ATTACH: &str = "MPI_Win_attach";
 const DETACH: &str = "MPI_Win_detach";
 
-/// The vectors that are attached to a window. Peers may access them until they are detached or the window is freed; if it
-/// never is, they are leaked.
+/// The vectors that are attached to a window. Peers may access them until they are detached or the
+/// window is freed; if it never is, they are leaked.
 #[derive(Default)]
 pub(super) struct Attachments(Mutex<HashMap<u64, ManuallyDrop<AttachedVec>>>);
 
 /// A vector of plain data.
 struct AttachedVec(Box<dyn Any>);
 
-// SAFETY: it is a vector of elements that are plain bytes, for which it does not matter where they are freed.
+// SAFETY: it is a vector of elements that are plain bytes, for which it does not matter where they
+// are freed.
 unsafe impl Send for AttachedVec {}
 
 impl Attachments {
@@ -54,8 +55,8 @@ impl Window<u8> {
         })
     }
 
-    /// Attaches `vec` under a number that is not in use. What is returned is the same window, seen as elements of `T`, and
-    /// where they are for peers.
+    /// Attaches `vec` under a number that is not in use. What is returned is the same window, seen
+    /// as elements of `T`, and where they are for peers.
     pub(crate) fn attach<T: Pod>(
         &self,
         number: u64,
@@ -66,7 +67,8 @@ impl Window<u8> {
         let first = NonNull::new(vec.as_mut_ptr()).unwrap_or(NonNull::dangling());
         let base = first.as_ptr().cast();
         if bytes > 0 {
-            // SAFETY: the window is alive, and the memory is that of a vector which is kept until it is detached.
+            // SAFETY: the window is alive, and the memory is that of a vector which is kept until
+            // it is detached.
             let code = unsafe { sys::MPI_Win_attach(self.canonical, base, aint(bytes)) };
             check_with(code, ATTACH, || format!("{bytes} bytes on this rank"))?;
         }

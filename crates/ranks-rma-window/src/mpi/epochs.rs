@@ -97,7 +97,8 @@ pub(super) fn end_all(win: MPI_Win, epochs: &Epochs) -> Result<()> {
 }
 
 fn last_fence(win: MPI_Win) -> Result<()> {
-    // SAFETY: the window is alive; nothing is begun on it before the next fence, which the types see to.
+    // SAFETY: the window is alive; nothing is begun on it before the next fence, which the types
+    // see to.
     let code = unsafe { sys::MPI_Win_fence(sys::MPI_MODE_NOSUCCEED, win) };
     check(code, "MPI_Win_fence")
 }

@@ -12,7 +12,8 @@ use super::epochs::int;
 use super::window::Window;
 use crate::dealings::Dealings;
 
-/// Nothing is asserted: `MPI_MODE_NOCHECK` makes the shared-memory windows of Open MPI 4.1 go wrong.
+/// Nothing is asserted: `MPI_MODE_NOCHECK` makes the shared-memory windows of Open MPI 4.1 go
+/// wrong.
 const NO_ASSERTION: c_int = 0;
 
 impl<T: Pod> Window<T> {
@@ -48,8 +49,9 @@ impl<T: Pod> Window<T> {
     }
 }
 
-/// Ends the exposures of ranks that have dropped the window within one: their origins start and complete what they have
-/// not. Collective over the ranks of the window, which `comm` has as well; no rank starts anything any more.
+/// Ends the exposures of ranks that have dropped the window within one: their origins start and
+/// complete what they have not. Collective over the ranks of the window, which `comm` has as well;
+/// no rank starts anything any more.
 pub(super) fn end_exposures(win: MPI_Win, comm: MPI_Comm, dealings: &Dealings) -> Result<()> {
     let mut size: c_int = 0;
     // SAFETY: the communicator is alive, the number is ours.
@@ -126,7 +128,8 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if self.0 != sys::MPI_GROUP_NULL && self.0 != sys::MPI_GROUP_EMPTY {
-            // SAFETY: it was made by a call of the library and is freed once; a failure leaves nothing to be done.
+            // SAFETY: it was made by a call of the library and is freed once; a failure leaves
+            // nothing to be done.
             unsafe { sys::MPI_Group_free(&raw mut self.0) };
         }
     }

@@ -10,10 +10,12 @@ use super::window::Window;
 use crate::table::Place;
 
 impl<T: Pod> Window<T> {
-    /// Begins to write what `from` takes of `data` to what `to` takes of the part that begins at `place`. Some bytes travel.
+    /// Begins to write what `from` takes of `data` to what `to` takes of the part that begins at
+    /// `place`. Some bytes travel.
     ///
     /// # Safety
-    /// `data` stays until the operation is complete; the layouts fit it and the part, and take as many elements.
+    /// `data` stays until the operation is complete; the layouts fit it and the part, and take as
+    /// many elements.
     pub(crate) unsafe fn put_layout(
         &self,
         comm: Option<&MpiComm>,
@@ -26,7 +28,8 @@ impl<T: Pod> Window<T> {
         let (here, there) = portions::<T>(NAME, comm, from, to)?;
         let start = data.as_ptr().cast::<u8>().wrapping_add(here.offset);
         let begin = moved(place, &there);
-        // SAFETY: by contract; the datatypes are committed, and what is begun with them needs them no longer than this call.
+        // SAFETY: by contract; the datatypes are committed, and what is begun with them needs them
+        // no longer than this call.
         let code = unsafe {
             sys::MPI_Put(
                 start.cast(),
@@ -42,11 +45,12 @@ impl<T: Pod> Window<T> {
         check_with(code, NAME, || attempt("to", to, place))
     }
 
-    /// Begins to read what `from` takes of the part that begins at `place` into what `to` takes of `into`. Some bytes travel.
+    /// Begins to read what `from` takes of the part that begins at `place` into what `to` takes of
+    /// `into`. Some bytes travel.
     ///
     /// # Safety
-    /// `into` stays and nobody else uses it until the operation is complete; the layouts fit it and the part, and take as many
-    /// elements, `to` none twice.
+    /// `into` stays and nobody else uses it until the operation is complete; the layouts fit it and
+    /// the part, and take as many elements, `to` none twice.
     pub(crate) unsafe fn get_layout(
         &self,
         comm: Option<&MpiComm>,

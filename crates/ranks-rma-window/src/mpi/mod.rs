@@ -2,12 +2,15 @@
 //!
 //! Facts that make them sound, so that the comments in these files can be short:
 //!
-//! * The library lives as long as a communicator, and a window holds one ([`Inner`](crate::inner::Inner)).
-//! * A [`Place`](crate::table::Place) was compared with the lengths of all ranks, which they exchanged when the window was made.
-//! * Memory that the library reads or writes later is borrowed until a call has completed the operation; if that call
-//!   fails, the job is aborted ([`operations`](crate::operations)), so nobody gets the memory back.
-//! * Memory of the window is ours to look at only while the state of the window says that nobody accesses it; while others do,
-//!   only through [`own`].
+//! * The library lives as long as a communicator, and a window holds one
+//!   ([`Inner`](crate::inner::Inner)).
+//! * A [`Place`](crate::table::Place) was compared with the lengths of all ranks, which they
+//!   exchanged when the window was made.
+//! * Memory that the library reads or writes later is borrowed until a call has completed the
+//!   operation; if that call fails, the job is aborted ([`operations`](crate::operations)), so
+//!   nobody gets the memory back.
+//! * Memory of the window is ours to look at only while the state of the window says that nobody
+//!   accesses it; while others do, only through [`own`].
 #![allow(unsafe_code)]
 
 mod dynamic;
@@ -30,7 +33,8 @@ use std::sync::atomic::AtomicU64;
 
 static NOTHING: AtomicU64 = AtomicU64::new(0);
 
-/// The address of memory that has no bytes: not the one of an empty slice, which may be that of a constant of MPI's.
+/// The address of memory that has no bytes: not the one of an empty slice, which may be that of a
+/// constant of MPI's.
 fn nothing() -> *mut c_void {
     NOTHING.as_ptr().cast()
 }

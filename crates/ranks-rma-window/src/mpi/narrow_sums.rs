@@ -1,8 +1,10 @@
-//! Sums of integers of one and two bytes, which Open MPI stops at the largest value on processors with AVX, without an error
-//! (<https://github.com/open-mpi/ompi/issues/8045>): where it adds as many at once as a vector holds, and not where it adds fewer.
+//! Sums of integers of one and two bytes, which Open MPI stops at the largest value on processors
+//! with AVX, without an error (<https://github.com/open-mpi/ompi/issues/8045>): where it adds as
+//! many at once as a vector holds, and not where it adds fewer.
 //!
-//! A trial, made once, finds out if the library does so. Then such sums are requested in pieces, each so short that it is added element by element;
-//! and where those are wrong as well, they are refused.
+//! A trial, made once, finds out if the library does so. Then such sums are requested in pieces,
+//! each so short that it is added element by element; and where those are wrong as well, they are
+//! refused.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -24,7 +26,8 @@ enum Sums {
     Wrong,
 }
 
-/// Returns true if an operation is such a sum. The compiler knows the answer where the operation is known.
+/// Returns true if an operation is such a sum. The compiler knows the answer where the operation is
+/// known.
 #[inline(always)]
 pub(super) fn may_be_wrong(op: MPI_Op, size: usize) -> bool {
     size <= 2 && op == MPI_SUM
@@ -47,8 +50,8 @@ pub(super) fn piece(operation: &'static str) -> Result<usize> {
     }
 }
 
-/// Checks the outcome of a piece. If it failed and was not the first, others are in flight on memory that would be given back with the error:
-/// the process ends.
+/// Checks the outcome of a piece. If it failed and was not the first, others are in flight on
+/// memory that would be given back with the error: the process ends.
 ///
 /// # Errors
 /// That of the first piece.
@@ -102,7 +105,8 @@ fn wraps(datatype: MPI_Datatype, size: usize, count: usize) -> bool {
     let Ok(items) = c_int::try_from(count) else {
         return false;
     };
-    // SAFETY: the library is initialised, as there is a window; both have so many items of the datatype.
+    // SAFETY: the library is initialised, as there is a window; both have so many items of the
+    // datatype.
     let code = unsafe {
         sys::MPI_Reduce_local(
             mine.as_ptr().cast(),

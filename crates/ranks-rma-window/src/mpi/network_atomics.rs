@@ -1,4 +1,5 @@
-//! Operations that Open MPI 5 may compute wrong over TCP. Where that is so, and why, is in ranks-comm's module of the same name.
+//! Operations that Open MPI 5 may compute wrong over TCP. Where that is so, and why, is in
+//! ranks-comm's module of the same name.
 
 use ranks_comm::backend::network_atomics_are_wrong;
 use ranks_comm::{Error, ErrorKind, Result};
@@ -8,7 +9,8 @@ use ranks_mpi_sys::{
     MPI_Op, MPI_UINT32_T, MPI_UINT64_T,
 };
 
-/// Returns true if an operation on elements of `size` bytes is among them. The compiler knows the answer where the operation is known.
+/// Returns true if an operation on elements of `size` bytes is among them. The compiler knows the
+/// answer where the operation is known.
 #[inline(always)]
 pub(super) fn may_be_wrong(op: MPI_Op, datatype: MPI_Datatype, size: usize) -> bool {
     let is = |ops: &[MPI_Op]| ops.contains(&op);

@@ -22,7 +22,8 @@ impl<T: Pod> Window<T> {
             4 => load::<u32>,
             _ => load::<u64>,
         };
-        // SAFETY: `bytes` are there on both sides, aligned for `T`; `into` is borrowed, and peers write in the window alone.
+        // SAFETY: `bytes` are there on both sides, aligned for `T`; `into` is borrowed, and peers
+        // write in the window alone.
         unsafe { copy(from, to, bytes) }
     }
 
@@ -41,7 +42,8 @@ impl<T: Pod> Window<T> {
             4 => store::<u32>,
             _ => store::<u64>,
         };
-        // SAFETY: `bytes` are there on both sides, aligned for `T`; `data` is borrowed, and not in the window.
+        // SAFETY: `bytes` are there on both sides, aligned for `T`; `data` is borrowed, and not in
+        // the window.
         unsafe { copy(from, to, bytes) }
     }
 }
@@ -49,7 +51,8 @@ impl<T: Pod> Window<T> {
 /// A word that is read and written in one go, whatever else happens to the memory.
 trait Word: Pod {
     /// # Safety
-    /// `at` is aligned, and points to such a word in memory of ours, which is changed by others only in the same way.
+    /// `at` is aligned, and points to such a word in memory of ours, which is changed by others
+    /// only in the same way.
     unsafe fn load(at: *mut Self) -> Self;
     /// # Safety
     /// As above.
@@ -79,7 +82,8 @@ macro_rules! words {
 words! { u8: AtomicU8; u16: AtomicU16; u32: AtomicU32; u64: AtomicU64; }
 
 /// # Safety
-/// `bytes`, a multiple of the word, are at `from` and at `to`, both aligned for it; nobody else has those at `to`.
+/// `bytes`, a multiple of the word, are at `from` and at `to`, both aligned for it; nobody else has
+/// those at `to`.
 unsafe fn load<W: Word>(from: *mut u8, to: *mut u8, bytes: usize) {
     let (from, to) = (from.cast::<W>(), to.cast::<W>());
     for index in 0..bytes / size_of::<W>() {
@@ -95,7 +99,8 @@ unsafe fn load<W: Word>(from: *mut u8, to: *mut u8, bytes: usize) {
 }
 
 /// # Safety
-/// `bytes`, a multiple of the word, are at `from` and at `to`, both aligned for it; nobody writes to those at `from`.
+/// `bytes`, a multiple of the word, are at `from` and at `to`, both aligned for it; nobody writes
+/// to those at `from`.
 unsafe fn store<W: Word>(from: *const u8, to: *mut u8, bytes: usize) {
     let (from, to) = (from.cast::<W>(), to.cast::<W>());
     for index in 0..bytes / size_of::<W>() {

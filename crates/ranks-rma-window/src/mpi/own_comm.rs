@@ -7,9 +7,10 @@ use ranks_mpi_sys::MPI_Comm;
 
 /// A duplicate that lives as long as the window that is made from it.
 ///
-/// MPICH (3.4 to 5.0, Intel's too) tells its windows apart by the context of the communicator that they were made from. If that
-/// one is freed before the window, as the standard allows, its context goes to another one, and what is meant for a window of that
-/// reaches the old one: ranks wait for ever in `MPI_Win_lock_all`.
+/// MPICH (3.4 to 5.0, Intel's too) tells its windows apart by the context of the communicator that
+/// they were made from. If that one is freed before the window, as the standard allows, its context
+/// goes to another one, and what is meant for a window of that reaches the old one: ranks wait for
+/// ever in `MPI_Win_lock_all`.
 #[derive(Debug)]
 pub(crate) struct OwnComm(MPI_Comm);
 

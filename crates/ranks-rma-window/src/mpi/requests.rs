@@ -47,7 +47,8 @@ impl<T: Pod> Window<T> {
     /// Begins to read from `place` into `into`, which has room for at least a byte.
     ///
     /// # Safety
-    /// `into` stays and nobody else uses it until the request is complete, and as many elements are at `place`.
+    /// `into` stays and nobody else uses it until the request is complete, and as many elements are
+    /// at `place`.
     pub(crate) unsafe fn rget(&self, into: &mut [T], place: Place) -> Result<StartedOp> {
         let (to, datatype) = (into.as_mut_ptr().cast(), TypeOf::<T>::datatype());
         let items = into.len() * TypeOf::<T>::items();

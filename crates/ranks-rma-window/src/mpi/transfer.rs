@@ -65,7 +65,8 @@ impl<T: Pod> Window<T> {
     /// Begins to read from `place` into `into`, which has room for at least a byte.
     ///
     /// # Safety
-    /// `into` stays and nobody else uses it until the operation is complete, and as many elements are at `place`.
+    /// `into` stays and nobody else uses it until the operation is complete, and as many elements
+    /// are at `place`.
     #[inline(always)]
     pub(crate) unsafe fn get(&self, into: &mut [T], place: Place) -> Result<()> {
         const NAME: &str = "MPI_Get";
@@ -250,7 +251,8 @@ impl<T: Pod> Window<T> {
     /// Begins to combine `value` with the element at `place`, and to read what was there before.
     ///
     /// # Safety
-    /// `value` and `old` stay, and nobody else uses `old`, until the operation is complete; an element is at `place`.
+    /// `value` and `old` stay, and nobody else uses `old`, until the operation is complete; an
+    /// element is at `place`.
     #[inline(always)]
     pub(crate) unsafe fn fetch_and_op<O: Accumulation<T>>(
         &self,
@@ -262,7 +264,8 @@ impl<T: Pod> Window<T> {
         let (op, _) = known::<T, O>(NAME)?;
         // SAFETY: the library is loaded, as it made the window.
         let op = unsafe { native::op(op) };
-        // SAFETY: by contract; the elements are of a type that operations are defined for, whose datatype is one item.
+        // SAFETY: by contract; the elements are of a type that operations are defined for, whose
+        // datatype is one item.
         let code = unsafe {
             native::MPI_Fetch_and_op(
                 (&raw const *value).cast(),
@@ -277,7 +280,8 @@ impl<T: Pod> Window<T> {
         check_access(code, NAME, "to and from", 1, place)
     }
 
-    /// Datatype that the library computes with. It has to be the same in all accumulating operations.
+    /// Datatype that the library computes with. It has to be the same in all accumulating
+    /// operations.
     #[inline(always)]
     fn datatype_of_number<O: Accumulation<T>>(&self) -> native::Datatype {
         match O::predefined() {
@@ -287,7 +291,8 @@ impl<T: Pod> Window<T> {
         }
     }
 
-    /// Begins to put `new` at `place` if the element there is `expected`, and to read what was there before.
+    /// Begins to put `new` at `place` if the element there is `expected`, and to read what was
+    /// there before.
     ///
     /// # Safety
     /// As [`fetch_and_op`](Self::fetch_and_op).
@@ -362,7 +367,8 @@ pub(super) fn attempt(direction: &str, len: usize, place: Place) -> String {
     format!("{len} elements {direction} rank {rank}, {at_bytes} bytes into its part")
 }
 
-/// Checks the return code of an operation on `len` elements. Nothing is built in memory for a call that succeeds.
+/// Checks the return code of an operation on `len` elements. Nothing is built in memory for a call
+/// that succeeds.
 #[inline(always)]
 fn check_access(
     code: c_int,

@@ -28,7 +28,8 @@ const DISPLACEMENT_UNIT: c_int = 1;
 
 /// A window over MPI.
 pub(crate) struct Window<T: Pod> {
-    /// The handle in the library's own terms, and that of the datatype of the elements: here they are one load away.
+    /// The handle in the library's own terms, and that of the datatype of the elements: here they
+    /// are one load away.
     pub(super) win: native::Win,
     pub(super) datatype: native::Datatype,
     /// This rank's elements.
@@ -61,10 +62,12 @@ unsafe impl<T: Send> Send for Elements<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Elements<T> {}
 
-/// Resources with a deferred free if the window is dropped: peers may access the memory until it is freed by all.
+/// Resources with a deferred free if the window is dropped: peers may access the memory until it is
+/// freed by all.
 struct Made<T: Pod> {
     canonical: MPI_Win,
-    /// Communicator that it was made from; before it is freed the ranks tell each other there what they have to end.
+    /// Communicator that it was made from; before it is freed the ranks tell each other there what
+    /// they have to end.
     comm: OwnComm,
     elements: Elements<T>,
     memory: Memory<T>,
@@ -144,7 +147,8 @@ impl<T: Pod> Window<T> {
 
     /// Makes a window whose part on this rank is `vec`. Collective.
     ///
-    /// Open MPI 4.1 has nothing that makes such a window of one rank alone (`MPI_ERR_WIN`), so there the elements are copied.
+    /// Open MPI 4.1 has nothing that makes such a window of one rank alone (`MPI_ERR_WIN`), so
+    /// there the elements are copied.
     pub(crate) fn from_vec(
         comm: &MpiComm,
         vec: Vec<T>,
@@ -202,9 +206,11 @@ impl<T: Pod> Window<T> {
             let first = match NonNull::new(base.cast::<u8>()) {
                 Some(base) if bytes > 0 => {
                     start = base.as_ptr().align_offset(align);
-                    // SAFETY: the library gave `room` bytes, which are `align` more than those of the elements.
+                    // SAFETY: the library gave `room` bytes, which are `align` more than those of
+                    // the elements.
                     let first = unsafe { base.add(start) };
-                    // SAFETY: as above; nobody else has the memory before all ranks have come out of the call that makes the window.
+                    // SAFETY: as above; nobody else has the memory before all ranks have come out
+                    // of the call that makes the window.
                     taken = unsafe { take(first, bytes) };
                     if taken.is_ok() {
                         // SAFETY: as above.
@@ -241,7 +247,8 @@ impl<T: Pod> Window<T> {
         let child = comm.make_child(|| {
             let comm = OwnComm::dup(comm)?;
             let mut win = sys::MPI_WIN_NULL;
-            // SAFETY: the communicator is alive; the memory is that of a vector which nobody has until the window is freed; the handle is ours.
+            // SAFETY: the communicator is alive; the memory is that of a vector which nobody has
+            // until the window is freed; the handle is ours.
             let code = unsafe {
                 sys::MPI_Win_create(
                     base,
@@ -310,7 +317,8 @@ impl<T: Pod> Window<T> {
     /// Nobody writes to them while the slice is there.
     pub(crate) unsafe fn local(&self) -> &[T] {
         let Elements { first, len } = self.elements;
-        // SAFETY: there are `len` elements, which were zeroed or are those of a vector; by contract nobody writes to them.
+        // SAFETY: there are `len` elements, which were zeroed or are those of a vector; by contract
+        // nobody writes to them.
         unsafe { slice::from_raw_parts(first.as_ptr(), len) }
     }
 
@@ -439,8 +447,9 @@ impl<T: Pod> fmt::Debug for Window<T> {
     }
 }
 
-/// Returns true if `MPI_Compare_and_swap` of 8 bytes works: Open MPI up to 4.1.4 follows a null pointer there
-/// (<https://github.com/open-mpi/ompi/issues/7967>, <https://github.com/open-mpi/ompi/issues/11349>).
+/// Returns true if `MPI_Compare_and_swap` of 8 bytes works: Open MPI up to 4.1.4 follows a null
+/// pointer there (<https://github.com/open-mpi/ompi/issues/7967>,
+/// <https://github.com/open-mpi/ompi/issues/11349>).
 fn swaps_words(library: &str) -> bool {
     let Some(version) = library.strip_prefix("Open MPI ") else {
         return true;

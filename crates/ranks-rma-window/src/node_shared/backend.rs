@@ -15,17 +15,21 @@ use crate::region::{Backing, Nameless, Region};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum NodeBackend {
-    /// The best that works on all nodes: [`Memfd`](Self::Memfd), or else [`MpiWindow`](Self::MpiWindow).
+    /// The best that works on all nodes: [`Memfd`](Self::Memfd), or else
+    /// [`MpiWindow`](Self::MpiWindow).
     #[default]
     Auto,
     /// The heap: of a process that is its node's only rank.
     Heap,
-    /// A shared window of the MPI library, which takes room in `/dev/shm`; the heap on a node with one rank.
+    /// A shared window of the MPI library, which takes room in `/dev/shm`; the heap on a node with
+    /// one rank.
     MpiWindow,
-    /// A file in memory (`memfd_create`), which needs no room in `/dev/shm`, counts no window of the library, and goes when
-    /// the last rank has dropped it. The ranks of a node open it through `/proc`. On Linux.
+    /// A file in memory (`memfd_create`), which needs no room in `/dev/shm`, counts no window of
+    /// the library, and goes when the last rank has dropped it. The ranks of a node open it through
+    /// `/proc`. On Linux.
     Memfd,
-    /// A file without a name in this folder, such as that of a disk of the node: for what is larger than the memory.
+    /// A file without a name in this folder, such as that of a disk of the node: for what is larger
+    /// than the memory.
     File(PathBuf),
 }
 
@@ -51,7 +55,8 @@ pub(super) struct Chosen {
 const ASKED: &str = "it was asked for";
 
 impl Chosen {
-    /// `bytes` bytes for each node, the same number on every rank, if all nodes have them. Collective over all ranks.
+    /// `bytes` bytes for each node, the same number on every rank, if all nodes have them.
+    /// Collective over all ranks.
     ///
     /// The requested backend must be of the same kind everywhere.
     pub(super) fn make(nodes: &Hierarchy, bytes: usize, asked: &NodeBackend) -> Result<Self> {

@@ -67,21 +67,23 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         self
     }
 
-    /// Asks the system for huge pages, or does not; it is asked if nothing else is chosen: fewer of them are faster to fill and to look
-    /// up, where it has any.
+    /// Asks the system for huge pages, or does not; it is asked if nothing else is chosen: fewer of
+    /// them are faster to fill and to look up, where it has any.
     pub fn huge_pages(mut self, huge_pages: bool) -> Self {
         self.wishes.huge_pages = huge_pages;
         self
     }
 
-    /// Near which ranks of its node the memory is to lie. [`Placement::Owner`], which is chosen if nothing else is, leaves that to who
-    /// fills it: a leader, or the ranks in stripes. With the others pages are touched before.
+    /// Near which ranks of its node the memory is to lie. [`Placement::Owner`], which is chosen if
+    /// nothing else is, leaves that to who fills it: a leader, or the ranks in stripes. With the
+    /// others pages are touched before.
     pub fn placement(mut self, placement: Placement) -> Self {
         self.wishes.placement = placement;
         self
     }
 
-    /// Sets a function that is called on each node's leader, whenever another chunk is there. Each rank may choose.
+    /// Sets a function that is called on each node's leader, whenever another chunk is there. Each
+    /// rank may choose.
     pub fn progress(self, progress: &'a mut dyn FnMut(Progress)) -> Self {
         Self {
             progress: Some(progress),
@@ -108,7 +110,8 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
     /// As [`NodeShared::from_root`], with a `fill` that may fail.
     ///
     /// # Errors
-    /// As there; [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) on every rank, with the reason, if `fill` fails.
+    /// As there; [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) on every rank, with
+    /// the reason, if `fill` fails.
     pub fn try_from_root<E: fmt::Display>(
         self,
         root: usize,
@@ -181,7 +184,8 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         filling.in_stripes(fill)
     }
 
-    /// Memory to be filled, in a way that all ranks agree on; `None` if the root has nothing to fill it with. Collective.
+    /// Memory to be filled, in a way that all ranks agree on; `None` if the root has nothing to
+    /// fill it with. Collective.
     fn announced(self, form: Form, length: Option<usize>) -> Result<Option<Filling<'a, T>>> {
         let (comm, on) = match &self.home {
             Home::Comm(comm) => (*comm, [0; 2]),

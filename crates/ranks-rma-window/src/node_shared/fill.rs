@@ -1,7 +1,7 @@
 //! Filling of the memory of all nodes with the same array.
 //!
-//! Ranks take turns: whoever writes does so before it comes to a step that all ranks take together, and orders its stores before
-//! it; whoever reads what another has written does so after that step.
+//! Ranks take turns: whoever writes does so before it comes to a step that all ranks take together,
+//! and orders its stores before it; whoever reads what another has written does so after that step.
 #![allow(unsafe_code)]
 
 use std::any::type_name;
@@ -77,8 +77,8 @@ impl Default for Wishes {
     }
 }
 
-/// Words that a rank tells: the call, the object it is called on, if it has a length, the length, the chunk in elements, a number for
-/// the object that is made.
+/// Words that a rank tells: the call, the object it is called on, if it has a length, the length,
+/// the chunk in elements, a number for the object that is made.
 type CallDescription = super::having::Words;
 
 impl Form {
@@ -101,7 +101,8 @@ impl Form {
         digest(name.chain([size_of::<T>() as u64]))
     }
 
-    /// The same plan on every rank, which all wish for the same but for chunks, where the root's count, or the same error; `None` everywhere if the root has no length. Collective.
+    /// The same plan on every rank, which all wish for the same but for chunks, where the root's
+    /// count, or the same error; `None` everywhere if the root has no length. Collective.
     ///
     /// `on` is the number of the nodes or of the arena that it is made on, and how far that is.
     pub(crate) fn agree<T: Pod>(
@@ -209,12 +210,14 @@ impl<'a, T: Pod> Filling<'a, T> {
         self.whole.nodes().whole()
     }
 
-    /// Takes the pages from the system, near the ranks of each node that they are to be near. Collective.
+    /// Takes the pages from the system, near the ranks of each node that they are to be near.
+    /// Collective.
     ///
     /// All ranks pass the same.
     ///
     /// # Errors
-    /// The same on every rank: [`ErrorKind::Memory`] if a node has none for them; the memory goes at once then.
+    /// The same on every rank: [`ErrorKind::Memory`] if a node has none for them; the memory goes
+    /// at once then.
     pub(super) fn placed(self, form: Form, wishes: Wishes) -> Result<Self> {
         let taken = self.take(form, wishes);
         let taken = taken.and_then(|()| self.whole.sync());
@@ -250,7 +253,8 @@ impl<'a, T: Pod> Filling<'a, T> {
         };
         for part in own.into_iter().chain(parts) {
             let bytes = self.at + part.start..self.at + part.end;
-            // SAFETY: the shares of ranks are apart, and nobody fills them before all have come to `placed`.
+            // SAFETY: the shares of ranks are apart, and nobody fills them before all have come to
+            // `placed`.
             unsafe { self.whole.take(bytes, wishes.placement != Placement::Owner) }?;
         }
         Ok(())
@@ -310,7 +314,8 @@ impl<'a, T: Pod> Filling<'a, T> {
             };
             self.together(read)?;
             let sent = self.spread(root, chunk);
-            // The root's leader has read the chunk when the root goes on to the next one, which lies elsewhere.
+            // The root's leader has read the chunk when the root goes on to the next one, which
+            // lies elsewhere.
             self.comm().agree(sent)?;
         }
         self.publish(Ok(()))
@@ -335,7 +340,8 @@ impl<'a, T: Pod> Filling<'a, T> {
     ) -> Result<NodeShared<T>> {
         let node = self.whole.nodes().node();
         let stripe = stripe::<T>(self.plan.length, node.rank(), node.size());
-        // SAFETY: the stripes of the node's ranks do not overlap, and nobody reads them before `publish`.
+        // SAFETY: the stripes of the node's ranks do not overlap, and nobody reads them before
+        // `publish`.
         let out = unsafe { elements_of(&self.whole, self.at, &self.plan, stripe.clone()) };
         let filled = out.map(|out| fill(stripe, out));
         self.publish(filled)
@@ -371,7 +377,8 @@ impl<'a, T: Pod> Filling<'a, T> {
         Ok(())
     }
 
-    /// Makes earlier stores visible to all ranks; returns the same error everywhere if one rank has one. Collective.
+    /// Makes earlier stores visible to all ranks; returns the same error everywhere if one rank has
+    /// one. Collective.
     fn together(&self, outcome: Result<()>) -> Result<()> {
         together(&self.whole, outcome)
     }
@@ -386,7 +393,8 @@ impl<'a, T: Pod> Filling<'a, T> {
     }
 }
 
-/// Makes earlier stores of a node's ranks visible to all of them; returns the same error everywhere if one rank has one. Collective.
+/// Makes earlier stores of a node's ranks visible to all of them; returns the same error everywhere
+/// if one rank has one. Collective.
 pub(super) fn together(whole: &Whole, outcome: Result<()>) -> Result<()> {
     let outcome = outcome.and_then(|()| whole.sync());
     whole.nodes().whole().agree(outcome)?;

@@ -1,4 +1,5 @@
-//! Checks that all ranks make the same call on the same array or arena, and that none of them has another handle of it.
+//! Checks that all ranks make the same call on the same array or arena, and that none of them has
+//! another handle of it.
 
 use ranks_comm::backend::digest;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
@@ -20,17 +21,19 @@ impl Having {
     }
 }
 
-/// Words that a rank tells of its call: the number of the object, a word that must be the same on all ranks, and one that need not.
+/// Words that a rank tells of its call: the number of the object, a word that must be the same on
+/// all ranks, and one that need not.
 pub(crate) type CallDescription = [u64; 3];
 
 /// Words that ranks exchange about arrays and arenas; the first identifies the call.
 pub(super) type Words = [u64; 6];
 
-/// Returns the last word of each rank, if all of them make the same call on the same object, and each has one handle of it. Collective.
+/// Returns the last word of each rank, if all of them make the same call on the same object, and
+/// each has one handle of it. Collective.
 ///
 /// # Errors
-/// The inner one is the same on every rank, each of which knows that of all: they are together as before. After the outer one they
-/// need not be.
+/// The inner one is the same on every rank, each of which knows that of all: they are together as
+/// before. After the outer one they need not be.
 pub(crate) fn all_alone(
     comm: &Communicator,
     operation: &'static str,
@@ -39,7 +42,8 @@ pub(crate) fn all_alone(
 ) -> Result<Result<Vec<u64>>> {
     let [number, call, more] = told;
     let name = digest(operation.bytes().map(u64::from));
-    // As many words as where an array is made, lest ranks that do different things pass different lengths.
+    // As many words as where an array is made, lest ranks that do different things pass different
+    // lengths.
     let words: Words = [name, number, call, more, having as u64, 0];
     let all = comm.exchange(operation, bytemuck::cast_slice(&words))?;
     let all: Vec<Words> = bytemuck::pod_collect_to_vec(&all);

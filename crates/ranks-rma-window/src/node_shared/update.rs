@@ -16,8 +16,9 @@ const OPERATION: &str = "NodeShared::update";
 impl<T: Pod> NodeShared<T> {
     /// Puts `data` of `root` into the elements `range` of every node's copy. Collective.
     ///
-    /// No rank may have another handle of the array, and this one is borrowed: so nobody reads it at the time. All pass the same
-    /// range and root; what the others pass for `data` does not matter.
+    /// No rank may have another handle of the array, and this one is borrowed: so nobody reads it
+    /// at the time. All pass the same range and root; what the others pass for `data` does not
+    /// matter.
     ///
     /// ```
     /// # use ranks::rma::NodeShared;
@@ -41,12 +42,14 @@ impl<T: Pod> NodeShared<T> {
     /// ```
     ///
     /// # Errors
-    /// The same on every rank, and nothing is changed: [`ErrorKind::Mismatch`] if ranks pass different ranges or roots, or call it on
-    /// different arrays, [`ErrorKind::Argument`] if a rank has another handle of the array or the range is not in it,
-    /// [`ErrorKind::Root`], [`ErrorKind::Length`] if `data` is not as long as the range.
+    /// The same on every rank, and nothing is changed: [`ErrorKind::Mismatch`] if ranks pass
+    /// different ranges or roots, or call it on different arrays, [`ErrorKind::Argument`] if a rank
+    /// has another handle of the array or the range is not in it, [`ErrorKind::Root`],
+    /// [`ErrorKind::Length`] if `data` is not as long as the range.
     ///
-    /// Any other error, such as [`ErrorKind::TimedOut`], leaves ranks apart, of which some may write to the array still. So this rank
-    /// has lost it: the handle is that of an empty slice, and each later call on it is an error.
+    /// Any other error, such as [`ErrorKind::TimedOut`], leaves ranks apart, of which some may
+    /// write to the array still. So this rank has lost it: the handle is that of an empty slice,
+    /// and each later call on it is an error.
     pub fn update(&mut self, range: Range<usize>, root: usize, data: &[T]) -> Result<()> {
         let comm = self.nodes().whole().clone();
         let is_root = comm.rank() == root;
@@ -65,8 +68,8 @@ impl<T: Pod> NodeShared<T> {
         let whole = self.0.whole();
         let at = self.0.at() + range.start * size_of::<T>();
         let bytes = at..at + range.len() * size_of::<T>();
-        // SAFETY: nobody has a reference to them, and one rank of a node at a time makes one: the root before all meet in
-        // `together`, the leader after that.
+        // SAFETY: nobody has a reference to them, and one rank of a node at a time makes one: the
+        // root before all meet in `together`, the leader after that.
         let elements = || unsafe { whole.elements_mut::<T>(at, range.len()) }.ok_or_else(outside);
         let written = if is_root {
             whole.unsealed(bytes.clone(), || {
@@ -81,7 +84,8 @@ impl<T: Pod> NodeShared<T> {
         let from = nodes.node_of(root).unwrap_or(0);
         let sent = match nodes.leaders().filter(|leaders| leaders.size() > 1) {
             None => Ok(()),
-            // Also where it is already: MPICH 5.0.2 writes what it sends to the root's own buffer again.
+            // Also where it is already: MPICH 5.0.2 writes what it sends to the root's own buffer
+            // again.
             Some(leaders) => whole.unsealed(bytes, || leaders.bcast(elements()?, from)),
         };
         together(whole, sent)?;
@@ -90,7 +94,8 @@ impl<T: Pod> NodeShared<T> {
     }
 }
 
-/// Checks that the root exists, and that the range is in the array and as long as the root's data: facts that all ranks know.
+/// Checks that the root exists, and that the range is in the array and as long as the root's data:
+/// facts that all ranks know.
 fn fits(range: &Range<usize>, length: usize, root: usize, lengths: &[u64]) -> Result<()> {
     let (kind, why) = match lengths.get(root) {
         None => {

@@ -2,10 +2,11 @@
 //!
 //! # Safety
 //!
-//! Bytes of the region are written to by the rank that fills them, or receives them, before any rank has an array there; and
-//! again only when the ranks have agreed that none of them has a reference to it, as [`update`](super::update) does. Which rank
-//! does so when is the business of [`fill`](super::fill); between two ranks there is a message, and a
-//! [`sync`](Whole::sync) on both sides.
+//! Bytes of the region are written to by the rank that fills them, or receives them, before any
+//! rank has an array there; and again only when the ranks have agreed that none of them has a
+//! reference to it, as [`update`](super::update) does. Which rank does so when is the business of
+//! [`fill`](super::fill); between two ranks there is a message, and a [`sync`](Whole::sync) on both
+//! sides.
 #![allow(unsafe_code)]
 
 use std::ops::{Deref, Range};
@@ -73,7 +74,8 @@ impl Whole {
         }
     }
 
-    /// Has the system give the pages of these bytes; those of a heap if they are `placed` somewhere.
+    /// Has the system give the pages of these bytes; those of a heap if they are `placed`
+    /// somewhere.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`] if there are none.
@@ -99,7 +101,8 @@ impl Whole {
         Ok(())
     }
 
-    /// Address of `length` elements that begin at byte `at`, if they lie in it; aligned for elements of up to 64 bytes where `at` is.
+    /// Address of `length` elements that begin at byte `at`, if they lie in it; aligned for
+    /// elements of up to 64 bytes where `at` is.
     pub(super) fn address<T: Pod>(&self, at: usize, length: usize) -> Option<NonNull<T>> {
         let region = self.region.as_ref()?;
         let end = length.checked_mul(size_of::<T>())?.checked_add(at)?;
@@ -114,16 +117,18 @@ impl Whole {
     /// Elements to be written.
     ///
     /// # Safety
-    /// There is no other reference to any of them, on no rank of the node, as long as this one is in use.
+    /// There is no other reference to any of them, on no rank of the node, as long as this one is
+    /// in use.
     #[allow(clippy::mut_from_ref, reason = "that is what the contract is for")]
     pub(super) unsafe fn elements_mut<T: Pod>(&self, at: usize, length: usize) -> Option<&mut [T]> {
         let first = self.address::<T>(at, length)?;
-        // SAFETY: so many elements lie there, in memory that was zero at first, for which this is the only reference, as the
-        // caller says; any bytes are elements.
+        // SAFETY: so many elements lie there, in memory that was zero at first, for which this is
+        // the only reference, as the caller says; any bytes are elements.
         Some(unsafe { slice::from_raw_parts_mut(first.as_ptr(), length) })
     }
 
-    /// From now on the first `bytes` bytes are read, and a write to a whole page of them ends the process.
+    /// From now on the first `bytes` bytes are read, and a write to a whole page of them ends the
+    /// process.
     pub(super) fn seal(&self, bytes: usize) {
         let mut sealed = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(region) = self.region.as_ref().filter(|_| bytes > *sealed) {
@@ -184,7 +189,8 @@ impl Drop for Whole {
     }
 }
 
-/// An array that lies in memory of the node and that nobody writes to as long as there is a handle of it that may be read.
+/// An array that lies in memory of the node and that nobody writes to as long as there is a handle
+/// of it that may be read.
 #[derive(Debug)]
 pub(super) struct Array<T> {
     first: NonNull<T>,
@@ -218,8 +224,8 @@ impl<T: Pod> Array<T> {
     /// The elements that begin at byte `at`; `None` if they do not lie there.
     ///
     /// # Safety
-    /// All ranks of the node have stored what they had to store there, and store nothing else before each of them has
-    /// one handle alone and has [hidden](Self::hide) its elements.
+    /// All ranks of the node have stored what they had to store there, and store nothing else
+    /// before each of them has one handle alone and has [hidden](Self::hide) its elements.
     pub(super) unsafe fn of(
         whole: Arc<Whole>,
         number: u64,
@@ -249,7 +255,8 @@ impl<T: Pod> Array<T> {
         self.piece.number
     }
 
-    /// Takes the elements out of reach: the handle is that of an empty array until they are shown again.
+    /// Takes the elements out of reach: the handle is that of an empty array until they are shown
+    /// again.
     pub(super) fn hide(&mut self) -> Hidden {
         let was_lost = std::mem::replace(&mut self.is_lost, true);
         let length = std::mem::take(&mut self.length);
@@ -307,7 +314,8 @@ impl<T: Pod> Deref for Array<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: so many elements lie there, in memory that the array keeps and to which nobody writes, as `of` was promised.
+        // SAFETY: so many elements lie there, in memory that the array keeps and to which nobody
+        // writes, as `of` was promised.
         unsafe { slice::from_raw_parts(self.first.as_ptr(), self.length) }
     }
 }

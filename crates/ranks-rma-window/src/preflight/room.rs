@@ -161,8 +161,8 @@ fn available(table: &Meminfo) -> Option<u64> {
     Some(table.bytes("MemAvailable")?.saturating_add(swap))
 }
 
-/// Containers of one machine have names of their own, and machines that were copied have started together; those that share
-/// memory have the same device for it.
+/// Containers of one machine have names of their own, and machines that were copied have started
+/// together; those that share memory have the same device for it.
 fn machine_number(host: &str, device: u64) -> u64 {
     let boot = read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let bytes = OsStr::new(host).as_bytes().iter().chain(boot.as_bytes());

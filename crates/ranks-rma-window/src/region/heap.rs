@@ -15,7 +15,8 @@ pub(super) struct Heap {
     base: NonNull<u8>,
 }
 
-// SAFETY: it is an address, of a block that is freed once, by whoever drops it last; nothing here reads or writes behind it.
+// SAFETY: it is an address, of a block that is freed once, by whoever drops it last; nothing here
+// reads or writes behind it.
 unsafe impl Send for Heap {}
 
 // SAFETY: as above.
@@ -26,8 +27,8 @@ impl Heap {
     /// [`ErrorKind::Length`] if there is no memory.
     pub(super) fn zeroed(bytes: usize) -> Result<Self> {
         let page = page_size();
-        // Allocators are at their best with small alignments: zeros then come untouched from the system. So the first page
-        // boundary is looked for.
+        // Allocators are at their best with small alignments: zeros then come untouched from the
+        // system. So the first page boundary is looked for.
         let layout = bytes
             .checked_add(page)
             .and_then(|size| Layout::from_size_align(size, align_of::<u128>()).ok());

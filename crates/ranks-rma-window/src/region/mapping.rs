@@ -1,7 +1,8 @@
 //! Memory of a file without a name, which the ranks of a node map each for itself.
 //!
-//! The leader makes the file, in memory or in a folder, and the others open it as the leader has it open, through `/proc`. What
-//! they have opened is compared with the leader's, since in another name space of processes its number is somebody else's.
+//! The leader makes the file, in memory or in a folder, and the others open it as the leader has it
+//! open, through `/proc`. What they have opened is compared with the leader's, since in another
+//! name space of processes its number is somebody else's.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -37,7 +38,8 @@ pub(super) struct Mapping {
     reserved: bool,
 }
 
-// SAFETY: it is an address, of pages that are given back once, by whoever drops it; nothing here reads or writes behind it.
+// SAFETY: it is an address, of pages that are given back once, by whoever drops it; nothing here
+// reads or writes behind it.
 unsafe impl Send for Mapping {}
 
 // SAFETY: as above.
@@ -126,7 +128,8 @@ impl LeaderFile {
 }
 
 impl Mapping {
-    /// `bytes` bytes, zero at first, shared with the ranks of `node`, which pass the same. Collective over `parent`.
+    /// `bytes` bytes, zero at first, shared with the ranks of `node`, which pass the same.
+    /// Collective over `parent`.
     pub(super) fn shared(
         parent: &Communicator,
         node: &Communicator,
@@ -175,7 +178,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: these pages were mapped by `of`, and this is their only owner. If it fails they stay, which harms nobody.
+        // SAFETY: these pages were mapped by `of`, and this is their only owner. If it fails they
+        // stay, which harms nobody.
         let _ = unsafe { munmap(self.base.cast(), self.bytes.get()) };
     }
 }

@@ -28,7 +28,8 @@ pub(crate) fn page_size() -> usize {
 
 /// Has the system give the pages of so many bytes, near this rank: puts a zero into each page.
 ///
-/// The system answers who asks it to write to memory that there is no page for. Who writes there without asking is killed.
+/// The system answers who asks it to write to memory that there is no page for. Who writes there
+/// without asking is killed.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`] if the system has none, as for a file in memory whose file system is full.
@@ -84,8 +85,8 @@ fn refused(bytes: usize, error: &io::Error) -> Error {
     )
 }
 
-/// Says to the system that the whole pages among `bytes` bytes from `base` may be large ones; both lie in one mapping. What
-/// it makes of that is its own affair.
+/// Says to the system that the whole pages among `bytes` bytes from `base` may be large ones; both
+/// lie in one mapping. What it makes of that is its own affair.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) fn welcome_large(base: NonNull<u8>, bytes: usize) {
     use nix::sys::mman::{MmapAdvise, madvise};
@@ -98,7 +99,8 @@ pub(super) fn welcome_large(base: NonNull<u8>, bytes: usize) {
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(super) fn welcome_large(_: NonNull<u8>, _: usize) {}
 
-/// Lets the whole pages among these bytes from `base`, which begins a page, be written to, or only be read. Whether that worked.
+/// Lets the whole pages among these bytes from `base`, which begins a page, be written to, or only
+/// be read. Whether that worked.
 #[cfg(not(miri))]
 pub(super) fn make_writable(base: NonNull<u8>, bytes: Range<usize>, writable: bool) -> bool {
     use nix::sys::mman::{ProtFlags, mprotect};

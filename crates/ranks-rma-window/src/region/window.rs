@@ -2,11 +2,13 @@
 //!
 //! # Safety
 //!
-//! * The library is loaded, initialised and not finalized: [`Region`](super::Region) has let each operation in, and a
-//!   [`FreedTogether`] is freed while MPI lives.
-//! * The window is alive as long as a `Window` is, save in [`FreedTogether::free`], which consumes it.
-//! * All of the memory is rank 0's part of the window, and a page longer than what is handed out of it, so that its begin may be
-//!   moved to the next page. A library's own sizes, offsets and alignments of parts are never relied upon: they differ.
+//! * The library is loaded, initialised and not finalized: [`Region`](super::Region) has let each
+//!   operation in, and a [`FreedTogether`] is freed while MPI lives.
+//! * The window is alive as long as a `Window` is, save in [`FreedTogether::free`], which consumes
+//!   it.
+//! * All of the memory is rank 0's part of the window, and a page longer than what is handed out of
+//!   it, so that its begin may be moved to the next page. A library's own sizes, offsets and
+//!   alignments of parts are never relied upon: they differ.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
@@ -35,7 +37,8 @@ unsafe impl Send for Window {}
 unsafe impl Sync for Window {}
 
 impl Window {
-    /// Makes the window; [`open`](Self::open) comes next. Collective over the communicator, in which this is `rank`.
+    /// Makes the window; [`open`](Self::open) comes next. Collective over the communicator, in
+    /// which this is `rank`.
     pub(super) fn allocate(
         comm: &MpiComm,
         rank: usize,
@@ -83,7 +86,8 @@ impl Window {
         })
     }
 
-    /// Learns where its memory is on this rank, and makes `sync` legal. Collective over `node`, whose window it is.
+    /// Learns where its memory is on this rank, and makes `sync` legal. Collective over `node`,
+    /// whose window it is.
     pub(super) fn open(&mut self, node: &Communicator) -> Result<()> {
         const OPERATION: &str = "MPI_Win_shared_query";
         let found = self.find();
@@ -103,7 +107,8 @@ impl Window {
             return Err(Error::new(ErrorKind::Library, OPERATION, why));
         }
         let skipped = (page - behind) % page;
-        // SAFETY: less than a page is skipped, and the memory is a page longer than what is asked of it.
+        // SAFETY: less than a page is skipped, and the memory is a page longer than what is asked
+        // of it.
         self.base = unsafe { base.add(skipped) };
         self.set_errhandler()?;
         self.lock_all()
@@ -114,7 +119,8 @@ impl Window {
         const OPERATION: &str = "MPI_Win_shared_query";
         let (mut size, mut unit): (MPI_Aint, c_int) = (0, 0);
         let mut base: *mut c_void = ptr::null_mut();
-        // SAFETY: the window is alive and shared, and has a rank 0; size, unit and address are ours.
+        // SAFETY: the window is alive and shared, and has a rank 0; size, unit and address are
+        // ours.
         let code = unsafe {
             sys::MPI_Win_shared_query(
                 self.handle,

@@ -9,7 +9,8 @@ use bytemuck::Pod;
 
 /// An element that all ranks may load and store at the same time, as its atomic.
 ///
-/// The integers; and `f32` and `f64`, as the integers of their bits (`f64::from_bits`, `f64::to_bits`). Sealed.
+/// The integers; and `f32` and `f64`, as the integers of their bits (`f64::from_bits`,
+/// `f64::to_bits`). Sealed.
 pub trait HasAtomic: Pod + Sealed {
     /// Its atomic: of the same size, and of no more than that alignment.
     type Atomic: Sync + 'static;

@@ -32,8 +32,8 @@ pub struct SharedWindowBuilder<'a, T> {
 }
 
 impl<T: Pod + Send + Sync> SharedWindow<T, Write> {
-    /// A window in which this rank's segment has `len` elements, all zero. Collective over `comm`, whose ranks are on one
-    /// node, as those of [`split_shared`](Communicator::split_shared) are.
+    /// A window in which this rank's segment has `len` elements, all zero. Collective over `comm`,
+    /// whose ranks are on one node, as those of [`split_shared`](Communicator::split_shared) are.
     ///
     /// # Errors
     /// As [`SharedWindowBuilder::allocate`].
@@ -45,7 +45,8 @@ impl<T: Pod + Send + Sync> SharedWindow<T, Write> {
         Self::builder(comm).len(len).allocate()
     }
 
-    /// For a window of other wishes than the usual ones: an empty segment on this rank, spaced by lines of the cache, untouched.
+    /// For a window of other wishes than the usual ones: an empty segment on this rank, spaced by
+    /// lines of the cache, untouched.
     ///
     /// ```
     /// # use ranks::{Communicator, Result};
@@ -96,8 +97,9 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
         self
     }
 
-    /// Allows the system to use pages of 2 MiB, or does not, as `madvise` says it: if it has any for this memory is its own affair
-    /// (`/sys/kernel/mm/transparent_hugepage/enabled`, and `shmem_enabled` over MPI).
+    /// Allows the system to use pages of 2 MiB, or does not, as `madvise` says it: if it has any
+    /// for this memory is its own affair (`/sys/kernel/mm/transparent_hugepage/enabled`, and
+    /// `shmem_enabled` over MPI).
     pub fn huge_pages(mut self, huge_pages: bool) -> Self {
         self.huge_pages = huge_pages;
         self
@@ -112,8 +114,9 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
     /// Makes the window. Collective.
     ///
     /// # Errors
-    /// The same on every rank: [`ErrorKind::Mismatch`] if ranks wish for windows of different kinds, [`ErrorKind::Length`] if no
-    /// address space holds it, [`ErrorKind::Memory`] if the node does not have the memory; otherwise what a rank or the library reports.
+    /// The same on every rank: [`ErrorKind::Mismatch`] if ranks wish for windows of different
+    /// kinds, [`ErrorKind::Length`] if no address space holds it, [`ErrorKind::Memory`] if the node
+    /// does not have the memory; otherwise what a rank or the library reports.
     ///
     /// MPI 5.0 §12.2.3 (`MPI_Win_allocate_shared`).
     #[doc(alias = "MPI_Win_allocate_shared")]
@@ -132,7 +135,8 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
         // Messages on it match no other communication.
         let node = comm.dup()?;
         let region = Region::allocate(comm, &node, plan.bytes, Backing::MpiWindow, self.info)?;
-        // SAFETY: the plan is made of what all ranks have told all, among that the type; the region is new.
+        // SAFETY: the plan is made of what all ranks have told all, among that the type; the region
+        // is new.
         let segments = unsafe { Segments::new(region, &plan, comm.rank()) };
         if self.huge_pages {
             segments.welcome_large_pages();

@@ -6,7 +6,8 @@ use super::steps::Goal;
 use super::{Concurrent, HasAtomic, SharedWindow, Write};
 
 impl<T: HasAtomic> SharedWindow<T, Concurrent> {
-    /// The segment of `rank` as atomics, which work between processes as they do between threads. No call of any library.
+    /// The segment of `rank` as atomics, which work between processes as they do between threads.
+    /// No call of any library.
     ///
     /// ```
     /// use std::sync::atomic::Ordering;
@@ -37,7 +38,8 @@ impl<T: HasAtomic> SharedWindow<T, Concurrent> {
     #[must_use]
     #[track_caller]
     pub fn segment(&self, rank: usize) -> &[T::Atomic] {
-        // SAFETY: in this phase, which this rank does not leave while its window is borrowed, all access is atomic.
+        // SAFETY: in this phase, which this rank does not leave while its window is borrowed, all
+        // access is atomic.
         unsafe { self.segments.atomics(rank) }
     }
 
@@ -48,12 +50,13 @@ impl<T: HasAtomic> SharedWindow<T, Concurrent> {
         self.segment(self.rank())
     }
 
-    /// Changes to the phase of writing, on all ranks together: no rank loads or stores through atomics any more. Collective.
+    /// Changes to the phase of writing, on all ranks together: no rank loads or stores through
+    /// atomics any more. Collective.
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with its window,
-    /// [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped it;
-    /// [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
+    /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with
+    /// its window, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped
+    /// it; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
     /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).

@@ -9,23 +9,25 @@ use super::plan::Plan;
 use super::segments::Segments;
 use crate::region::page_size;
 
-/// Near which ranks the memory of a window lies, where a node has several parts of memory, each nearer to some of its ranks.
+/// Near which ranks the memory of a window lies, where a node has several parts of memory, each
+/// nearer to some of its ranks.
 ///
-/// The system puts a page near whoever writes to it first. Memory that processes share is taken from the system when the window is
-/// made, each page by the rank that it is to be near; that of one process when it is used, unless another placement than
-/// [`Owner`](Self::Owner) is chosen.
+/// The system puts a page near whoever writes to it first. Memory that processes share is taken
+/// from the system when the window is made, each page by the rank that it is to be near; that of
+/// one process when it is used, unless another placement than [`Owner`](Self::Owner) is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Placement {
-    /// Near the rank whose segment it is. The default. With [`Spacing::Pages`](super::Spacing::Pages) no page belongs to two ranks.
+    /// Near the rank whose segment it is. The default. With
+    /// [`Spacing::Pages`](super::Spacing::Pages) no page belongs to two ranks.
     #[default]
     Owner,
     /// All near rank 0.
     Leader,
     /// One page after the other near each of the ranks in turn: for memory that all read all over.
     Interleave,
-    /// In as many equal pieces as there are ranks, each near one of them, whatever the lengths of segments: for memory that
-    /// ranks share out by index.
+    /// In as many equal pieces as there are ranks, each near one of them, whatever the lengths of
+    /// segments: for memory that ranks share out by index.
     StripeByRank,
 }
 
@@ -33,7 +35,8 @@ pub enum Placement {
 const LARGE: usize = 2 << 20;
 
 impl Placement {
-    /// Share of one of so many ranks, in the units into which the memory is divided: the first, the end, and the stride.
+    /// Share of one of so many ranks, in the units into which the memory is divided: the first, the
+    /// end, and the stride.
     fn share(self, units: usize, rank: usize, ranks: usize) -> (usize, usize, usize) {
         match self {
             Self::Owner => (0, 0, 1),
@@ -48,8 +51,8 @@ impl Placement {
         }
     }
 
-    /// The parts of so many bytes that one of so many ranks is to touch, each at most a page (or a large page) long, which begin
-    /// where pages do if the bytes begin so.
+    /// The parts of so many bytes that one of so many ranks is to touch, each at most a page (or a
+    /// large page) long, which begin where pages do if the bytes begin so.
     pub(crate) fn parts(
         self,
         bytes: usize,
@@ -64,8 +67,8 @@ impl Placement {
         parts.map(move |at| at..bytes.min(at + unit))
     }
 
-    /// Takes from the system what this rank is to take, and touches it where it is on a heap. All ranks do, before any of them uses the
-    /// memory.
+    /// Takes from the system what this rank is to take, and touches it where it is on a heap. All
+    /// ranks do, before any of them uses the memory.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`](ranks_comm::ErrorKind::Memory) if there is none.
@@ -80,7 +83,8 @@ impl Placement {
         let marks = (rank == 0).then_some(0..plan.data);
         let own = (self == Self::Owner).then(|| plan.segment::<T>(rank));
         for bytes in marks.into_iter().chain(own) {
-            // SAFETY: the shares of ranks are apart, and each is taken before the first phase begins.
+            // SAFETY: the shares of ranks are apart, and each is taken before the first phase
+            // begins.
             unsafe { segments.take(bytes) }?;
         }
         for part in self.parts(plan.bytes - plan.data, rank, segments.size(), large) {

@@ -11,12 +11,14 @@ use crate::region::page_size;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Spacing {
-    /// Each begins at a multiple of 64 bytes: no line of the cache belongs to two ranks. The default.
+    /// Each begins at a multiple of 64 bytes: no line of the cache belongs to two ranks. The
+    /// default.
     #[default]
     Lines,
     /// Each begins where the one before ends: one slice holds all of them.
     Packed,
-    /// Each begins with a page of its own, whatever the size of pages, so that each can lie near its rank.
+    /// Each begins with a page of its own, whatever the size of pages, so that each can lie near
+    /// its rank.
     #[doc(alias = "alloc_shared_noncontig")]
     Pages,
 }

@@ -7,7 +7,8 @@ use super::steps::Goal;
 use super::{Read, SharedWindow, Write};
 
 impl<T: Pod> SharedWindow<T, Read> {
-    /// The segment of `rank`, where it lies. No call of any library: it costs what indexing a slice of slices does.
+    /// The segment of `rank`, where it lies. No call of any library: it costs what indexing a slice
+    /// of slices does.
     ///
     /// # Panics
     /// If there is no such rank.
@@ -19,7 +20,8 @@ impl<T: Pod> SharedWindow<T, Read> {
     #[must_use]
     #[track_caller]
     pub fn segment(&self, rank: usize) -> &[T] {
-        // SAFETY: in this phase, which this rank does not leave while its window is borrowed, nobody writes.
+        // SAFETY: in this phase, which this rank does not leave while its window is borrowed,
+        // nobody writes.
         unsafe { self.segments.slice(rank) }
     }
 
@@ -40,16 +42,17 @@ impl<T: Pod> SharedWindow<T, Read> {
     #[inline]
     #[must_use]
     pub fn whole(&self) -> Option<&[T]> {
-        // SAFETY: in this phase, which this rank does not leave while its window is borrowed, nobody writes.
+        // SAFETY: in this phase, which this rank does not leave while its window is borrowed,
+        // nobody writes.
         unsafe { self.segments.whole() }
     }
 
     /// Changes to the phase of writing, on all ranks together: no rank reads any more. Collective.
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with its window,
-    /// [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped it;
-    /// [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
+    /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with
+    /// its window, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped
+    /// it; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
     /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).

@@ -2,12 +2,15 @@
 //!
 //! # Safety
 //!
-//! * [`Segments::new`] takes a region that is as long as the plan says, and from then on nothing but this value knows it on this
-//!   rank. The plan is the same on all ranks: it is made of what all of them have told all.
-//! * Marks lie at the begin of the region, which begins with a page; segments lie behind them, apart from each other, each
-//!   aligned for its elements.
-//! * Marks are atomics and are never touched otherwise. Bytes of segments are elements, whatever they are (`Pod`).
-//! * Who may touch which segment when is the affair of the phases, which call what is `unsafe` here.
+//! * [`Segments::new`] takes a region that is as long as the plan says, and from then on nothing
+//!   but this value knows it on this rank. The plan is the same on all ranks: it is made of what
+//!   all of them have told all.
+//! * Marks lie at the begin of the region, which begins with a page; segments lie behind them,
+//!   apart from each other, each aligned for its elements.
+//! * Marks are atomics and are never touched otherwise. Bytes of segments are elements, whatever
+//!   they are (`Pod`).
+//! * Who may touch which segment when is the affair of the phases, which call what is `unsafe`
+//!   here.
 //! * References live no longer than the `Segments`, with which the memory goes.
 
 use std::mem::ManuallyDrop;
@@ -41,8 +44,8 @@ struct Segment<T> {
     len: usize,
 }
 
-// SAFETY: what refers to elements is given out by the contract of the phases; `T` crosses threads and is shared by them, as
-// the only place that makes windows demands.
+// SAFETY: what refers to elements is given out by the contract of the phases; `T` crosses threads
+// and is shared by them, as the only place that makes windows demands.
 unsafe impl<T: Pod> Send for Segments<T> {}
 
 // SAFETY: as above.
@@ -52,13 +55,14 @@ impl<T: Pod> Segments<T> {
     /// The segments that `plan` has put into `region`.
     ///
     /// # Safety
-    /// All ranks of the region have made the same plan for elements of type `T`, which crosses threads, and nobody else uses
-    /// the region.
+    /// All ranks of the region have made the same plan for elements of type `T`, which crosses
+    /// threads, and nobody else uses the region.
     pub(super) unsafe fn new(region: Region, plan: &Plan, rank: usize) -> Self {
         assert!(plan.bytes <= region.len() && rank < plan.segments.len());
         let base = region.base();
         let at = |offset: usize, len: usize| {
-            // SAFETY: the plan puts it there, within its bytes, which the region has as just compared.
+            // SAFETY: the plan puts it there, within its bytes, which the region has as just
+            // compared.
             let start = unsafe { base.add(offset) };
             debug_assert!(start.addr().get() % align_of::<T>() == 0);
             Segment {
@@ -146,7 +150,8 @@ impl<T: Pod> Segments<T> {
     #[inline(always)]
     pub(super) unsafe fn slice_mut(&mut self) -> &mut [T] {
         let &Segment { start, len } = self.of(self.rank);
-        // SAFETY: so many elements lie there, which nobody else touches, by this function's contract.
+        // SAFETY: so many elements lie there, which nobody else touches, by this function's
+        // contract.
         unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) }
     }
 
@@ -162,7 +167,8 @@ impl<T: Pod> Segments<T> {
         unsafe { self.region.take(bytes) }
     }
 
-    /// Has the pages of a part of the memory, all of whose bytes are zero, come to lie near this rank.
+    /// Has the pages of a part of the memory, all of whose bytes are zero, come to lie near this
+    /// rank.
     ///
     /// # Safety
     /// Nobody else touches the part, and no element lies there yet.
@@ -170,7 +176,8 @@ impl<T: Pod> Segments<T> {
         for at in (begin..end.min(self.region.len())).step_by(every) {
             // SAFETY: it is less than the length of the region.
             let byte = unsafe { self.region.base().add(at) };
-            // SAFETY: nobody else touches it, by this function's contract; it is the zero that it was.
+            // SAFETY: nobody else touches it, by this function's contract; it is the zero that it
+            // was.
             unsafe { byte.write_volatile(0) };
         }
     }
@@ -198,15 +205,16 @@ impl<T: HasAtomic> Segments<T> {
     #[track_caller]
     pub(super) unsafe fn atomics(&self, rank: usize) -> &[T::Atomic] {
         let segment = self.of(rank);
-        // SAFETY: so many elements lie there, of the atomics' size and, as each lies at a multiple of its size, alignment; all
-        // access is atomic, by this function's contract.
+        // SAFETY: so many elements lie there, of the atomics' size and, as each lies at a multiple
+        // of its size, alignment; all access is atomic, by this function's contract.
         unsafe { slice::from_raw_parts(segment.start.as_ptr().cast(), segment.len) }
     }
 }
 
 impl<T> Drop for Segments<T> {
     fn drop(&mut self) {
-        // SAFETY: the mark of this rank is one of those at the begin of the region, which is still there.
+        // SAFETY: the mark of this rank is one of those at the begin of the region, which is still
+        // there.
         let mark = unsafe { self.marks.add(self.rank) };
         // SAFETY: as above; it is an atomic.
         unsafe { mark.as_ref() }.leave();

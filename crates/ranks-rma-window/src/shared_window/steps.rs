@@ -1,8 +1,9 @@
-//! Changes of phase in a shared window: each rank leaves a mark in the memory, and waits for those of the others.
+//! Changes of phase in a shared window: each rank leaves a mark in the memory, and waits for those
+//! of the others.
 //!
-//! The marks say how far a rank is and what for, so that ranks that do not do the same find out, and one that has dropped its
-//! window is not waited for. A rank that waits lets the library go on with its messages, since the rank that it waits for
-//! may need them.
+//! The marks say how far a rank is and what for, so that ranks that do not do the same find out,
+//! and one that has dropped its window is not waited for. A rank that waits lets the library go on
+//! with its messages, since the rank that it waits for may need them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,12 +15,14 @@ use super::FENCE;
 /// The marks of all ranks.
 pub(super) type Marks = [Mark];
 
-/// Progress of a rank; in a line of the cache of its own. Zeros are the mark of one that has done nothing yet.
+/// Progress of a rank; in a line of the cache of its own. Zeros are the mark of one that has done
+/// nothing yet.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct Mark {
-    /// Steps that it has arrived at last, and before: a step of an even number in the first word, of an odd one in the second. It
-    /// does not arrive at the next but one before all have gone on from this one, so that a word stays until all have seen it.
+    /// Steps that it has arrived at last, and before: a step of an even number in the first word,
+    /// of an odd one in the second. It does not arrive at the next but one before all have gone on
+    /// from this one, so that a word stays until all have seen it.
     arrived: [AtomicU64; 2],
     /// Step that it had arrived at when it dropped its window.
     gone: AtomicU64,
@@ -97,18 +100,21 @@ impl Step {
         }
     }
 
-    /// Waits until all ranks have arrived at the same, as a part of a call that this thread has entered.
+    /// Waits until all ranks have arrived at the same, as a part of a call that this thread has
+    /// entered.
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`] if one arrives at something else, [`ErrorKind::PeerFailed`] if one has dropped its window
-    /// before, [`ErrorKind::TimedOut`] at the time limit of the call; what the library reports.
+    /// [`ErrorKind::Mismatch`] if one arrives at something else, [`ErrorKind::PeerFailed`] if one
+    /// has dropped its window before, [`ErrorKind::TimedOut`] at the time limit of the call; what
+    /// the library reports.
     pub(super) fn wait(&self, marks: &Marks, node: &Communicator) -> Result<()> {
         self.wait_with(marks, || node.iprobe(Source::Any, Tag::Any).map(drop))
     }
 
     /// As [`wait`](Self::wait), with a function to call between looks.
     fn wait_with(&self, marks: &Marks, mut progress: impl FnMut() -> Result<()>) -> Result<()> {
-        /// Number of looks before the library gets to make progress: a rank that comes soon is there before it has anything to do.
+        /// Number of looks before the library gets to make progress: a rank that comes soon is
+        /// there before it has anything to do.
         const SOON: u32 = 64;
         // Those before this one have arrived.
         let (mut next, mut looks) = (0, 0);

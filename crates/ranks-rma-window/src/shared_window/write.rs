@@ -11,7 +11,8 @@ impl<T: Pod> SharedWindow<T, Write> {
     #[inline]
     #[must_use]
     pub fn mine(&self) -> &[T] {
-        // SAFETY: in this phase nobody but this rank, whose window is borrowed, touches the segment.
+        // SAFETY: in this phase nobody but this rank, whose window is borrowed, touches the
+        // segment.
         unsafe { self.segments.slice(self.segments.rank()) }
     }
 
@@ -19,16 +20,17 @@ impl<T: Pod> SharedWindow<T, Write> {
     #[inline]
     #[must_use]
     pub fn mine_mut(&mut self) -> &mut [T] {
-        // SAFETY: in this phase nobody but this rank, whose window is borrowed for the purpose, touches the segment.
+        // SAFETY: in this phase nobody but this rank, whose window is borrowed for the purpose,
+        // touches the segment.
         unsafe { self.segments.slice_mut() }
     }
 
     /// Goes on to reading, on all ranks together: what each has written is seen by all. Collective.
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with its window,
-    /// [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped it;
-    /// [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
+    /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with
+    /// its window, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped
+    /// it; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
     /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
@@ -38,10 +40,11 @@ impl<T: Pod> SharedWindow<T, Write> {
         Ok(self.in_phase())
     }
 
-    /// Goes on to reading here while `other` goes on to writing, with one wait for both. Collective.
+    /// Goes on to reading here while `other` goes on to writing, with one wait for both.
+    /// Collective.
     ///
-    /// For two windows that change places at each step, such as the old and the new state of a simulation; both have the
-    /// same communicator.
+    /// For two windows that change places at each step, such as the old and the new state of a
+    /// simulation; both have the same communicator.
     ///
     /// ```
     /// # use ranks::{Communicator, Result};

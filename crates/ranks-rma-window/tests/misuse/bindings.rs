@@ -26,7 +26,8 @@ fn j_many_windows_at_once(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// L: what is freed in an order that differs by rank. They are freed in the order in which they were made.
+/// L: what is freed in an order that differs by rank. They are freed in the order in which they
+/// were made.
 #[ranks_test::ranks(1, 2)]
 fn l_windows_go_in_another_order_on_each_rank(world: Communicator) -> Result<()> {
     for round in 0..2 {
@@ -45,7 +46,8 @@ fn l_windows_go_in_another_order_on_each_rank(world: Communicator) -> Result<()>
     Ok(())
 }
 
-/// M: a window that is dropped in whatever state, on whatever thread, is put aside, and nobody waits.
+/// M: a window that is dropped in whatever state, on whatever thread, is put aside, and nobody
+/// waits.
 #[ranks_test::ranks(1, 2)]
 fn m_windows_are_dropped_in_every_state(world: Communicator) -> Result<()> {
     let rank = world.rank();

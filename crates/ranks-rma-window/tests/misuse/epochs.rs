@@ -8,7 +8,8 @@ use ranks_rma_window::Window;
 
 use crate::refused;
 
-/// MissingCall-MPIWinFence-1: the fence that opens the epoch is missing on a rank, which opens another one.
+/// MissingCall-MPIWinFence-1: the fence that opens the epoch is missing on a rank, which opens
+/// another one.
 #[ranks_test::ranks(2)]
 fn a_rank_that_opens_another_epoch_is_named(world: Communicator) -> Result<()> {
     let window = Window::<u32>::allocate(&world, 2)?;
@@ -26,7 +27,8 @@ fn a_rank_that_opens_another_epoch_is_named(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// MissingCall-MPIWinFence-2, MisplacedCall-MPIWinFence-1: a rank closes the epoch while others are at another step.
+/// MissingCall-MPIWinFence-2, MisplacedCall-MPIWinFence-1: a rank closes the epoch while others are
+/// at another step.
 #[ranks_test::ranks(2)]
 fn a_rank_that_closes_the_epoch_too_early_is_named(world: Communicator) -> Result<()> {
     let mut fenced = Window::<u32>::allocate(&world, 2)?.fence()?;
@@ -45,7 +47,8 @@ fn a_rank_that_closes_the_epoch_too_early_is_named(world: Communicator) -> Resul
     Ok(())
 }
 
-/// MissingCall-MPIWinFence-3, MisplacedCall-MPIWinFence-2: a rank frees the window while others open it.
+/// MissingCall-MPIWinFence-3, MisplacedCall-MPIWinFence-2: a rank frees the window while others
+/// open it.
 #[ranks_test::ranks(2)]
 fn a_rank_that_frees_the_window_too_early_is_named(world: Communicator) -> Result<()> {
     let window = Window::<u32>::allocate(&world, 2)?;
@@ -95,7 +98,8 @@ fn locks_are_not_nested(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// F: a fence that did not end its epoch made the lock that followed erroneous. Here it has ended before there can be a lock.
+/// F: a fence that did not end its epoch made the lock that followed erroneous. Here it has ended
+/// before there can be a lock.
 #[ranks_test::ranks(1, 2)]
 fn f_locks_follow_fences(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());

@@ -1,8 +1,8 @@
-//! Mistakes that a benchmark of checking tools makes, and that other bindings let through or make themselves, each a test that it is
-//! an error here that says what is wrong, or that it is none.
+//! Mistakes that a benchmark of checking tools makes, and that other bindings let through or make
+//! themselves, each a test that it is an error here that says what is wrong, or that it is none.
 //!
-//! Mistakes that the compiler refuses are in `compile_fail` examples, at the item that refuses them. Of the cases of MPI-CorrBench on
-//! one-sided communication these are:
+//! Mistakes that the compiler refuses are in `compile_fail` examples, at the item that refuses
+//! them. Of the cases of MPI-CorrBench on one-sided communication these are:
 //!
 //! | case | example at |
 //! |---|---|
@@ -16,8 +16,9 @@
 //! | MissingCall-MPIFence | `Window`: no operations before the epoch |
 //! | MissingCall-MPIWinCreate | `Window`: there is none that was not made |
 //!
-//! Of what other bindings get wrong, S5 to S8 have tests among those of shared windows; that panics end epochs, that locks may be
-//! forgotten, and that structs may own it all (M), among those of how windows go.
+//! Of what other bindings get wrong, S5 to S8 have tests among those of shared windows; that panics
+//! end epochs, that locks may be forgotten, and that structs may own it all (M), among those of how
+//! windows go.
 #![allow(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,

@@ -1,5 +1,5 @@
-//! Calls of two communicators, or of some ranks, which nothing compares with each other: they end at the limit of comparisons, with an error
-//! that names what the other rank is in.
+//! Calls of two communicators, or of some ranks, which nothing compares with each other: they end
+//! at the limit of comparisons, with an error that names what the other rank is in.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -8,7 +8,8 @@ use ranks_collectives::Collectives;
 use ranks_comm::{Backend, Checks, Communicator, ErrorKind, Result, Runtime};
 use ranks_rma_window::{SharedWindow, Window};
 
-/// Has two ranks call what does not fit, each with two windows: who comes to the limit first is told of both calls.
+/// Has two ranks call what does not fit, each with two windows: who comes to the limit first is
+/// told of both calls.
 fn at_the_limit(
     both: &[&str],
     calls: impl Fn(&Communicator, Window<u64>, Window<u64>) -> Result<()> + Send + Sync,

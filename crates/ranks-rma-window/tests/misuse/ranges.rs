@@ -31,8 +31,9 @@ fn each_operation<'scope>(
     ]
 }
 
-/// ArgError-MPIGet-SizeNotMatching, ArgError-MPIPut-SizeNotMatching: more than the target has. ArgError-MPIGet-invalidAccess,
-/// ArgError-MPIPut-InvalidAccess: behind its end. ArgError-MPIGet-rank, ArgError-MPIPut-rank: a target that is not there.
+/// ArgError-MPIGet-SizeNotMatching, ArgError-MPIPut-SizeNotMatching: more than the target has.
+/// ArgError-MPIGet-invalidAccess, ArgError-MPIPut-InvalidAccess: behind its end.
+/// ArgError-MPIGet-rank, ArgError-MPIPut-rank: a target that is not there.
 #[ranks_test::ranks(1, 2)]
 fn what_is_not_there_is_not_accessed(world: Communicator) -> Result<()> {
     let size = world.size();

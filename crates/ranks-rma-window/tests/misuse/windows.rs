@@ -26,8 +26,8 @@ fn sizes_that_cannot_be_are_the_same_error_everywhere(world: Communicator) -> Re
     Ok(())
 }
 
-/// ArgMismatch-MPIGet-type, ArgMismatch-MPIPut-type: elements that are one thing here and another there. E: with sizes that differ,
-/// and with the same.
+/// ArgMismatch-MPIGet-type, ArgMismatch-MPIPut-type: elements that are one thing here and another
+/// there. E: with sizes that differ, and with the same.
 #[ranks_test::ranks(2)]
 fn e_elements_are_the_same_on_all_ranks(world: Communicator) -> Result<()> {
     let last = world.rank() == world.size() - 1;
@@ -59,7 +59,8 @@ fn e_elements_are_the_same_on_all_ranks(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// ArgError-MPIWinCreate-OverwriteWin: the one that was there before is put aside, and freed when all have done so.
+/// ArgError-MPIWinCreate-OverwriteWin: the one that was there before is put aside, and freed when
+/// all have done so.
 #[ranks_test::ranks(1, 2)]
 fn a_window_may_be_overwritten(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
@@ -92,7 +93,8 @@ fn places_are_elements(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// MisplacedCall-MPIWinFree-bufferFree: the vector comes back when the window has gone, and not before.
+/// MisplacedCall-MPIWinFree-bufferFree: the vector comes back when the window has gone, and not
+/// before.
 #[ranks_test::ranks(1, 2)]
 fn the_vector_of_a_dropped_window_is_not_written_to(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());

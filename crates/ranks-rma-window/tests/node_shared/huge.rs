@@ -7,7 +7,8 @@ use ranks_rma_window::{NodeBackend, NodeShared};
 /// 2.5 GiB, in elements of one byte.
 const HUGE: usize = (5 << 29) + 3;
 
-/// One copy for two ranks, in each kind of memory; where there is too little the test says so, and that all were told.
+/// One copy for two ranks, in each kind of memory; where there is too little the test says so, and
+/// that all were told.
 #[ranks_test::ranks(2, timeout = 300)]
 #[ignore = "needs 3 GB of memory"]
 fn an_array_of_more_than_an_int_counts(world: Communicator) -> Result<()> {

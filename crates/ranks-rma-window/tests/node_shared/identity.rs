@@ -1,4 +1,5 @@
-//! Which array, which arena and which nodes ranks mean, and what is left of an array after a call that not all have completed.
+//! Which array, which arena and which nodes ranks mean, and what is left of an array after a call
+//! that not all have completed.
 
 use std::time::Duration;
 

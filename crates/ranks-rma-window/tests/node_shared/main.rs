@@ -1,4 +1,5 @@
-//! Arrays of which each node has one copy, on every backend, and on nodes that are made up so that one machine has several.
+//! Arrays of which each node has one copy, on every backend, and on nodes that are made up so that
+//! one machine has several.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +22,8 @@ mod update;
 use ranks_collectives::Hierarchy;
 use ranks_comm::{Communicator, Pod};
 
-/// The ranks in nodes: all of a host in one; one by itself, amid those of another node; each by itself, from the last to the first.
+/// The ranks in nodes: all of a host in one; one by itself, amid those of another node; each by
+/// itself, from the last to the first.
 fn nodes(world: &Communicator) -> Vec<Hierarchy> {
     let (me, size) = (world.rank(), world.size());
     let colors = [0, usize::from(me == 1), size - me];

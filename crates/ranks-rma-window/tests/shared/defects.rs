@@ -6,7 +6,8 @@ use ranks_collectives::Collectives;
 use ranks_comm::{Communicator, ErrorKind, Result};
 use ranks_rma_window::{SharedWindow, phase::Read};
 
-/// S5: `while segment[0] == 0 {}` on a plain slice never ended, as nothing could change it. What changes is an atomic here.
+/// S5: `while segment[0] == 0 {}` on a plain slice never ended, as nothing could change it. What
+/// changes is an atomic here.
 #[ranks_test::ranks(1, 2)]
 fn s5_a_loop_that_waits_for_a_peer_ends(world: Communicator) -> Result<()> {
     let world = world.split_shared(0)?;
@@ -56,7 +57,8 @@ fn s7_the_leader_alone_has_memory(world: Communicator) -> Result<()> {
     window.free()
 }
 
-/// S8: slices were usable after the runtime had ended. Here they borrow a window, which keeps what it needs.
+/// S8: slices were usable after the runtime had ended. Here they borrow a window, which keeps what
+/// it needs.
 #[ranks_test::ranks(1, 2)]
 fn s8_a_window_outlives_the_handles_of_its_communicator(world: Communicator) -> Result<()> {
     let world = world.split_shared(0)?;

@@ -1,4 +1,5 @@
-//! A solver as people write it: each rank has some rows, reads those of its neighbours where they lie, and writes its own.
+//! A solver as people write it: each rank has some rows, reads those of its neighbours where they
+//! lie, and writes its own.
 
 use ranks_collectives::{Collectives, ops::Max};
 use ranks_comm::{Communicator, Result};

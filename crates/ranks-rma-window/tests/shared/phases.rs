@@ -1,4 +1,5 @@
-//! Elements written in one phase are read in the next, whatever the lengths, the elements and the wishes.
+//! Elements written in one phase are read in the next, whatever the lengths, the elements and the
+//! wishes.
 
 use std::sync::atomic::Ordering;
 use std::thread;

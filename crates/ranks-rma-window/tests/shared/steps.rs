@@ -42,7 +42,8 @@ fn other_phases_are_an_error_of_all(world: Communicator) -> Result<()> {
         writing.fence().map(drop)
     };
     let error = error.unwrap_err();
-    // Who comes late may find that another one, which found out, has left already: after it had arrived.
+    // Who comes late may find that another one, which found out, has left already: after it had
+    // arrived.
     assert_eq!(error.kind(), ErrorKind::Mismatch);
     let text = error.to_string();
     assert!(

@@ -1,4 +1,5 @@
-//! Operations drawn so that whatever order they take effect in, the memory is the same after each round, and a model of it.
+//! Operations drawn so that whatever order they take effect in, the memory is the same after each
+//! round, and a model of it.
 
 use ranks_collectives::ops::{Bxor, Max, Min, Sum};
 use ranks_comm::Result;
@@ -132,9 +133,11 @@ impl Memory {
         &self.ranks[rank]
     }
 
-    /// Makes the operations of all ranks in a round, one after another, and returns those of `rank`.
+    /// Makes the operations of all ranks in a round, one after another, and returns those of
+    /// `rank`.
     ///
-    /// If they are not over at once, no two of a rank may come to one element unless both accumulate in the same way.
+    /// If they are not over at once, no two of a rank may come to one element unless both
+    /// accumulate in the same way.
     pub(crate) fn round(
         &mut self,
         blocks: &Blocks,
@@ -238,8 +241,8 @@ impl Drawing<'_> {
                     let kind = Kind::FetchAndOp(Which::Sum);
                     self.drawn(kind, target, at, data, Before::Between(least, least))
                 }
-                // Somebody else's, or done: all ranks may always read something of what nobody changes; if there is nothing
-                // of the kind, a put of nothing.
+                // Somebody else's, or done: all ranks may always read something of what nobody
+                // changes; if there is nothing of the kind, a put of nothing.
                 Use::Written { .. } | Use::Changed { .. } if self.roll(8) == 0 => {
                     self.drawn(Kind::Put, target, at, Vec::new(), Before::Unknown)
                 }

@@ -1,8 +1,10 @@
-//! Thousands of operations of every kind on windows, under locks and between fences, against a model that makes them one after
-//! another; and what can be built on atomic operations alone: a counter, a queue, a stack.
+//! Thousands of operations of every kind on windows, under locks and between fences, against a
+//! model that makes them one after another; and what can be built on atomic operations alone: a
+//! counter, a queue, a stack.
 //!
-//! All that is random follows from numbers that every rank knows, so that each rank has the model of all memory, and a run can be
-//! repeated. `RANKS_TEST_OPERATIONS` says how many operations the long run is to have, of all ranks together.
+//! All that is random follows from numbers that every rank knows, so that each rank has the model
+//! of all memory, and a run can be repeated. `RANKS_TEST_OPERATIONS` says how many operations the
+//! long run is to have, of all ranks together.
 #![allow(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,

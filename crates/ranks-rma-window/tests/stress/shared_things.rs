@@ -1,4 +1,5 @@
-//! Things that ranks share by atomic operations alone, on the memory of one rank or of all: nothing is lost, nothing comes twice.
+//! Things that ranks share by atomic operations alone, on the memory of one rank or of all: nothing
+//! is lost, nothing comes twice.
 //!
 //! Of 4 bytes each, since not every library swaps more.
 
@@ -64,7 +65,8 @@ fn a_counter_gives_each_number_to_one(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// A queue of bounded length in the memory of rank 0: each who comes draws a number for a place, and waits for its turn there.
+/// A queue of bounded length in the memory of rank 0: each who comes draws a number for a place,
+/// and waits for its turn there.
 struct Queue<'a, 'w> {
     locked: &'a Locked<'w, u32>,
     places: u32,
@@ -161,7 +163,8 @@ fn a_queue_loses_nothing(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// A stack whose items lie in the memory of those who push them: each has the number of the one below, or 0.
+/// A stack whose items lie in the memory of those who push them: each has the number of the one
+/// below, or 0.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn a_stack_loses_nothing(world: Communicator) -> Result<()> {
     const TOP: (usize, usize) = (0, 0);
@@ -188,7 +191,8 @@ fn a_stack_loses_nothing(world: Communicator) -> Result<()> {
         let mut top = look(&locked, TOP.0, TOP.1)?;
         while top != 0 {
             let (owner, at) = place(top);
-            // No item is pushed twice, so that the one below is the one below as long as this is the top.
+            // No item is pushed twice, so that the one below is the one below as long as this is
+            // the top.
             let below = look(&locked, owner, at)?;
             match locked.compare_and_swap(top, below, TOP.0, TOP.1)? {
                 was if was == top => return Ok(Some(top)),
@@ -204,7 +208,8 @@ fn a_stack_loses_nothing(world: Communicator) -> Result<()> {
             popped.extend(pop()?);
         }
     }
-    // Each rank has pushed before it pops, so that nobody finds the stack empty before; now until it is.
+    // Each rank has pushed before it pops, so that nobody finds the stack empty before; now until
+    // it is.
     world.barrier()?;
     while let Some(item) = pop()? {
         popped.push(item);

@@ -1,4 +1,5 @@
-//! Windows used from within a reduction with a function of the program's own: everything that could wait there is an error.
+//! Windows used from within a reduction with a function of the program's own: everything that could
+//! wait there is an error.
 
 use std::sync::Mutex;
 

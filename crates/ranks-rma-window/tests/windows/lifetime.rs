@@ -8,8 +8,8 @@ use ranks_comm::{Communicator, Result};
 use ranks_rma_window::LockKind::{Exclusive, Shared};
 use ranks_rma_window::{Fenced, Window};
 
-/// Libraries have room for so many windows at a time only (MPICH for some 700); those that were dropped are freed when others
-/// are made.
+/// Libraries have room for so many windows at a time only (MPICH for some 700); those that were
+/// dropped are freed when others are made.
 #[ranks_test::ranks(1, timeout = 300)]
 fn a_thousand_dropped_windows(world: Communicator) -> Result<()> {
     (0..1000).try_for_each(|_| Window::<u64>::allocate(&world, 3).map(drop))

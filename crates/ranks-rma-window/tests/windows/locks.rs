@@ -36,7 +36,8 @@ fn each_operation_is_over_when_it_returns(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// Elements that are read and then written under an exclusive lock are not changed by others in between.
+/// Elements that are read and then written under an exclusive lock are not changed by others in
+/// between.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn an_exclusive_lock_excludes(world: Communicator) -> Result<()> {
     const EACH: usize = 20;
@@ -110,7 +111,8 @@ fn epochs_of_both_kinds_follow_each_other(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// Operations started by a request on this rank itself were not completed before the slice was lent.
+/// Operations started by a request on this rank itself were not completed before the slice was
+/// lent.
 #[ranks_test::ranks(1, 2)]
 fn what_this_rank_puts_to_itself_arrives_while_its_slice_is_lent(
     world: Communicator,

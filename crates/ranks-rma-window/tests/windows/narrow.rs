@@ -1,4 +1,5 @@
-//! Sums of integers of one and two bytes that go beyond the largest value: Open MPI stopped there, without an error.
+//! Sums of integers of one and two bytes that go beyond the largest value: Open MPI stopped there,
+//! without an error.
 
 use ranks_collectives::ops::Sum;
 use ranks_comm::{Communicator, Result};

@@ -1,4 +1,5 @@
-//! Every operation that changes what is there, on words, by every call: one of them, and as many as Open MPI hands to the network one by one.
+//! Every operation that changes what is there, on words, by every call: one of them, and as many as
+//! Open MPI hands to the network one by one.
 
 use ranks_collectives::Integer;
 use ranks_collectives::ops::{Band, Bor, Bxor, Land, Lor, Lxor, Max, Min, Prod, Sum};
@@ -11,7 +12,8 @@ const MANY: usize = 32;
 /// For `accumulate` and `get_accumulate` of one and of many, and for `fetch_and_op`.
 const LEN: usize = 2 * (1 + MANY) + 1;
 
-/// Combines each element of the next rank's, which are `there`, with `operand`, and looks whether they are `wanted` then.
+/// Combines each element of the next rank's, which are `there`, with `operand`, and looks whether
+/// they are `wanted` then.
 fn combine<T, O>(
     mut window: Window<T>,
     right: usize,
@@ -44,7 +46,8 @@ where
     Ok(window)
 }
 
-/// Values in the window are below zero, or larger than what a signed integer can be, and true as the operand is.
+/// Values in the window are below zero, or larger than what a signed integer can be, and true as
+/// the operand is.
 macro_rules! words {
     ($($name:ident: $type:ty;)*) => { $(
         #[ranks_test::ranks(1, 2, 3, 4)]

@@ -13,14 +13,16 @@ pub struct Binary {
     pub name: String,
     /// The file.
     pub path: PathBuf,
-    /// The folder that its tests run in; cargo uses that of the package's manifest. None is where the driver runs.
+    /// The folder that its tests run in; cargo uses that of the package's manifest. None is where
+    /// the driver runs.
     pub folder: Option<PathBuf>,
     /// Variables that its tests are to see beside those of the driver.
     pub environment: Vec<(String, String)>,
 }
 
 impl Binary {
-    /// The tests on ranks in it, in the order in which libtest runs them, without those that are ignored.
+    /// The tests on ranks in it, in the order in which libtest runs them, without those that are
+    /// ignored.
     ///
     /// # Errors
     /// If the binary cannot be run or is no test binary.

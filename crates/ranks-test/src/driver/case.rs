@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A test of a binary that `#[ranks]` made: its libtest name ends in the number of ranks and what must be known before it runs.
+/// A test of a binary that `#[ranks]` made: its libtest name ends in the number of ranks and what
+/// must be known before it runs.
 ///
 /// `p2p::ring_passes::np4`, `init::funneled_is_enough::np2_funneled`, `names::processor::np3_mpi`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +23,8 @@ enum CasePlace {
 }
 
 impl Case {
-    /// Reads a name of libtest; nothing if the test is not one on ranks, or is not to run because it is ignored.
+    /// Reads a name of libtest; nothing if the test is not one on ranks, or is not to run because
+    /// it is ignored.
     #[must_use]
     pub fn parse(name: &str) -> Option<Case> {
         let (base, last) = name.rsplit_once("::")?;
@@ -75,7 +77,8 @@ impl Case {
         self.ranks
     }
 
-    /// The thread level that it asks for; a process has one, so tests of different levels cannot share a job.
+    /// The thread level that it asks for; a process has one, so tests of different levels cannot
+    /// share a job.
     #[must_use]
     pub fn threads(&self) -> &'static str {
         self.threads

@@ -5,15 +5,16 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// The number of lines that a report shows of a longer output: the last, and before them the first, since the cause of a failure
-/// stands above the backtrace that it leaves.
+/// The number of lines that a report shows of a longer output: the last, and before them the first,
+/// since the cause of a failure stands above the backtrace that it leaves.
 const FIRST_LINES: usize = 10;
 const LAST_LINES: usize = 20;
 
 /// The number of bytes that are searched for these lines at either end of an output.
 const BYTES: u64 = 16 * 1024;
 
-/// The first and the last lines of a file, none before the offset, each behind a bar; nothing if there is no such file.
+/// The first and the last lines of a file, none before the offset, each behind a bar; nothing if
+/// there is no such file.
 pub(crate) fn excerpt(path: &Path, from: u64) -> String {
     let read = || -> io::Result<(Vec<u8>, bool)> {
         let mut file = File::open(path)?;

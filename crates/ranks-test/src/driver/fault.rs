@@ -4,7 +4,8 @@ use super::Case;
 
 /// A test that a library is known to fail through no fault of the program.
 ///
-/// Kept as data, so that the table of a test run can show it and so that it goes when the library is mended.
+/// Kept as data, so that the table of a test run can show it and so that it goes when the library
+/// is mended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownFault {
     /// The library by its name, without a version: `openmpi`, `mpich`, `impi`.
@@ -13,7 +14,8 @@ pub struct KnownFault {
     pub versions: String,
     /// The ABI that is affected, if only one is: `mpich`, `openmpi` or `standard`.
     pub abi: Option<String>,
-    /// The path of the test's function, as libtest lists it without the number of ranks; a star at the end stands for any ending.
+    /// The path of the test's function, as libtest lists it without the number of ranks; a star at
+    /// the end stands for any ending.
     pub test: String,
     /// The name of the binary, where two have a test of this path.
     pub binary: Option<String>,
@@ -59,7 +61,8 @@ impl KnownFault {
     }
 }
 
-/// Matches a pattern: `4.1.*` stands for all that begins with `4.1.`; a pattern without a star matches itself alone.
+/// Matches a pattern: `4.1.*` stands for all that begins with `4.1.`; a pattern without a star
+/// matches itself alone.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => text.starts_with(beginning),

@@ -75,7 +75,8 @@ impl Job {
     /// Ends the launcher and all ranks: by its own means first, then by force.
     pub(crate) fn end(&mut self) {
         if self.ended().is_none() {
-            // A launcher that is asked to end takes its ranks along; errors mean that it has just ended.
+            // A launcher that is asked to end takes its ranks along; errors mean that it has just
+            // ended.
             let _ = kill(self.pid, Signal::SIGTERM);
             let limit = Instant::now() + TERMINATE_LIMIT;
             while self.ended().is_none() && Instant::now() < limit {
@@ -99,8 +100,8 @@ impl Job {
         }
     }
 
-    /// Kills every process that carries this job's folder in its environment: ranks live in process groups of their
-    /// own, and some launchers leave them behind when a peer crashed.
+    /// Kills every process that carries this job's folder in its environment: ranks live in process
+    /// groups of their own, and some launchers leave them behind when a peer crashed.
     ///
     /// Without such a list of processes, a rank that is left ends itself when its test times out.
     fn end_what_is_left(&self) {

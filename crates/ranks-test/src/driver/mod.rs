@@ -1,12 +1,16 @@
-//! Runs the tests of a binary as jobs of an MPI: one job runs them all, and a crash or a hang costs its own test only.
+//! Runs the tests of a binary as jobs of an MPI: one job runs them all, and a crash or a hang costs
+//! its own test only.
 //!
-//! `cargo xtask test` of this workspace and `RANKS_TEST_MPI` both stand on it, and so can a runner of your own:
+//! `cargo xtask test` of this workspace and `RANKS_TEST_MPI` both stand on it, and so can a runner
+//! of your own:
 //!
 //! 1. [`Binary::cases`] lists the tests on ranks in a test binary.
-//! 2. A [`Suite`] of the cases of one number of ranks runs under a launcher. Each rank runs the test binary itself with
-//!    the names of the tests, initialises MPI once and records what it does.
-//! 3. The driver follows these records. A test has passed when all ranks say so. The test in which a rank fails, the job
-//!    ends or the time limit is reached has failed, and the rest goes on in a new job.
+//! 2. A [`Suite`] of the cases of one number of ranks runs under a launcher. Each rank runs the
+//!    test binary itself with the names of the tests, initialises MPI once and records what it
+//!    does.
+//! 3. The driver follows these records. A test has passed when all ranks say so. The test in which
+//!    a rank fails, the job ends or the time limit is reached has failed, and the rest goes on in a
+//!    new job.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -53,7 +57,8 @@ pub enum Verdict {
     Passed,
     /// Not all ranks passed.
     Failed {
-        /// The rank that failed first and the reason, or the ranks that are silent: one line unless the failure has more.
+        /// The rank that failed first and the reason, or the ranks that are silent: one line unless
+        /// the failure has more.
         why: String,
         /// A paragraph a rank: how far it came, and its last lines of output.
         details: String,

@@ -106,7 +106,8 @@ impl Records {
             .count()
     }
 
-    /// The moment at which the first rank began the test, and the seconds after which it counts as timed out.
+    /// The moment at which the first rank began the test, and the seconds after which it counts as
+    /// timed out.
     pub(crate) fn began(&self, test: &str) -> Option<(Instant, u64)> {
         self.processes
             .values()
@@ -138,7 +139,8 @@ impl Records {
         first.or_else(|| self.processes.values().find_map(of))
     }
 
-    /// The ranks that have started the test and not ended it, in words; those that never started it if there are none.
+    /// The ranks that have started the test and not ended it, in words; those that never started it
+    /// if there are none.
     pub(crate) fn silent(&self, test: &str, ranks: usize) -> String {
         let names = |chosen: &dyn Fn(&Process) -> bool| {
             let mut names: Vec<(Option<usize>, String)> = self

@@ -1,4 +1,5 @@
-//! The tests of one binary on one MPI and one number of ranks: one job after another until each has a verdict.
+//! The tests of one binary on one MPI and one number of ranks: one job after another until each has
+//! a verdict.
 
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -31,10 +32,11 @@ pub struct Suite<'a> {
     pub ranks: usize,
     /// The faults of this MPI; their tests are reported and not run.
     pub faults: &'a [&'a KnownFault],
-    /// A command that starts a job of so many ranks of the MPI; the program and its arguments are added to it.
+    /// A command that starts a job of so many ranks of the MPI; the program and its arguments are
+    /// added to it.
     pub launch: &'a dyn Fn(usize) -> Command,
-    /// The folder in which ranks record what they do; all hosts of a job must see it. The system's folder for temporary files if none
-    /// is named.
+    /// The folder in which ranks record what they do; all hosts of a job must see it. The system's
+    /// folder for temporary files if none is named.
     pub folder: Option<&'a Path>,
 }
 
@@ -51,8 +53,8 @@ impl std::fmt::Debug for Suite<'_> {
 /// The results of a suite.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
-    /// The reports: one for each test, in the order in which they ended, and more under names in brackets for failures outside of
-    /// tests.
+    /// The reports: one for each test, in the order in which they ended, and more under names in
+    /// brackets for failures outside of tests.
     pub reports: Vec<Report>,
     /// The library's own description of itself, if any rank came as far as to ask for it.
     pub library: Option<String>,
@@ -111,7 +113,8 @@ impl Suite<'_> {
         Ok(ran)
     }
 
-    /// One job with these tests; it ends with the first that fails, and decides on one of them at least.
+    /// One job with these tests; it ends with the first that fails, and decides on one of them at
+    /// least.
     fn job(&self, cases: &[Case], progress: &mut dyn FnMut(&Report)) -> Result<Ran, DriverError> {
         let parent = self
             .folder
@@ -189,7 +192,8 @@ impl Suite<'_> {
         }
     }
 
-    /// The reason why the job must be ended now, if there is one; `case` is the test that is running.
+    /// The reason why the job must be ended now, if there is one; `case` is the test that is
+    /// running.
     fn overdue(&self, case: Option<&Case>, records: &Records, last_end: Instant) -> Option<String> {
         if let Some(failed) = records.failed() {
             return (failed.elapsed() > FAILED_LIMIT)
@@ -219,7 +223,8 @@ impl Suite<'_> {
         }
     }
 
-    /// Decides on the first test that not all ranks passed, or on the end of the job if there is none.
+    /// Decides on the first test that not all ranks passed, or on the end of the job if there is
+    /// none.
     fn conclude(
         &self,
         cases: &[Case],
@@ -278,7 +283,8 @@ impl Suite<'_> {
             },
             time,
         ));
-        // A job that does not come to its first test, or that ends well without the rest, will do so again.
+        // A job that does not come to its first test, or that ends well without the rest, will do
+        // so again.
         let well = matches!(end, End::Itself(status) if status.success());
         if in_none && (first || well) {
             for case in open.iter().skip(1) {

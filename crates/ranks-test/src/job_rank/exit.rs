@@ -14,18 +14,20 @@ use std::time::Duration;
 
 use super::{THREAD, thread::Work};
 
-/// The time that the process waits for the thread to finalize; the driver has its own limit, and this one is below it.
+/// The time that the process waits for the thread to finalize; the driver has its own limit, and
+/// this one is below it.
 const END_LIMIT: Duration = Duration::from_secs(45);
 
-/// `true` while the thread of MPI is inside a test: it cannot finalize then, and may be the one that exits.
+/// `true` while the thread of MPI is inside a test: it cannot finalize then, and may be the one
+/// that exits.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
 pub(super) fn set_busy(busy: bool) {
     BUSY.store(busy, Ordering::SeqCst);
 }
 
-/// Has MPI finalized at the end of the process. Called when it is initialised, so that all of it is still there then:
-/// the last function registered is called first.
+/// Has MPI finalized at the end of the process. Called when it is initialised, so that all of it is
+/// still there then: the last function registered is called first.
 pub(super) fn register() {
     // SAFETY: `finalize` has the type that atexit wants, and lives as long as the program.
     let status = unsafe { nix::libc::atexit(finalize) };

@@ -1,7 +1,9 @@
-//! Runs this process as one rank of a job of the driver: MPI is up once for all tests, and each is recorded.
+//! Runs this process as one rank of a job of the driver: MPI is up once for all tests, and each is
+//! recorded.
 //!
-//! libtest runs every test in a thread of its own. MPI wants one thread to initialise, to communicate below
-//! `MPI_THREAD_SERIALIZED`, and to finalize. So one thread does all of that, and the tests' functions run on it.
+//! libtest runs every test in a thread of its own. MPI wants one thread to initialise, to
+//! communicate below `MPI_THREAD_SERIALIZED`, and to finalize. So one thread does all of that, and
+//! the tests' functions run on it.
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -19,7 +21,8 @@ mod thread;
 
 use thread::Work;
 
-/// The time beyond its limit that a test may take before the rank ends itself, in case that the driver is gone.
+/// The time beyond its limit that a test may take before the rank ends itself, in case that the
+/// driver is gone.
 const DRIVER_GONE: Duration = Duration::from_secs(60);
 
 /// The way to the thread of MPI.

@@ -23,7 +23,8 @@ impl Recorder {
         Ok(Self { file })
     }
 
-    /// Writes a line with one call, so that a reader that waits for its end never takes a part for the whole.
+    /// Writes a line with one call, so that a reader that waits for its end never takes a part for
+    /// the whole.
     pub(super) fn record(&mut self, event: &Event) -> io::Result<()> {
         self.file.write_all(format!("{event}\n").as_bytes())
     }

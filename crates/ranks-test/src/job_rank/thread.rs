@@ -14,7 +14,8 @@ use super::recorder::Recorder;
 use crate::record::{self, Event};
 use crate::test::Test;
 
-/// The time that a rank that failed waits before it ends the job, so that others can record that they failed too.
+/// The time that a rank that failed waits before it ends the job, so that others can record that
+/// they failed too.
 const FAILED_LIMIT: Duration = Duration::from_millis(500);
 
 /// The tag of messages that ranks exchange between tests, on the communicator that no test sees.
@@ -94,7 +95,8 @@ fn serve(folder: &Path, works: &Receiver<Work>) {
     }
 }
 
-/// Runs one test, on a duplicate of the world on which no message is in flight, and with an end that all ranks reach.
+/// Runs one test, on a duplicate of the world on which no message is in flight, and with an end
+/// that all ranks reach.
 fn attempt(
     session: &mut Option<Session>,
     log: &mut Log,
@@ -163,10 +165,12 @@ fn backend() -> Backend {
     }
 }
 
-/// Returns when all ranks have called this, and when the messages that they sent to this one before have arrived.
+/// Returns when all ranks have called this, and when the messages that they sent to this one before
+/// have arrived.
 ///
-/// Each hears from each. MPI orders messages within a communicator only, but libraries send all that goes from one rank
-/// to another the same way, so what was sent earlier on another communicator is there as well.
+/// Each hears from each. MPI orders messages within a communicator only, but libraries send all
+/// that goes from one rank to another the same way, so what was sent earlier on another
+/// communicator is there as well.
 fn meet(world: &Communicator) -> ranks_comm::Result<()> {
     let (rank, size) = (world.rank(), world.size());
     for distance in 1..size {
@@ -183,8 +187,8 @@ fn meet(world: &Communicator) -> ranks_comm::Result<()> {
     Ok(())
 }
 
-/// Receives the messages that an earlier test left in flight: a library may give a new communicator the context of one that was
-/// freed, and with it the messages that nobody received. MPICH does.
+/// Receives the messages that an earlier test left in flight: a library may give a new communicator
+/// the context of one that was freed, and with it the messages that nobody received. MPICH does.
 fn drain(communicator: &Communicator) -> ranks_comm::Result<()> {
     while let Some(message) = communicator.improbe(Source::Any, Tag::Any)? {
         message.recv_vec::<u8>()?;

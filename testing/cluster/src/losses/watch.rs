@@ -1,4 +1,5 @@
-//! A job on hosts of its own while something is done to it: what becomes of each of its ranks, and when.
+//! A job on hosts of its own while something is done to it: what becomes of each of its ranks, and
+//! when.
 
 use std::collections::BTreeMap;
 use std::fs;

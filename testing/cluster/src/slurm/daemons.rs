@@ -1,7 +1,7 @@
 //! Slurm on the hosts of a cluster: its controller in the head, and one daemon on each host.
 //!
-//! Who is who it believes without a proof (`auth/none`), so that no daemon for that is needed: nobody but the maker of the cluster
-//! reaches its network.
+//! Who is who it believes without a proof (`auth/none`), so that no daemon for that is needed:
+//! nobody but the maker of the cluster reaches its network.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::process::Command;
 
-/// Encloses the number of a host in the words of a command: which host that is, the shell knows only when the job runs.
+/// Encloses the number of a host in the words of a command: which host that is, the shell knows
+/// only when the job runs.
 const MARK: char = '\u{1}';
 
 /// A host that is `${hosts[number]}` in the text of a command.
@@ -11,7 +12,8 @@ pub(super) fn host(number: usize) -> String {
     format!("{MARK}{number}{MARK}")
 }
 
-/// A command as a line, with the variables that it sets and takes away; `env` so that `timeout` and others can start it.
+/// A command as a line, with the variables that it sets and takes away; `env` so that `timeout` and
+/// others can start it.
 pub(super) fn line(command: &Command) -> String {
     let mut words = vec!["env".to_owned()];
     let variables: Vec<_> = command.get_envs().collect();

@@ -1,4 +1,5 @@
-//! What tests of clusters share: the program as a command, clusters that end with a test, and what there is on this machine.
+//! What tests of clusters share: the program as a command, clusters that end with a test, and what
+//! there is on this machine.
 
 // Each of them takes what it needs.
 #![allow(dead_code)]
@@ -74,7 +75,8 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// One with what `more` asks for, or nothing where the program has one of these reasons for making none.
+    /// One with what `more` asks for, or nothing where the program has one of these reasons for
+    /// making none.
     pub(crate) fn up(test: &str, more: &[&str], reasons: &[&str]) -> Option<Held> {
         let name = named(test);
         let mut command = ranks_cluster(&name, &["up", "--nodes", "2", "--hold"]);

@@ -1,4 +1,5 @@
-//! Communicators, datatypes and requests that this program shares with a part of it in C, which is `c/sharing.c`.
+//! Communicators, datatypes and requests that this program shares with a part of it in C, which is
+//! `c/sharing.c`.
 
 mod datatypes;
 mod requests;
@@ -94,11 +95,13 @@ impl<H: Handle> Side<H> {
         /// `F` is the type of a pointer to the function there.
         unsafe fn function<F: Copy>(address: std::ptr::NonNull<c_void>) -> F {
             assert_eq!(size_of::<F>(), size_of::<*mut c_void>());
-            // SAFETY: a pointer to a function is as large as an address, and this one has that type.
+            // SAFETY: a pointer to a function is as large as an address, and this one has that
+            // type.
             unsafe { std::mem::transmute_copy(&address) }
         }
         Ok(Self {
-            // SAFETY: the function of that name has this type in c/sharing.c, where `H` is any handle.
+            // SAFETY: the function of that name has this type in c/sharing.c, where `H` is any
+            // handle.
             init: unsafe { function(address(c"side_init")?) },
             // SAFETY: as above.
             finalize: unsafe { function(address(c"side_finalize")?) },

@@ -58,7 +58,8 @@ fn completed<H: Handle, B: Send + 'static>(
 fn again<H>(comm: &Communicator, ring: &Ring<H>) -> Outcome {
     let sending = comm.isend(vec![1.0, 2.0], ring.right, TAG)?;
     let handed = sending.into_raw().map_err(|(_, error)| error)?;
-    // SAFETY: the request is active, and nobody else completes it; `handed` has its memory, and is kept for longer.
+    // SAFETY: the request is active, and nobody else completes it; `handed` has its memory, and is
+    // kept for longer.
     let request = unsafe { comm.request_from_raw(handed.as_raw(), ()) }?;
     let mut receiving = comm.irecv(vec![0.0; 2], ring.left, TAG)?;
     while !receiving.test()? {}
@@ -105,7 +106,8 @@ pub(super) fn theirs<H: Handle>(side: &Side<H>, runtime: &Runtime) -> Outcome {
         let (to, count) = (ring.right_in_c()?, c_int::try_from(length)?);
         // SAFETY: there are so many numbers, which belong to the request from the next line on.
         let sending = unsafe { (side.isend)(ring.handle, to, data.as_ptr(), count) };
-        // SAFETY: it was just begun on this communicator, with memory of `data`; nobody else completes it.
+        // SAFETY: it was just begun on this communicator, with memory of `data`; nobody else
+        // completes it.
         let sending = unsafe { ring.comm.request_from_native_raw(sending.to_c(), data) }?;
         let (got, status) = receiving.wait()?;
         same(
@@ -121,7 +123,8 @@ pub(super) fn theirs<H: Handle>(side: &Side<H>, runtime: &Runtime) -> Outcome {
         same("what did not", &got[length..], &[-1.0; 2][..])?;
         sending.wait()?;
     }
-    // One that nobody waits for, and to which nothing comes, is cancelled before its communicator is freed.
+    // One that nobody waits for, and to which nothing comes, is cancelled before its communicator
+    // is freed.
     drop(received_in_c(side, &ring, 4)?);
     ring.comm.free()?;
     Ok(())
@@ -135,9 +138,11 @@ fn received_in_c<H: Handle>(
 ) -> Result<Request<Vec<f64>>, Failure> {
     let mut room = vec![-1.0; length];
     let (from, count) = (ring.left_in_c()?, c_int::try_from(length)?);
-    // SAFETY: there is room for so many numbers, which belongs to the request from the next line on.
+    // SAFETY: there is room for so many numbers, which belongs to the request from the next line
+    // on.
     let begun = unsafe { (side.irecv)(ring.handle, from, room.as_mut_ptr(), count) };
-    // SAFETY: it was just begun on this communicator; nobody else completes it; nothing longer is sent.
+    // SAFETY: it was just begun on this communicator; nobody else completes it; nothing longer is
+    // sent.
     Ok(unsafe { ring.comm.recv_request_from_native_raw(begun.to_c(), room) }?)
 }
 

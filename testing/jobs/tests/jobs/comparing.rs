@@ -1,4 +1,5 @@
-//! Ranks that call different things, where they compare that: what each of them is told, and that the job ends.
+//! Ranks that call different things, where they compare that: what each of them is told, and that
+//! the job ends.
 
 use super::{assert_done, assert_failed_soon, job, named, said};
 use crate::failing::fails_on_each;

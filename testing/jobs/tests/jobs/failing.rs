@@ -1,4 +1,5 @@
-//! One rank fails while the others wait for it: the job ends, soon and badly, and says which rank it was and why.
+//! One rank fails while the others wait for it: the job ends, soon and badly, and says which rank
+//! it was and why.
 
 use super::{assert_failed_soon, job, named, said};
 

@@ -27,7 +27,8 @@ fn windows_that_live_on_do_not_change_how_the_job_ends() {
     succeeds_on_each(2, &["left-behind", "windows"]);
 }
 
-/// It returned Ok, `MPI_Finalize` was never called, and Open MPI's launcher alone said that something was wrong.
+/// It returned Ok, `MPI_Finalize` was never called, and Open MPI's launcher alone said that
+/// something was wrong.
 #[test]
 #[ignore = "needs an MPI"]
 fn a_handle_that_outlives_run_is_an_error_of_run() {

@@ -1,4 +1,5 @@
-//! Ends of the runtime with operations under way: no memory is freed that the library has, with its own threads at work where it has them.
+//! Ends of the runtime with operations under way: no memory is freed that the library has, with its
+//! own threads at work where it has them.
 
 use super::{job, named, scratch};
 
@@ -6,7 +7,8 @@ const RANKS: usize = 2;
 
 const LEVELS: [&str; 4] = ["single", "funneled", "serialized", "multiple"];
 
-/// The first so many ranks find nothing freed. How a job ends whose ranks have not told MPI of their end is the library's.
+/// The first so many ranks find nothing freed. How a job ends whose ranks have not told MPI of
+/// their end is the library's.
 #[track_caller]
 fn nothing_is_freed(what: &str, level: Option<&str>, ranks: usize) {
     for installation in named() {

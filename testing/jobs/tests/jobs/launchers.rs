@@ -1,4 +1,5 @@
-//! A launcher of one MPI and the library of another: an error on every rank that names both and what to set.
+//! A launcher of one MPI and the library of another: an error on every rank that names both and
+//! what to set.
 
 use ranks_launch::{Family, Installation, Job, Outcome};
 
@@ -42,7 +43,8 @@ fn refused(launcher: &Installation, library: &Installation) {
         _ => ("MPICH's", "mpich", "Open MPI"),
     };
     let file = library.library.file_name().unwrap().to_string_lossy();
-    // A launcher ends the job with the first rank that fails, and the other may not have come to say it, or not to its end.
+    // A launcher ends the job with the first rank that fails, and the other may not have come to
+    // say it, or not to its end.
     let is_whole = |stderr: &str| stderr.ends_with('\n');
     let mut outputs = outcome.output.iter();
     assert!(
@@ -112,7 +114,8 @@ fn with_nothing_set_the_library_of_the_launcher_is_found() {
     }
 }
 
-/// PRRTE's own launcher, where an Open MPI brings it: it offers PMIx, and says to no rank how many there are.
+/// PRRTE's own launcher, where an Open MPI brings it: it offers PMIx, and says to no rank how many
+/// there are.
 fn prterun() -> Option<Installation> {
     all().into_iter().find_map(|found| {
         let launcher = found.launcher.with_file_name("prterun");

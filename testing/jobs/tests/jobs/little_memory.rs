@@ -1,4 +1,5 @@
-//! A node with less shared memory than a job asks for: on Linux, where whoever runs the tests may mount things for themselves.
+//! A node with less shared memory than a job asks for: on Linux, where whoever runs the tests may
+//! mount things for themselves.
 
 use std::process::Command;
 

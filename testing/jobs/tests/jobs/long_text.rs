@@ -1,4 +1,5 @@
-//! Long texts of errors: some releases of MPICH write them past the end of the buffer that the standard asks for.
+//! Long texts of errors: some releases of MPICH write them past the end of the buffer that the
+//! standard asks for.
 
 use super::{assert_done, is_mpich, job, named};
 

@@ -1,7 +1,9 @@
-//! Whole programs as jobs: how they end, what they say when something is wrong, and what tools see of them.
+//! Whole programs as jobs: how they end, what they say when something is wrong, and what tools see
+//! of them.
 //!
 //! Tests that need an MPI are ignored; `cargo xtask test` runs them on each one, and by hand it is
-//! `RANKS_TEST_MPI=mpich-5.0.2,debian-openmpi cargo test -p ranks-jobs -- --include-ignored` (or `all`).
+//! `RANKS_TEST_MPI=mpich-5.0.2,debian-openmpi cargo test -p ranks-jobs -- --include-ignored` (or
+//! `all`).
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "these are tests")]
 
@@ -44,7 +46,8 @@ fn job(arguments: &[&str]) -> Job {
         .timeout(LIMIT)
 }
 
-/// The same through `env`, which sets variables for the ranks and not for their launcher, or with `-u` takes them away.
+/// The same through `env`, which sets variables for the ranks and not for their launcher, or with
+/// `-u` takes them away.
 fn job_with(variables: &[&str], arguments: &[&str]) -> Job {
     Job::new("env")
         .args(variables)
@@ -97,7 +100,8 @@ fn succeeds_on_each(ranks: usize, arguments: &[&str]) {
 
 /// Runs a job whose ranks end at once.
 ///
-/// Hydra may be writing to them still, and dies of the broken pipe before it has passed on what they said: again, then.
+/// Hydra may be writing to them still, and dies of the broken pipe before it has passed on what
+/// they said: again, then.
 fn run_in_spite_of_hydra(job: &Job) -> Outcome {
     for _ in 0..4 {
         let outcome = job.run().unwrap();

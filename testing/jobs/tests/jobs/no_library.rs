@@ -1,4 +1,5 @@
-//! No library, half a library, or none where one was named: an error that lists what was tried and says what to do.
+//! No library, half a library, or none where one was named: an error that lists what was tried and
+//! says what to do.
 
 use std::ffi::OsString;
 use std::fs;
@@ -159,7 +160,8 @@ fn what_is_no_library_is_refused_under_a_launcher() {
     }
 }
 
-/// A folder in which each name of an MPI library is a text: the dynamic linker looks there first, and no further.
+/// A folder in which each name of an MPI library is a text: the dynamic linker looks there first,
+/// and no further.
 fn folder_of_texts(name: &str) -> PathBuf {
     let folder = scratch(name);
     for name in NAMES {

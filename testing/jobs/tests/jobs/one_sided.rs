@@ -1,4 +1,5 @@
-//! Memory that ranks have in common does not change how a job ends, whether it is there at the end or one of them fails.
+//! Memory that ranks have in common does not change how a job ends, whether it is there at the end
+//! or one of them fails.
 
 use super::failing::fails_on_each;
 use super::succeeds_on_each;

@@ -1,4 +1,5 @@
-//! Collectives whose ranks pass lengths that differ and are not asked to compare them: whatever they return, nothing is written past a slice.
+//! Collectives whose ranks pass lengths that differ and are not asked to compare them: whatever
+//! they return, nothing is written past a slice.
 
 use std::time::Duration;
 

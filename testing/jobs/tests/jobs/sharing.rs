@@ -1,4 +1,5 @@
-//! Communicators, datatypes and requests go to and fro between this program and a part of it in C, which is linked to the same MPI.
+//! Communicators, datatypes and requests go to and fro between this program and a part of it in C,
+//! which is linked to the same MPI.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,8 +70,8 @@ fn build(installation: &Installation, folder: &Path) -> PathBuf {
     built
 }
 
-/// The header that belongs to the library. Intel's MPI comes without one from the Python index; it has the ABI of
-/// MPICH, and so its header may be that of any MPICH.
+/// The header that belongs to the library. Intel's MPI comes without one from the Python index; it
+/// has the ABI of MPICH, and so its header may be that of any MPICH.
 fn header(installation: &Installation) -> PathBuf {
     let own = headers(installation);
     let others = all()

@@ -1,4 +1,5 @@
-//! A rank is silent while others wait for it: they end at their time limit, and say what they wait for and who is silent.
+//! A rank is silent while others wait for it: they end at their time limit, and say what they wait
+//! for and who is silent.
 
 use std::thread;
 
@@ -61,7 +62,8 @@ fn the_end_has_its_limit_where_statistics_are_kept_too() {
 
 fn ends_at_its_limit(name: &str, job: Job, operation: &str) -> String {
     let outcome = job.env("RANKS_TIMEOUT", LIMIT).run().unwrap();
-    // Launchers end the silent rank when the other one fails. Should one not: it is silent for 5 s, and its own MPI_Finalize has 10.
+    // Launchers end the silent rank when the other one fails. Should one not: it is silent for 5 s,
+    // and its own MPI_Finalize has 10.
     assert_failed_soon(name, &outcome);
     let said = said(&outcome);
     let limit = format!("timed out after {LIMIT} (RANKS_TIMEOUT) on rank 0 of 2 of ");
@@ -74,7 +76,8 @@ fn ends_at_its_limit(name: &str, job: Job, operation: &str) -> String {
     said
 }
 
-/// There are libraries that have let go of 8 MiB before anybody receives them (Intel MPI 2021.19): with these there is always room.
+/// There are libraries that have let go of 8 MiB before anybody receives them (Intel MPI 2021.19):
+/// with these there is always room.
 #[test]
 #[ignore = "needs an MPI"]
 fn an_outbox_waits_for_room_no_longer_than_the_limit() {

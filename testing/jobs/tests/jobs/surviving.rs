@@ -1,4 +1,5 @@
-//! A rank is killed, and the others go on without it where the MPI can; where it cannot, they are told so before.
+//! A rank is killed, and the others go on without it where the MPI can; where it cannot, they are
+//! told so before.
 
 use ranks_launch::Installation;
 
@@ -41,7 +42,8 @@ fn the_others_go_on_where_the_launcher_lets_them() {
     }
 }
 
-/// Rank 0 tells what the others have counted, and of whom there is nothing; nobody waits for the lost one, though there is no limit.
+/// Rank 0 tells what the others have counted, and of whom there is nothing; nobody waits for the
+/// lost one, though there is no limit.
 #[test]
 #[ignore = "needs an MPI"]
 fn what_the_others_have_counted_is_told_without_the_lost_rank() {

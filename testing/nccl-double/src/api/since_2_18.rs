@@ -201,7 +201,8 @@ unsafe extern "C" fn ncclRedOpCreatePreMulSum(
             0 => Factor::OnDevice(scalar.addr() as u64),
             1 => {
                 let mut bytes = [0; 8];
-                // SAFETY: the caller says that the scalar is here; if it is on the device this faults, as it does in the library.
+                // SAFETY: the caller says that the scalar is here; if it is on the device this
+                // faults, as it does in the library.
                 unsafe {
                     std::ptr::copy_nonoverlapping(
                         scalar.cast::<u8>(),

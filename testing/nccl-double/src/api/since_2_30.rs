@@ -1,5 +1,5 @@
-//! What came after 2.18, up to 2.30. The functions for kernels (`ncclDevComm…`, `ncclTeam…`, `ncclGet…DevicePointer`) and those
-//! for parameters (`ncclParam…`) are not there.
+//! What came after 2.18, up to 2.30. The functions for kernels (`ncclDevComm…`, `ncclTeam…`,
+//! `ncclGet…DevicePointer`) and those for parameters (`ncclParam…`) are not there.
 #![allow(non_snake_case, reason = "the names are NCCL's")]
 #![allow(clippy::too_many_arguments, reason = "the arguments are NCCL's")]
 
@@ -225,7 +225,8 @@ unsafe extern "C" fn ncclCommQueryProperties(comm: CommHandle, out: *mut CommPro
                 "ncclCommProperties_t argument must be initialized via NCCL_COMM_PROPERTIES_INITIALIZER",
             ));
         }
-        // `validateNcclVersion` of 2.29.2 and 2.29.7, `getNcclVersionCompat` of 2.30.7; `NCCL_ENABLE_VERSION_CHECK=0`, which allows it, is not imitated.
+        // `validateNcclVersion` of 2.29.2 and 2.29.7, `getNcclVersionCompat` of 2.30.7;
+        // `NCCL_ENABLE_VERSION_CHECK=0`, which allows it, is not imitated.
         let release = c_int::try_from(version).unwrap_or(c_int::MAX);
         if release > hooks::version() {
             return Err(Failure::usage(format!(
@@ -251,7 +252,8 @@ unsafe extern "C" fn ncclCommQueryProperties(comm: CommHandle, out: *mut CommPro
             railed_gin_type: 0,
             hash: world.nonce(),
         };
-        // 2.29.2 and 2.29.3 had fewer fields (`ncclCommProperties_v22902` of `dev_runtime.cc` of 2.29.7).
+        // 2.29.2 and 2.29.3 had fewer fields (`ncclCommProperties_v22902` of `dev_runtime.cc` of
+        // 2.29.7).
         let all = if release > 22903 {
             size_of::<CommProperties>()
         } else {

@@ -43,7 +43,8 @@ extern "C" fn ncclDouble_inject_async_error(comm: CommHandle, code: Code) -> Cod
     })
 }
 
-/// Calls on communicators that are not blocking go on in the background for at least so long before they do anything.
+/// Calls on communicators that are not blocking go on in the background for at least so long before
+/// they do anything.
 #[unsafe(no_mangle)]
 extern "C" fn ncclDouble_set_delay(microseconds: u64) {
     hooks::DELAY.store(microseconds, Ordering::Relaxed);
@@ -61,7 +62,8 @@ extern "C" fn ncclDouble_set_allows_duplicates(allows: c_int) {
     hooks::DUPLICATES.store(allows != 0, Ordering::Relaxed);
 }
 
-/// After so many steps of exchanges this process ends at once, in the middle of one. Negative: never.
+/// After so many steps of exchanges this process ends at once, in the middle of one. Negative:
+/// never.
 #[unsafe(no_mangle)]
 extern "C" fn ncclDouble_die_in(steps: i64) {
     hooks::DIES_IN.store(steps, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! Reductions: elements of all ranks, in the order of ranks. Small floating-point types are added up as `f32` and rounded
-//! once; integers wrap around in their own width.
+//! Reductions: elements of all ranks, in the order of ranks. Small floating-point types are added
+//! up as `f32` and rounded once; integers wrap around in their own width.
 
 use std::ffi::c_int;
 
@@ -160,7 +160,8 @@ struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// Reduces elements of `SIZE` bytes, which `read` and `write` turn to what is computed with, and back.
+    /// Reduces elements of `SIZE` bytes, which `read` and `write` turn to what is computed with,
+    /// and back.
     fn reduce<const SIZE: usize, N: Averaged>(
         &self,
         read: impl Fn([u8; SIZE]) -> N,

@@ -1,4 +1,5 @@
-//! From the arguments of a call to what is enqueued: all that the library can see to be wrong is refused here.
+//! From the arguments of a call to what is enqueued: all that the library can see to be wrong is
+//! refused here.
 
 use std::ffi::c_int;
 use std::sync::Arc;

@@ -14,10 +14,11 @@ use super::waiting::{Stop, Waiting};
 use super::world::World;
 use super::{init, launch, rendezvous};
 
-/// A communicator on the device of `parent`, which asks for what that one has asked for unless it says something itself.
+/// A communicator on the device of `parent`, which asks for what that one has asked for unless it
+/// says something itself.
 ///
-/// One that shares the parent's resources is aborted with it, and it with the child: there is one flag for both. What is
-/// revoked shares nothing.
+/// One that shares the parent's resources is aborted with it, and it with the child: there is one
+/// flag for both. What is revoked shares nothing.
 fn child_of(parent: &Comm, wishes: Option<Wishes>, share: bool) -> Arc<Comm> {
     let wishes = wishes.unwrap_or_else(|| parent.wishes.clone());
     if share && !parent.stopped.load(Ordering::Acquire) {

@@ -1,6 +1,7 @@
 //! A communicator, and the handles that programs have of communicators.
 //!
-//! A handle is never used again for another communicator: who uses one after destroying or aborting it is told, and counted.
+//! A handle is never used again for another communicator: who uses one after destroying or aborting
+//! it is told, and counted.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::c_int;
@@ -28,7 +29,8 @@ pub(crate) struct Comm {
     world: OnceLock<World>,
     /// What `ncclCommGetAsyncError` says.
     state: AtomicI32,
-    /// Everything is to stop: the communicator is aborted, or one that it shares its resources with.
+    /// Everything is to stop: the communicator is aborted, or one that it shares its resources
+    /// with.
     pub(crate) aborted: Arc<AtomicBool>,
     /// What is on streams is to stop: it is revoked, or shrunk after a fault.
     pub(crate) stopped: AtomicBool,

@@ -73,10 +73,12 @@ impl Wishes {
         }
     }
 
-    /// Reads what a caller has filled in, of which a library of release `release` knows only a part.
+    /// Reads what a caller has filled in, of which a library of release `release` knows only a
+    /// part.
     ///
     /// # Safety
-    /// `config` is null, or points at as many bytes as it says, which are those of a config; its texts are C strings.
+    /// `config` is null, or points at as many bytes as it says, which are those of a config; its
+    /// texts are C strings.
     pub(crate) unsafe fn read(config: *const Config, release: i32) -> Outcome<Option<Self>> {
         if config.is_null() {
             return Ok(None);

@@ -1,6 +1,8 @@
-//! What the hosts of ranks tell each other outside of streams: short messages, from pair to pair in order.
+//! What the hosts of ranks tell each other outside of streams: short messages, from pair to pair in
+//! order.
 //!
-//! Whoever waits for a message of one kind lets those of other kinds go: they belong to a call that was given up.
+//! Whoever waits for a message of one kind lets those of other kinds go: they belong to a call that
+//! was given up.
 
 use super::failure::Outcome;
 use super::lock;

@@ -139,7 +139,8 @@ impl Driver {
         Err(Failure::new(abi::UNHANDLED_CUDA_ERROR, text))
     }
 
-    /// Device and context of this thread; as the CUDA runtime does, the first device's if it has none.
+    /// Device and context of this thread; as the CUDA runtime does, the first device's if it has
+    /// none.
     pub(crate) fn current(&self) -> Outcome<Place> {
         let mut context = 0;
         // SAFETY: it writes the context there.

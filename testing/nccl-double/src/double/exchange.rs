@@ -75,7 +75,8 @@ impl<'a> Exchange<'a> {
         });
     }
 
-    /// Moves everything. Where a peer says something else than was expected, this waits until it is told to stop, as NCCL does.
+    /// Moves everything. Where a peer says something else than was expected, this waits until it is
+    /// told to stop, as NCCL does.
     pub(crate) fn run(mut self, comm: &Comm, world: &World, stop: Stop<'_>) -> Outcome {
         let mut waiting = Waiting::new(stop);
         loop {
@@ -134,7 +135,8 @@ fn never(comm: &Comm, world: &World, stop: Stop<'_>) -> Outcome {
     }
 }
 
-/// If it is to notice such things: a rank whose process is over is an asynchronous error, and what is under way stays so.
+/// If it is to notice such things: a rank whose process is over is an asynchronous error, and what
+/// is under way stays so.
 pub(crate) fn notice_death(comm: &Comm, world: &World) {
     if hooks::notices_death() && comm.state() != abi::REMOTE_ERROR && world.dead_rank().is_some() {
         comm.fail(abi::REMOTE_ERROR);

@@ -47,8 +47,8 @@ impl Failure {
     }
 }
 
-/// Runs what an exported function does: no panic leaves it, its failure is told to `ncclGetLastError`, and a test may
-/// have asked that it fails.
+/// Runs what an exported function does: no panic leaves it, its failure is told to
+/// `ncclGetLastError`, and a test may have asked that it fails.
 pub(crate) fn entry(name: &'static str, body: impl FnOnce() -> Outcome) -> Code {
     if let Some(code) = hooks::failure_asked_of(name) {
         tell(&format!("{name} : failed because a test asked for it"));

@@ -1,4 +1,5 @@
-//! Floating-point numbers of eight bits. What is too large becomes the largest finite number, as CUDA's conversions do.
+//! Floating-point numbers of eight bits. What is too large becomes the largest finite number, as
+//! CUDA's conversions do.
 
 /// How the bits are divided up.
 struct Format {
@@ -70,7 +71,8 @@ impl Format {
         if magnitude >= self.largest.0 {
             return sign | self.largest.1;
         }
-        // Between two powers of two numbers are equally far apart; below the least of them, as far as just above it.
+        // Between two powers of two numbers are equally far apart; below the least of them, as far
+        // as just above it.
         let exponent = i32::try_from(magnitude.to_bits() >> 23).unwrap_or(0) - 127;
         let exponent = exponent.max(1 - self.bias);
         let step = 2_f32.powi(exponent - self.mantissa_bits);

@@ -1,7 +1,8 @@
-//! Groups: what a thread calls between `ncclGroupStart` and the outermost `ncclGroupEnd` is begun at its end, together.
+//! Groups: what a thread calls between `ncclGroupStart` and the outermost `ncclGroupEnd` is begun
+//! at its end, together.
 //!
-//! A call outside of a group is a group of one. Where a communicator is not blocking, a thread of its own does the work, and
-//! the call returns `ncclInProgress`.
+//! A call outside of a group is a group of one. Where a communicator is not blocking, a thread of
+//! its own does the work, and the call returns `ncclInProgress`.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -125,7 +126,8 @@ fn agree(group: &mut Group, blocking: bool) -> Outcome {
     ))
 }
 
-/// Adds what `make` makes to what is enqueued on a communicator at the end of the group. Nothing, if it makes nothing.
+/// Adds what `make` makes to what is enqueued on a communicator at the end of the group. Nothing,
+/// if it makes nothing.
 pub(crate) fn enqueue(comm: &Arc<Comm>, make: impl FnOnce() -> Outcome<Option<Task>>) -> Outcome {
     within(|| {
         comm.ready_for_operations()?;

@@ -1,4 +1,5 @@
-//! What tests ask for: failures, delays, deaths, and what is allowed. Each can be said in the environment as well.
+//! What tests ask for: failures, delays, deaths, and what is allowed. Each can be said in the
+//! environment as well.
 
 use std::env;
 use std::ffi::{CString, c_int};
@@ -38,7 +39,8 @@ pub(crate) fn failure_asked_of(name: &str) -> Option<Code> {
     Some(code)
 }
 
-/// How long a group of communicators that are not blocking waits before it begins: `NCCL_DOUBLE_DELAY_US`.
+/// How long a group of communicators that are not blocking waits before it begins:
+/// `NCCL_DOUBLE_DELAY_US`.
 pub(crate) static DELAY: LazyLock<AtomicU64> =
     LazyLock::new(|| AtomicU64::new(variable("NCCL_DOUBLE_DELAY_US").unwrap_or(0)));
 
@@ -52,8 +54,9 @@ pub(crate) fn delay(stop: &AtomicBool) {
     }
 }
 
-/// Makes all communicators blocking ones, or none, against the wishes of their makers: `NCCL_COMM_BLOCKING`, as in the library (`init.cc`),
-/// which sets it from its file of settings (`param.cc`) unless it is set.
+/// Makes all communicators blocking ones, or none, against the wishes of their makers:
+/// `NCCL_COMM_BLOCKING`, as in the library (`init.cc`), which sets it from its file of settings
+/// (`param.cc`) unless it is set.
 static BLOCKING: LazyLock<Option<bool>> = LazyLock::new(|| {
     set_by_file();
     match variable("NCCL_COMM_BLOCKING") {
@@ -83,8 +86,8 @@ fn set_by_file() {
     }
 }
 
-/// Whether the end of another process is an asynchronous error: `NCCL_DOUBLE_NOTICES_DEATH=1`. Between GPUs of one node it
-/// is none in the library either.
+/// Whether the end of another process is an asynchronous error: `NCCL_DOUBLE_NOTICES_DEATH=1`.
+/// Between GPUs of one node it is none in the library either.
 pub(crate) static NOTICES_DEATH: LazyLock<AtomicBool> =
     LazyLock::new(|| AtomicBool::new(variable("NCCL_DOUBLE_NOTICES_DEATH") == Some(1)));
 
@@ -92,7 +95,8 @@ pub(crate) fn notices_death() -> bool {
     NOTICES_DEATH.load(Ordering::Relaxed)
 }
 
-/// Whether ranks may share a device: `NCCL_MULTI_RANK_GPU_ENABLE=1`, since 2.30 (`init.cc` of 2.30.7; "Duplicate GPU detected" in that of 2.28.9).
+/// Whether ranks may share a device: `NCCL_MULTI_RANK_GPU_ENABLE=1`, since 2.30 (`init.cc` of
+/// 2.30.7; "Duplicate GPU detected" in that of 2.28.9).
 pub(crate) static DUPLICATES: LazyLock<AtomicBool> = LazyLock::new(|| {
     let enabled = variable("NCCL_MULTI_RANK_GPU_ENABLE") == Some(1);
     AtomicBool::new(enabled && version() >= 23000)
@@ -102,7 +106,8 @@ pub(crate) fn allows_duplicates() -> bool {
     DUPLICATES.load(Ordering::Relaxed)
 }
 
-/// After how many steps of exchanges this process dies, in the middle of one: `NCCL_DOUBLE_DIES_IN`. Negative: never.
+/// After how many steps of exchanges this process dies, in the middle of one:
+/// `NCCL_DOUBLE_DIES_IN`. Negative: never.
 pub(crate) static DIES_IN: LazyLock<AtomicI64> =
     LazyLock::new(|| AtomicI64::new(variable("NCCL_DOUBLE_DIES_IN").unwrap_or(-1)));
 
@@ -117,7 +122,8 @@ pub(crate) fn die_if_asked() {
     }
 }
 
-/// The version that `ncclGetVersion` tells: that of this library, or `NCCL_DOUBLE_VERSION=2.20.5`. No symbol goes away by it.
+/// The version that `ncclGetVersion` tells: that of this library, or `NCCL_DOUBLE_VERSION=2.20.5`.
+/// No symbol goes away by it.
 pub(crate) fn version() -> c_int {
     let asked: Option<String> = variable("NCCL_DOUBLE_VERSION");
     let code = asked.and_then(|text| {

@@ -1,5 +1,5 @@
-//! From a group to its streams: what is sent is copied to the host when the stream comes to it, the exchange runs as a
-//! function of the stream, and what has come is copied to the device.
+//! From a group to its streams: what is sent is copied to the host when the stream comes to it, the
+//! exchange runs as a function of the stream, and what has come is copied to the device.
 
 use std::collections::BTreeSet;
 use std::ffi::c_void;
@@ -157,7 +157,8 @@ pub(crate) fn enqueue(comm: &Arc<Comm>, tasks: Vec<Task>) -> Outcome {
         return Err(failure);
     }
     let bring = |home: &Home| {
-        // SAFETY: the memory is the plan's, which stays until `finish`; whose device memory it is, the driver checks.
+        // SAFETY: the memory is the plan's, which stays until `finish`; whose device memory it is,
+        // the driver checks.
         unsafe { driver.cuMemcpyHtoDAsync(home.to, home.from, home.length, main) }
     };
     let brought = homes.iter().try_for_each(bring);
@@ -250,7 +251,8 @@ impl Plan {
             let task = &staged.task;
             if !staged.input.is_empty() {
                 let to = staged.input.as_mut_ptr();
-                // SAFETY: the plan stays until the copy is over; whose device memory it is, the driver checks.
+                // SAFETY: the plan stays until the copy is over; whose device memory it is, the
+                // driver checks.
                 unsafe { driver.cuMemcpyDtoHAsync(to, task.send, staged.input.len(), stream) }?;
             }
             match task.operator {
@@ -358,7 +360,8 @@ impl Staged {
 /// # Safety
 /// `plan` is a plan that nobody else works on.
 unsafe extern "C" fn run(plan: *mut c_void) {
-    // SAFETY: the caller's promise: `enqueue` has made it, and `finish` comes later on the same stream.
+    // SAFETY: the caller's promise: `enqueue` has made it, and `finish` comes later on the same
+    // stream.
     let plan = unsafe { &mut *plan.cast::<Plan>() };
     if catch_unwind(AssertUnwindSafe(|| plan.run())).is_err() {
         plan.comm.fail(abi::INTERNAL_ERROR);
@@ -370,7 +373,8 @@ unsafe extern "C" fn run(plan: *mut c_void) {
 /// # Safety
 /// `plan` is a plan that nobody else works on, now or later.
 unsafe extern "C" fn finish(plan: *mut c_void) {
-    // SAFETY: the caller's promise: `enqueue` has made it of a box, and what works on it came before on the same stream.
+    // SAFETY: the caller's promise: `enqueue` has made it of a box, and what works on it came
+    // before on the same stream.
     let plan = unsafe { Box::from_raw(plan.cast::<Plan>()) };
     let comm = Arc::clone(&plan.comm);
     let _ = catch_unwind(AssertUnwindSafe(|| drop(plan)));

@@ -1,4 +1,5 @@
-//! How a communicator ends: finalized, destroyed, aborted or revoked; and how it is asked how it is.
+//! How a communicator ends: finalized, destroyed, aborted or revoked; and how it is asked how it
+//! is.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -63,7 +64,8 @@ pub(crate) fn abort(handle: CommHandle) -> Outcome {
     Ok(())
 }
 
-/// What belongs to a communicator goes with it. Its memory goes with the last thing that is on a stream.
+/// What belongs to a communicator goes with it. Its memory goes with the last thing that is on a
+/// stream.
 fn release(comm: &Arc<Comm>) {
     one_sided::release(comm);
     operator::destroy_all(&mut lock(&comm.operators));
@@ -77,7 +79,8 @@ fn release(comm: &Arc<Comm>) {
     pinned::free_behind(comm);
 }
 
-/// `ncclCommRevoke`: what is under way stops, here; the communicator can be destroyed, split and shrunk.
+/// `ncclCommRevoke`: what is under way stops, here; the communicator can be destroyed, split and
+/// shrunk.
 pub(crate) fn revoke(comm: &Arc<Comm>, flags: i32) -> Outcome {
     if flags != 0 {
         return Err(Failure::argument(format!(

@@ -1,4 +1,5 @@
-//! Memory of `ncclMemAlloc`, and buffers that are registered for zero copies, which change nothing here.
+//! Memory of `ncclMemAlloc`, and buffers that are registered for zero copies, which change nothing
+//! here.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

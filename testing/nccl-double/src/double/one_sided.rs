@@ -1,4 +1,5 @@
-//! Puts and signals: what comes for this rank is taken up by a thread, which writes to the windows and counts the signals.
+//! Puts and signals: what comes for this rank is taken up by a thread, which writes to the windows
+//! and counts the signals.
 
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -235,7 +236,8 @@ impl Partial {
             }
         };
         let (to, from) = (window.address + offset, self.body.as_ptr());
-        // SAFETY: the bytes stay until the stream was waited for below; the range is inside of the registered window.
+        // SAFETY: the bytes stay until the stream was waited for below; the range is inside of the
+        // registered window.
         let copied = unsafe { driver.cuMemcpyHtoDAsync(to, from, self.body.len(), stream) };
         // SAFETY: this thread's own stream.
         let over = unsafe { driver.cuStreamSynchronize(stream) };

@@ -132,7 +132,8 @@ pub(crate) const HEAD: usize = 64;
 /// Where the factor of a rank is among them; it may differ from rank to rank.
 pub(crate) const FACTOR: usize = 48;
 
-/// What a collective operation tells each peer before its data: ranks that make different calls never go on.
+/// What a collective operation tells each peer before its data: ranks that make different calls
+/// never go on.
 pub(crate) fn head_of_collective(task: &Task, number: u64, factor: [u8; 8]) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[0] = task.kind as u8;

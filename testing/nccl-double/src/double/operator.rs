@@ -9,7 +9,8 @@ use super::comm::Comm;
 use super::failure::{Failure, Outcome};
 use super::lock;
 
-/// The factor of an operator that multiplies before it adds: its bytes, or where they are on the device when it runs.
+/// The factor of an operator that multiplies before it adds: its bytes, or where they are on the
+/// device when it runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Factor {
     Known([u8; 8]),
@@ -82,7 +83,8 @@ impl Operator {
 /// The number of operators of users.
 pub(crate) static LIVE: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes an operator. No number is given twice, so that one of another communicator is known as such.
+/// Makes an operator. No number is given twice, so that one of another communicator is known as
+/// such.
 pub(crate) fn create(comm: &Comm, operator: PreMulSum) -> c_int {
     static NEXT: AtomicI32 = AtomicI32::new(5);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -1,7 +1,8 @@
-//! Memory of the host that streams copy to and from: pinned, since a driver reads other memory before its turn has come.
+//! Memory of the host that streams copy to and from: pinned, since a driver reads other memory
+//! before its turn has come.
 //!
-//! It is used again rather than freed: freeing it waits for the device, which a function of a stream must not, and an abort
-//! better not. It goes when the last communicator of its context has.
+//! It is used again rather than freed: freeing it waits for the device, which a function of a
+//! stream must not, and an abort better not. It goes when the last communicator of its context has.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -101,7 +102,8 @@ impl Deref for Pinned {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the piece is as long at least and was filled when it was made; it is this one's alone. Empty, the address does not matter.
+        // SAFETY: the piece is as long at least and was filled when it was made; it is this one's
+        // alone. Empty, the address does not matter.
         unsafe { std::slice::from_raw_parts(self.address().as_ptr(), self.length) }
     }
 }
@@ -121,12 +123,13 @@ impl Drop for Pinned {
     }
 }
 
-/// How long a communicator that goes waits for its memory to go, in milliseconds; and how long that is tried.
+/// How long a communicator that goes waits for its memory to go, in milliseconds; and how long that
+/// is tried.
 const MOMENT: u64 = 200;
 const LONG: u64 = 10_000;
 
-/// Frees what nobody uses, if this communicator was the last in its context. A thread does it, which may have to wait for
-/// what is on streams; the caller waits for the thread only a moment.
+/// Frees what nobody uses, if this communicator was the last in its context. A thread does it,
+/// which may have to wait for what is on streams; the caller waits for the thread only a moment.
 pub(crate) fn free_behind(comm: &Arc<Comm>) {
     let comm = Arc::clone(comm);
     if comm::is_any_in(comm.place.context) {

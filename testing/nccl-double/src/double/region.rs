@@ -1,7 +1,8 @@
 //! Memory that the ranks of a communicator have in common: a memfd of whoever made the unique id.
 //!
-//! It begins with a page of words for all, then one slot of words per rank, then the rings. All access is by atomic words,
-//! or to bytes of a ring that belong to one side at a time. Nothing of it has a name, so nothing is left behind.
+//! It begins with a page of words for all, then one slot of words per rank, then the rings. All
+//! access is by atomic words, or to bytes of a ring that belong to one side at a time. Nothing of
+//! it has a name, so nothing is left behind.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
@@ -53,7 +54,8 @@ impl Region {
     /// Maps the first `length` bytes.
     pub(crate) fn map(file: BorrowedFd<'_>, length: usize) -> Outcome<Self> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping, of a file that is at least as long: whoever maps it has made it so.
+        // SAFETY: a new mapping, of a file that is at least as long: whoever maps it has made it
+        // so.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -76,7 +78,8 @@ impl Region {
         assert!(offset.is_multiple_of(8) && offset + 8 <= self.length);
         // SAFETY: inside of the mapping, by the line above.
         let word = unsafe { self.base.add(offset) };
-        // SAFETY: aligned, as mappings begin with a page; it is mapped as long as `self`, and words are accessed atomically only.
+        // SAFETY: aligned, as mappings begin with a page; it is mapped as long as `self`, and words
+        // are accessed atomically only.
         unsafe { word.cast().as_ref() }
     }
 

@@ -1,4 +1,5 @@
-//! How ranks find their common memory: the unique id says which process made it, and which of its files it is.
+//! How ranks find their common memory: the unique id says which process made it, and which of its
+//! files it is.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};

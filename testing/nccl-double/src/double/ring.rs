@@ -27,7 +27,8 @@ impl<'a> Ring<'a> {
         }
     }
 
-    /// The number of bytes that can be read. What is no such number, because a process has gone wild, is none.
+    /// The number of bytes that can be read. What is no such number, because a process has gone
+    /// wild, is none.
     pub(crate) fn readable(&self) -> usize {
         let written = self.written.load(Ordering::Acquire);
         let ahead = written.wrapping_sub(self.read.load(Ordering::Relaxed));
@@ -54,7 +55,8 @@ impl<'a> Ring<'a> {
         let (start, first) = Self::split(at, count);
         // SAFETY: `start` is inside of the ring.
         let to = unsafe { self.bytes.add(start) };
-        // SAFETY: up to the end of the ring, in the part that the reader has left, as `writable` has seen.
+        // SAFETY: up to the end of the ring, in the part that the reader has left, as `writable`
+        // has seen.
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, first) };
         let rest = &data[first..count];
         // SAFETY: from the beginning of the ring, in that part as well.

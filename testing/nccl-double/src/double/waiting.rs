@@ -56,7 +56,8 @@ pub(crate) fn start_of(pid: u32) -> u64 {
     let Ok(text) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return 0;
     };
-    // The name is in parentheses and may hold anything; the state comes after it, the start 19 fields later.
+    // The name is in parentheses and may hold anything; the state comes after it, the start 19
+    // fields later.
     let Some((_, fields)) = text.rsplit_once(") ") else {
         return 0;
     };

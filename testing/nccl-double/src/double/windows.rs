@@ -26,7 +26,8 @@ pub(crate) static LIVE: AtomicUsize = AtomicUsize::new(0);
 /// Where a result is written, maybe by another thread.
 struct Place(*mut u64);
 
-// SAFETY: the caller of the function keeps the place until the communicator is ready again, or aborted, which waits for the thread.
+// SAFETY: the caller of the function keeps the place until the communicator is ready again, or
+// aborted, which waits for the thread.
 unsafe impl Send for Place {}
 
 impl Place {

@@ -20,7 +20,8 @@ fn summed(size: usize, at: usize) -> f32 {
     (0..size).map(|rank| value(rank, at)).sum()
 }
 
-/// Lets every number of ranks do something with memory that begins as `len(rank)` values and as zeros.
+/// Lets every number of ranks do something with memory that begins as `len(rank)` values and as
+/// zeros.
 fn each(
     sent: impl Fn(&Rank) -> usize + Sync,
     received: impl Fn(&Rank) -> usize + Sync,

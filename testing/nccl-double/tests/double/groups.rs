@@ -276,7 +276,8 @@ fn streams_of_one_communicator_wait_for_each_other() {
                 nccl!(ncclAllReduce(at, at, 4, F32, ncclSum, comm, stream)),
                 0
             );
-            // Only the order of what is enqueued on the communicator is kept; the copies are the caller's to order.
+            // Only the order of what is enqueued on the communicator is kept; the copies are the
+            // caller's to order.
             rank.sync();
             second.synchronize().expect("the stream");
         }

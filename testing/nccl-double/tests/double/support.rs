@@ -49,7 +49,8 @@ pub(crate) fn hook<F: Copy>(name: &str) -> F {
     let name = CString::new(name).expect("a name");
     let address = library().own_symbol(&name).expect("it is there").as_ptr();
     assert_eq!(size_of::<F>(), size_of::<*mut c_void>());
-    // SAFETY: a function pointer is as large as an address, and the caller knows the function's type.
+    // SAFETY: a function pointer is as large as an address, and the caller knows the function's
+    // type.
     unsafe { std::mem::transmute_copy(&address) }
 }
 

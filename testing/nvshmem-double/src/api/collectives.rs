@@ -160,7 +160,8 @@ macro_rules! reduction {
     };
 }
 
-/// Exports what there is for a type: `moved` what all have, `computed` with arithmetic, `bits` with those of bits.
+/// Exports what there is for a type: `moved` what all have, `computed` with arithmetic, `bits` with
+/// those of bits.
 macro_rules! types {
     ($($type:literal $element:ident $what:ident;)*) => {
         $(types!(@$what $type $element);)*

@@ -26,7 +26,8 @@ unsafe extern "C" fn nvshmemDouble_use_cuda(path: *const c_char) -> c_int {
     }
 }
 
-/// Switches a mode: `STRICT`, `LIMITED`, `FULL`, `NO_GPU`, `REMOTE`, `DELAY_US`, `PATIENCE`, as in the variables `NVSHMEM_DOUBLE_…`. What was not known is 1.
+/// Switches a mode: `STRICT`, `LIMITED`, `FULL`, `NO_GPU`, `REMOTE`, `DELAY_US`, `PATIENCE`, as in
+/// the variables `NVSHMEM_DOUBLE_…`. What was not known is 1.
 ///
 /// # Safety
 /// `name` is a C string.
@@ -41,7 +42,8 @@ unsafe extern "C" fn nvshmemDouble_set(name: *const c_char, value: i64) -> c_int
     c_int::from(setting.is_none())
 }
 
-/// The next call of the function `name` in this process fails with `code` (an allocation: with nothing), and does nothing. Functions without a result do not.
+/// The next call of the function `name` in this process fails with `code` (an allocation: with
+/// nothing), and does nothing. Functions without a result do not.
 ///
 /// # Safety
 /// `name` is a C string.
@@ -88,7 +90,8 @@ extern "C" fn nvshmemDouble_calls_after_finalize() -> usize {
     memory::calls_after_finalize()
 }
 
-/// How often functions were called on another thread than that of the init, where the library allows one thread at a time.
+/// How often functions were called on another thread than that of the init, where the library
+/// allows one thread at a time.
 #[unsafe(no_mangle)]
 extern "C" fn nvshmemDouble_calls_of_other_threads() -> usize {
     pe::CALLS_OF_OTHER_THREADS.load(Ordering::Relaxed)

@@ -1,4 +1,5 @@
-//! Operations of all PEs of a team on their heaps: each reads from the others when all have come, and writes to its own part when all have read.
+//! Operations of all PEs of a team on their heaps: each reads from the others when all have come,
+//! and writes to its own part when all have read.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -170,7 +171,8 @@ fn on_stream(
     });
 }
 
-/// `nvshmem_barrier`, `nvshmem_team_sync`: PEs of a team wait for each other, the one after what they have put is delivered.
+/// `nvshmem_barrier`, `nvshmem_team_sync`: PEs of a team wait for each other, the one after what
+/// they have put is delivered.
 pub(crate) fn meet(
     name: &'static str,
     team: abi::Team,

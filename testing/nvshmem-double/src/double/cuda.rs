@@ -1,4 +1,5 @@
-//! The CUDA driver that this library was told of. Memory, and order on streams, are had from it alone.
+//! The CUDA driver that this library was told of. Memory, and order on streams, are had from it
+//! alone.
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::fmt::Write as _;
@@ -180,7 +181,8 @@ impl Place {
         }
     }
 
-    /// Over a network an operation of a stream is a kernel, which no context but the stream's own may launch.
+    /// Over a network an operation of a stream is a kernel, which no context but the stream's own
+    /// may launch.
     pub(crate) fn must_be_current(&self, name: &str) {
         let mut current = 0;
         // SAFETY: it writes the context there.

@@ -1,5 +1,5 @@
-//! Elements of reductions: those of all PEs of a team, in the order of PEs. Small floating-point types are added up as
-//! `f32` and rounded once.
+//! Elements of reductions: those of all PEs of a team, in the order of PEs. Small floating-point
+//! types are added up as `f32` and rounded once.
 
 use half::{bf16, f16};
 
@@ -94,7 +94,8 @@ struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// Reduces elements of `SIZE` bytes, which `read` and `write` turn to what is computed with, and back.
+    /// Reduces elements of `SIZE` bytes, which `read` and `write` turn to what is computed with,
+    /// and back.
     fn reduce<const SIZE: usize, N: Number>(
         &self,
         read: impl Fn([u8; SIZE]) -> N,

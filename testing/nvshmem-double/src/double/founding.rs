@@ -1,7 +1,8 @@
 //! How teams are made, and how they end.
 //!
-//! A handle is the lowest that is free for all PEs of a new team. Their line is another number: it is taken anew each time around, so that a team
-//! never meets where the last PEs of one that is gone may still be looking.
+//! A handle is the lowest that is free for all PEs of a new team. Their line is another number: it
+//! is taken anew each time around, so that a team never meets where the last PEs of one that is
+//! gone may still be looking.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -189,7 +190,8 @@ pub(crate) fn split_2d(
     (abi::SUCCESS, mine)
 }
 
-/// `nvshmem_team_destroy`. What it does to a team that is always there depends on the release: none lets go of it.
+/// `nvshmem_team_destroy`. What it does to a team that is always there depends on the release: none
+/// lets go of it.
 pub(crate) fn destroy(handle: abi::Team) {
     const NAME: &str = "nvshmem_team_destroy";
     let pe = pe::live(NAME);

@@ -18,7 +18,8 @@ pub(crate) fn unique_id() -> u64 {
     (pe.my_pe as u64 + 1) << 40 | next
 }
 
-/// Words of a place where the PEs that pass one id find each other: the id, how many they are, how many have come, how many have their part, and who.
+/// Words of a place where the PEs that pass one id find each other: the id, how many they are, how
+/// many have come, how many have their part, and who.
 const PLACE: usize = 72;
 const ID: usize = 0;
 const SIZE: usize = 1;
@@ -119,7 +120,8 @@ pub(crate) fn init(config: Option<TeamConfig>, n_pes: c_int, me: c_int) -> (Code
 
 /// The place of an id: the one that another PE has taken for it, or one that is free.
 ///
-/// One PE at a time looks: between a look at all places and the taking of one, a place before it may become free.
+/// One PE at a time looks: between a look at all places and the taking of one, a place before it
+/// may become free.
 fn place_of(pe: &Pe, id: u64) -> usize {
     let word = |place: usize| pe.region.word(for_all::TEAMS + place * PLACE + ID);
     let turn = pe.region.word(for_all::TEAMS + TURN);

@@ -1,4 +1,5 @@
-//! The symmetric heap: this PE's memory of the driver's, the views that the host has of all PEs', and the blocks in it.
+//! The symmetric heap: this PE's memory of the driver's, the views that the host has of all PEs',
+//! and the blocks in it.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -57,7 +58,8 @@ impl View {
 }
 
 impl Heap {
-    /// Allocates this PE's heap, and maps those of the others when they have. The context of `place` is current.
+    /// Allocates this PE's heap, and maps those of the others when they have. The context of
+    /// `place` is current.
     pub(crate) fn create(
         place: &Place,
         region: &Region,
@@ -129,7 +131,8 @@ impl Heap {
         })
     }
 
-    /// The address of another PE's bytes, for this PE's device: that of an IPC handle, which is opened once.
+    /// The address of another PE's bytes, for this PE's device: that of an IPC handle, which is
+    /// opened once.
     pub(crate) fn peer(&self, place: &Place, region: &Region, pe: usize, offset: usize) -> *mut u8 {
         let mut peers = lock(&self.peers);
         let base = *peers.entry(pe).or_insert_with(|| {

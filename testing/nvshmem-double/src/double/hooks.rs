@@ -61,7 +61,8 @@ pub(crate) static LIMITED: Setting = Setting::new("NVSHMEM_DOUBLE_LIMITED", 0);
 pub(crate) static FULL: Setting = Setting::new("NVSHMEM_DOUBLE_FULL", 0);
 /// Whether there is no GPU, whatever the driver says.
 pub(crate) static NO_GPU: Setting = Setting::new("NVSHMEM_DOUBLE_NO_GPU", 0);
-/// Whether the heaps of other PEs cannot be loaded from and stored to, so that `nvshmem_ptr` gives NULL.
+/// Whether the heaps of other PEs cannot be loaded from and stored to, so that `nvshmem_ptr` gives
+/// NULL.
 pub(crate) static REMOTE: Setting = Setting::new("NVSHMEM_DOUBLE_REMOTE", 0);
 /// The microseconds for which a put is in flight, unless somebody waits for it.
 pub(crate) static DELAY: Setting = Setting::new("NVSHMEM_DOUBLE_DELAY_US", 2000);
@@ -76,15 +77,17 @@ pub(crate) fn delay() -> Duration {
     Duration::from_micros(u64::try_from(DELAY.number()).unwrap_or(0))
 }
 
-/// Returns `true` if the heap grows, and is lost where it cannot: `NVSHMEM_DISABLE_CUDA_VMM` is not set, before 3.8
-/// (`allocate_physical_memory_to_heap` in `mem_heap.cpp` of 3.4.5 calls `cleanup_symmetric_heap` then; the same in the binaries of 3.3 to 3.7, not in that of 3.8).
+/// Returns `true` if the heap grows, and is lost where it cannot: `NVSHMEM_DISABLE_CUDA_VMM` is not
+/// set, before 3.8 (`allocate_physical_memory_to_heap` in `mem_heap.cpp` of 3.4.5 calls
+/// `cleanup_symmetric_heap` then; the same in the binaries of 3.3 to 3.7, not in that of 3.8).
 pub(crate) fn heap_grows() -> bool {
     let vmm = |text: String| text.starts_with(['0', 'n', 'N', 'f', 'F']);
     crate::VERSION < (3, 8, 0) && variable("NVSHMEM_DISABLE_CUDA_VMM").is_none_or(vmm)
 }
 
-/// The size of a heap in bytes: `NVSHMEM_SYMMETRIC_SIZE`, or of one that grows `NVSHMEM_MAX_MEMORY_PER_GPU` in whole pieces of 2 MiB, with K, M or G; 16 MiB
-/// (assumed, as that all of it is there from the beginning).
+/// The size of a heap in bytes: `NVSHMEM_SYMMETRIC_SIZE`, or of one that grows
+/// `NVSHMEM_MAX_MEMORY_PER_GPU` in whole pieces of 2 MiB, with K, M or G; 16 MiB (assumed, as that
+/// all of it is there from the beginning).
 pub(crate) fn symmetric_size() -> usize {
     let (name, piece) = if heap_grows() {
         ("NVSHMEM_MAX_MEMORY_PER_GPU", 2 << 20)
@@ -106,7 +109,8 @@ pub(crate) fn symmetric_size() -> usize {
     bytes.next_multiple_of(piece)
 }
 
-/// Which function fails at its next call, and with which code: `NVSHMEM_DOUBLE_FAIL=nvshmemx_cumodule_init=7`.
+/// Which function fails at its next call, and with which code:
+/// `NVSHMEM_DOUBLE_FAIL=nvshmemx_cumodule_init=7`.
 static FAILURE: LazyLock<Mutex<Option<(String, Code)>>> = LazyLock::new(|| {
     let asked: Option<String> = variable("NVSHMEM_DOUBLE_FAIL");
     let parsed = asked.and_then(|text| {
@@ -116,7 +120,8 @@ static FAILURE: LazyLock<Mutex<Option<(String, Code)>>> = LazyLock::new(|| {
     Mutex::new(parsed)
 });
 
-/// Asks that the next call of a function fails. Both forms of a collective operation have the name of that without a stream.
+/// Asks that the next call of a function fails. Both forms of a collective operation have the name
+/// of that without a stream.
 pub(crate) fn fail_next(name: String, code: Code) {
     *lock(&FAILURE) = Some((name, code));
 }

@@ -74,7 +74,8 @@ pub(crate) unsafe fn init(flags: u32, attr: *const InitAttr) -> Code {
     }
 }
 
-/// The device that the program asks for, which old releases do not know of. `None` for version words that are none of this release's.
+/// The device that the program asks for, which old releases do not know of. `None` for version
+/// words that are none of this release's.
 fn ordinal(attr: &InitAttr) -> Option<Option<c_int>> {
     let versions = [attr.version, attr.args.version, attr.args.uid.version];
     let first = [word(1, 144), word(1, 128), word(1, 24)];
@@ -115,7 +116,8 @@ unsafe fn find(attr: &InitAttr) -> Result<Arc<Pe>, String> {
     Ok(pe)
 }
 
-/// The second half of the init, for which a GPU is needed. Where none is chosen, the first allocation does it.
+/// The second half of the init, for which a GPU is needed. Where none is chosen, the first
+/// allocation does it.
 pub(crate) fn come(pe: &Arc<Pe>, ordinal: Option<c_int>) -> Result<(), String> {
     if hooks::NO_GPU.get() {
         return Err("no CUDA-capable device is detected".into());

@@ -9,7 +9,8 @@ use super::memory;
 use super::pe::Pe;
 use super::stream::Pinned;
 
-/// How often memory of the host was used that is neither pinned nor registered, which works between GPUs of a node only.
+/// How often memory of the host was used that is neither pinned nor registered, which works between
+/// GPUs of a node only.
 pub(crate) static PAGEABLE_USES: AtomicUsize = AtomicUsize::new(0);
 
 /// Where it is.
@@ -122,7 +123,8 @@ pub(crate) fn stage(pe: &Arc<Pe>, stream: Stream, local: Local, bytes: usize) ->
     let _entered = machine.place.enter();
     let pinned = machine.pinned.take(&machine.place, bytes);
     let driver = machine.place.driver;
-    // SAFETY: there is room for as many, until the stream has been there; the driver checks the address.
+    // SAFETY: there is room for as many, until the stream has been there; the driver checks the
+    // address.
     must(unsafe { driver.cuMemcpyDtoHAsync(pinned.memory, address, bytes, stream) });
     Staged::Copied(pinned)
 }

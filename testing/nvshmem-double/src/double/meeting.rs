@@ -66,7 +66,8 @@ impl fmt::Display for Said {
 }
 
 impl Pe {
-    /// Waits until all `pes`, of which this is one, have come to their `line` as often as this one. Whatever they have written before is seen by all after.
+    /// Waits until all `pes`, of which this is one, have come to their `line` as often as this one.
+    /// Whatever they have written before is seen by all after.
     pub(crate) fn meet(&self, pes: &[usize], line: usize, call: Call) {
         let _alone = lock(&self.lines[line]);
         let word = |pe: usize, index: usize| -> &AtomicU64 { self.region.line(pe, line, index) };
@@ -113,7 +114,8 @@ impl Pe {
     }
 }
 
-/// Waits, politely. What never comes ends the process after `NVSHMEM_DOUBLE_PATIENCE` seconds, so that no test leaves processes behind.
+/// Waits, politely. What never comes ends the process after `NVSHMEM_DOUBLE_PATIENCE` seconds, so
+/// that no test leaves processes behind.
 pub(crate) fn wait_until(condition: impl Fn() -> bool, what: impl Fn() -> String) {
     let since = Instant::now();
     let mut turns = 0_u32;

@@ -1,4 +1,5 @@
-//! Modules and libraries of the device that were made ready. There is no code in them that could call anything.
+//! Modules and libraries of the device that were made ready. There is no code in them that could
+//! call anything.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -8,7 +8,8 @@ use super::meeting::Call;
 use super::pe::Pe;
 use super::stream::enqueue;
 
-/// `nvshmem_quiet`: all that the host, and internal streams, have put has arrived. What streams of the program put has if they are there already.
+/// `nvshmem_quiet`: all that the host, and internal streams, have put has arrived. What streams of
+/// the program put has if they are there already.
 pub(crate) fn quiet(pe: &Pe) {
     finish_internal(pe);
     pe.outbox.quiet(pe);

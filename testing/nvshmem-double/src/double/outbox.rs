@@ -1,5 +1,5 @@
-//! What was put, and has not arrived: it stays under way until somebody waits for it, or for a while. What no fence parts arrives in any order: the last
-//! comes first.
+//! What was put, and has not arrived: it stays under way until somebody waits for it, or for a
+//! while. What no fence parts arrives in any order: the last comes first.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;

@@ -1,6 +1,7 @@
 //! Control words that the PEs have in common: a memfd of whoever made the unique id.
 //!
-//! It begins with a page of words for all, then comes one slot per PE: a page of words, then its lines. All access is by atomic words.
+//! It begins with a page of words for all, then comes one slot per PE: a page of words, then its
+//! lines. All access is by atomic words.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -55,7 +56,8 @@ pub(crate) struct Mapping {
     length: usize,
 }
 
-// SAFETY: the mapping belongs to no thread, and who reads and writes in it is the business of its users.
+// SAFETY: the mapping belongs to no thread, and who reads and writes in it is the business of its
+// users.
 unsafe impl Send for Mapping {}
 // SAFETY: the same.
 unsafe impl Sync for Mapping {}

@@ -1,4 +1,5 @@
-//! How PEs find their control words: the unique id says which process made it, and which of its files they are.
+//! How PEs find their control words: the unique id says which process made it, and which of its
+//! files they are.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -67,7 +68,8 @@ pub(crate) fn file_of(pid: u64, fd: u64) -> std::io::Result<File> {
         .open(format!("/proc/{pid}/fd/{fd}"))
 }
 
-/// Comes to the control words of `id` as one of the PEs, and waits for the others, for ever if they do not come.
+/// Comes to the control words of `id` as one of the PEs, and waits for the others, for ever if they
+/// do not come.
 pub(crate) fn join(id: &UniqueId, pes: usize, pe: usize) -> Result<Region, String> {
     let bytes = |from: usize| <[u8; 4]>::try_from(&id.internal[from..from + 4]).unwrap_or_default();
     let number = |from| u64::from(u32::from_ne_bytes(bytes(from)));

@@ -112,7 +112,8 @@ pub(crate) struct Wait<T> {
     pub(crate) name: &'static str,
     pub(crate) words: usize,
     pub(crate) count: usize,
-    /// An address of the program's with one number per word that is not 0 for those that nobody waits for; or null.
+    /// An address of the program's with one number per word that is not 0 for those that nobody
+    /// waits for; or null.
     pub(crate) status: *const c_int,
     pub(crate) cmp: c_int,
     /// One for all, or one for each.

@@ -1,5 +1,6 @@
-//! What is done when a stream comes to it: in functions of the host, in which no function of the driver may be called. What they need of other memory of
-//! the device is copied to pinned memory before them, or from there behind them.
+//! What is done when a stream comes to it: in functions of the host, in which no function of the
+//! driver may be called. What they need of other memory of the device is copied to pinned memory
+//! before them, or from there behind them.
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -90,7 +90,8 @@ impl Checked {
             let (local, length) = self.run(index);
             let Local::Device(to) = local else { continue };
             let from = std::ptr::with_exposed_provenance::<u8>(memory + index * length);
-            // SAFETY: the memory is there until the stream has been there; the driver checks the address.
+            // SAFETY: the memory is there until the stream has been there; the driver checks the
+            // address.
             must(unsafe {
                 machine
                     .place
@@ -101,7 +102,8 @@ impl Checked {
         enqueue(pe, stream, move |pe| pe.machine().pinned.give(pinned));
     }
 
-    /// Where the operation goes on: on an internal stream, behind what the program's has so far, if it need not be over when that goes on.
+    /// Where the operation goes on: on an internal stream, behind what the program's has so far, if
+    /// it need not be over when that goes on.
     pub(crate) fn stream_for(&self, pe: &Pe, reuse: Reuse, stream: Stream) -> Stream {
         if reuse == Reuse::After || !self.local.needs_driver() {
             return stream;

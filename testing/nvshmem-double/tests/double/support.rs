@@ -214,6 +214,7 @@ fn function<F: Copy>(library: &Library, name: &str) -> F {
     let name = std::ffi::CString::new(name).expect("a name");
     let address = library.own_symbol(&name).expect("it is there").as_ptr();
     assert_eq!(size_of::<F>(), size_of::<*mut c_void>());
-    // SAFETY: a function pointer is as large as an address, and the caller knows the function's type.
+    // SAFETY: a function pointer is as large as an address, and the caller knows the function's
+    // type.
     unsafe { std::mem::transmute_copy(&address) }
 }

@@ -1,4 +1,5 @@
-//! What a rank passes to a call and what it must find afterwards, computed here from the samples of all ranks.
+//! What a rank passes to a call and what it must find afterwards, computed here from the samples of
+//! all ranks.
 
 use std::ops::Range;
 

@@ -112,7 +112,8 @@ pub(super) struct Drawn {
     /// Of the blocks of operations whose blocks have one length.
     pub(super) length: usize,
     pub(super) root: usize,
-    /// What each rank has for each other; as much as that has for it. Operations with one block a rank take the first row.
+    /// What each rank has for each other; as much as that has for it. Operations with one block a
+    /// rank take the first row.
     pub(super) counts: Vec<Vec<usize>>,
     /// The order in which blocks lie; `None` for one after the other.
     places: Option<Vec<usize>>,

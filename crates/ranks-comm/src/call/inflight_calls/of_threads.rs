@@ -1,4 +1,5 @@
-//! The calls in flight of each thread, the outermost first. A thread changes its own list alone; the watchdog and dumps read all.
+//! The calls in flight of each thread, the outermost first. A thread changes its own list alone;
+//! the watchdog and dumps read all.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 

@@ -32,7 +32,8 @@ pub(crate) fn may_end() -> Option<Arc<CallInFlight>> {
     })
 }
 
-/// Polls until `look` returns a value, or until the time limit of the call that this thread has entered.
+/// Polls until `look` returns a value, or until the time limit of the call that this thread has
+/// entered.
 ///
 /// # Errors
 /// That of `look`, or [`ErrorKind::TimedOut`].
@@ -115,8 +116,8 @@ impl CallInFlight {
         }
     }
 
-    /// The states of the other ranks of the communicator, by their ranks in the world. Over MPI they are asked, and waited for
-    /// briefly.
+    /// The states of the other ranks of the communicator, by their ranks in the world. Over MPI
+    /// they are asked, and waited for briefly.
     pub(crate) fn states(&self) -> Vec<(usize, State)> {
         let me = self.world_rank(self.recorder.rank);
         let others = self.recorder.world_ranks.iter().copied();
@@ -141,7 +142,8 @@ impl CallInFlight {
         others.into_iter().map(|rank| (rank, state(rank))).collect()
     }
 
-    /// Writes the dump. At the limit of a communicator or of a call the program handles the error itself, and there is none.
+    /// Writes the dump. At the limit of a communicator or of a call the program handles the error
+    /// itself, and there is none.
     pub(super) fn dump(&self, limit: Limit, report: &Report<'_>) {
         if matches!(limit.origin, Origin::Environment | Origin::Builder) {
             let rank = self.recorder.place().0;

@@ -9,8 +9,8 @@ use ranks_mpi_sys as sys;
 /// The time for `MPI_Abort`.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Ends this process soon, unless something else does: `MPI_Abort` may deadlock, and so may the library's
-/// work when a process exits.
+/// Ends this process soon, unless something else does: `MPI_Abort` may deadlock, and so may the
+/// library's work when a process exits.
 pub(crate) fn end_soon(status: i32) {
     let thread = thread::Builder::new().name("ranks-end".to_owned());
     // Without the thread it is left to the library.
@@ -23,8 +23,8 @@ pub(crate) fn end_soon(status: i32) {
 /// Aborts the job through the library, and ends this process in any case.
 pub(crate) fn abort_for_sure(status: i32) -> ! {
     end_soon(status);
-    // SAFETY: MPI was initialised, as an operation of it is late. It may be called while another thread is in a call that does not
-    // end, or be refused: this process ends in any case.
+    // SAFETY: MPI was initialised, as an operation of it is late. It may be called while another
+    // thread is in a call that does not end, or be refused: this process ends in any case.
     unsafe { sys::MPI_Abort(sys::MPI_COMM_WORLD, status) };
     end_now(status)
 }

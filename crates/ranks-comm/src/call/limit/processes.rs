@@ -7,7 +7,8 @@ use super::report::State;
 
 /// The ranks of the job over MPI.
 pub(crate) trait Processes: Sync {
-    /// Asks the ranks, among which this one is not, for their states: sends its own state, and waits briefly for their answers.
+    /// Asks the ranks, among which this one is not, for their states: sends its own state, and
+    /// waits briefly for their answers.
     fn ask(&self, ranks: &[usize], own: &State) -> Vec<(usize, State)>;
 
     /// Returns `true` if a thread asks.
@@ -16,7 +17,8 @@ pub(crate) trait Processes: Sync {
     /// Answers questions; for the watchdog, which does not wait while another thread asks.
     fn listen(&self);
 
-    /// The rank to which another thread is sending a question, if the library has not returned from that for so long.
+    /// The rank to which another thread is sending a question, if the library has not returned from
+    /// that for so long.
     fn stuck(&self, patience: Duration) -> Option<usize>;
 }
 

@@ -1,4 +1,5 @@
-//! The report on an operation that has timed out: its name, the ranks that wait too, and those that are silent.
+//! The report on an operation that has timed out: its name, the ranks that wait too, and those that
+//! are silent.
 
 use std::fmt;
 use std::time::Duration;
@@ -66,7 +67,8 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-/// The states of the other ranks, by their ranks in the world, while this one is in a call; each part with a separator before it.
+/// The states of the other ranks, by their ranks in the world, while this one is in a call; each
+/// part with a separator before it.
 pub(crate) struct Others<'a>(
     pub(crate) Option<&'a CallInFlight>,
     pub(crate) &'a [(usize, State)],

@@ -1,4 +1,5 @@
-//! The watchdog: a thread that aborts the job when a call over MPI that cannot be left times out, and that answers other ranks.
+//! The watchdog: a thread that aborts the job when a call over MPI that cannot be left times out,
+//! and that answers other ranks.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -26,7 +27,8 @@ pub(crate) fn is_watchdog() -> bool {
 /// The interval of its checks.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// The extra time of a call that its own thread polls, and the extra time while that thread asks other ranks.
+/// The extra time of a call that its own thread polls, and the extra time while that thread asks
+/// other ranks.
 const MORE: Duration = Duration::from_millis(500);
 const MORE_TO_ASK: Duration = Duration::from_secs(2);
 
@@ -36,8 +38,8 @@ const MOST: Duration = Duration::from_millis(700);
 /// The time for the library to start sending a question when the job is to be aborted anyway.
 const HASTY: Duration = Duration::from_millis(150);
 
-/// The time for the library to start sending one: it has to return immediately, but Intel's does not while a host cannot be
-/// reached.
+/// The time for the library to start sending one: it has to return immediately, but Intel's does
+/// not while a host cannot be reached.
 const STUCK: Duration = Duration::from_millis(300);
 
 #[derive(PartialEq, Eq)]
@@ -149,8 +151,8 @@ fn see_to_the_end_of(late: &Arc<CallInFlight>) {
         .spawn(look);
 }
 
-/// Reports a call that has timed out while its thread does not return from asking `rank`, and ends this process unless the effect
-/// is a warning: the library is not called any more.
+/// Reports a call that has timed out while its thread does not return from asking `rank`, and ends
+/// this process unless the effect is a warning: the library is not called any more.
 fn end_stuck(late: &CallInFlight, rank: usize) {
     let Some(limit) = late.limit else { return };
     report(

@@ -20,7 +20,8 @@ pub struct Call {
     /// The root, or the source or destination of a message.
     pub(crate) peer: i32,
     pub(crate) tag: i32,
-    /// The destination of a message, if another one comes from `peer`: observers see it, the recorder does not keep it.
+    /// The destination of a message, if another one comes from `peer`: observers see it, the
+    /// recorder does not keep it.
     pub(crate) dest: i32,
 }
 
@@ -38,7 +39,8 @@ impl Call {
         }
     }
 
-    /// Adds the number of elements; beyond 32 bits it is recorded as the largest number that they hold.
+    /// Adds the number of elements; beyond 32 bits it is recorded as the largest number that they
+    /// hold.
     #[inline(always)]
     #[must_use]
     pub fn items(mut self, items: usize) -> Self {

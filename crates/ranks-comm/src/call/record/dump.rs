@@ -1,4 +1,5 @@
-//! Dumps: the record, written to a file when something goes wrong: `rank-N.json` in the folder that `RANKS_DUMP` names.
+//! Dumps: the record, written to a file when something goes wrong: `rank-N.json` in the folder that
+//! `RANKS_DUMP` names.
 //!
 //! `ranks postmortem` reads the files of a job. Nothing is written unless the variable is set.
 
@@ -51,18 +52,20 @@ impl Reason {
     }
 }
 
-/// Makes this process write a dump before it ends in a way that this crate is not told of otherwise, if there is to be a
-/// dump at all.
+/// Makes this process write a dump before it ends in a way that this crate is not told of
+/// otherwise, if there is to be a dump at all.
 pub(crate) fn at_every_end() {
     termination::on_termination();
     exit::on_exit();
     fault::on_faults();
 }
 
-/// Writes a file for each rank that lives in this process, once: later failures follow from the first.
+/// Writes a file for each rank that lives in this process, once: later failures follow from the
+/// first.
 ///
-/// `error` is what went wrong on `rank` of the world, if there are several here. A rank that fails while another one writes
-/// waits for it: its own record is among those written, and is dropped when the rank ends.
+/// `error` is what went wrong on `rank` of the world, if there are several here. A rank that fails
+/// while another one writes waits for it: its own record is among those written, and is dropped
+/// when the rank ends.
 pub(crate) fn write(reason: Reason, error: Option<&dyn Display>, rank: Option<usize>) {
     thread_local! {
         static WRITING: Cell<bool> = const { Cell::new(false) };

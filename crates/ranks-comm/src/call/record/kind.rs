@@ -23,7 +23,8 @@ pub enum Ranks {
     None,
     /// A root; or the source or destination of a message, and its tag.
     One,
-    /// The source of a message, and its tag, while another message goes to a rank that is not recorded.
+    /// The source of a message, and its tag, while another message goes to a rank that is not
+    /// recorded.
     OneOfTwo,
 }
 

@@ -101,8 +101,9 @@ fn class(operation: &str) -> Class {
     }
 }
 
-/// The calls that all ranks of a communicator make together, besides the collectives, which have kinds of their own.
-/// `MPI_Comm_create_group` is not among them: not all ranks need call it, and several threads may be in it.
+/// The calls that all ranks of a communicator make together, besides the collectives, which have
+/// kinds of their own. `MPI_Comm_create_group` is not among them: not all ranks need call it, and
+/// several threads may be in it.
 const COLLECTIVE: [&str; 29] = [
     "MPI_Cart_create",
     "MPI_Cart_sub",

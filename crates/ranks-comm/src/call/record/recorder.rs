@@ -35,8 +35,8 @@ pub(crate) struct Recorder {
 static RECORDERS: Mutex<Vec<Weak<Recorder>>> = Mutex::new(Vec::new());
 
 impl Recorder {
-    /// A recorder for a communicator of these ranks of the world, if they are known, which was made in the same way on all of
-    /// them; `world` as in [`Home`].
+    /// A recorder for a communicator of these ranks of the world, if they are known, which was made
+    /// in the same way on all of them; `world` as in [`Home`].
     pub(crate) fn new(
         world: u64,
         origin: u64,
@@ -74,7 +74,8 @@ impl Recorder {
         recorder
     }
 
-    /// A number shared by the communicators that the collective makes from this one that this rank is in.
+    /// A number shared by the communicators that the collective makes from this one that this rank
+    /// is in.
     pub(crate) fn origin(&self) -> u64 {
         digest([self.id, self.collectives.begun()])
     }
@@ -112,7 +113,8 @@ impl Recorder {
         name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Enters a collective on this thread, until it [leaves](Inside::leave); within a collective of this thread too.
+    /// Enters a collective on this thread, until it [leaves](Inside::leave); within a collective of
+    /// this thread too.
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`] while another thread is in one.

@@ -12,8 +12,9 @@ const ROOM: usize = 256;
 
 /// The last calls of one class on one communicator.
 ///
-/// One thread at a time writes, or calls may overwrite each other: then fewer are counted than there were, and an entry
-/// may be mixed of two. That harms only the record. Any thread may read at any time.
+/// One thread at a time writes, or calls may overwrite each other: then fewer are counted than
+/// there were, and an entry may be mixed of two. That harms only the record. Any thread may read at
+/// any time.
 pub(crate) struct Ring {
     /// The number of calls that have started: the next one is at that index, modulo the length.
     begun: AtomicU64,
@@ -45,7 +46,8 @@ impl Ring {
         }
     }
 
-    /// Records the start of a call. For a kind known at compile time only the fields that the kind has are written.
+    /// Records the start of a call. For a kind known at compile time only the fields that the kind
+    /// has are written.
     #[inline(always)]
     pub(crate) fn begin(&self, call: Call) {
         let next = self.begun.load(Ordering::Relaxed).wrapping_add(1);
@@ -80,8 +82,8 @@ impl Ring {
         self.ended.store(ended, Ordering::Relaxed);
     }
 
-    /// Returns `true` if no call is in flight. If two have started or returned at the same time, fewer are counted than there
-    /// were, and one seems to be in flight for ever.
+    /// Returns `true` if no call is in flight. If two have started or returned at the same time,
+    /// fewer are counted than there were, and one seems to be in flight for ever.
     #[inline(always)]
     pub(crate) fn is_idle(&self) -> bool {
         self.begun.load(Ordering::Relaxed) == self.ended.load(Ordering::Relaxed)
@@ -109,7 +111,8 @@ impl Ring {
     fn entry(&self, number: u64) -> Option<Entry> {
         let place = index(number.wrapping_add(1));
         let kind = self.kinds[place].load(Ordering::Acquire);
-        // SAFETY: null, or the address of a `Kind` that `begin` was given as a reference without end; kinds are never written to.
+        // SAFETY: null, or the address of a `Kind` that `begin` was given as a reference without
+        // end; kinds are never written to.
         let kind = unsafe { kind.cast_const().as_ref() }?;
         let mut call = Call::of(kind);
         if kind.has_items() {

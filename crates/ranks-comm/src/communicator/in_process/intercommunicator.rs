@@ -1,7 +1,7 @@
 //! In-process intercommunicators: two groups that share a context.
 //!
-//! A message belongs to its context and its receiver. The groups have no rank in common, so that one context
-//! serves both directions.
+//! A message belongs to its context and its receiver. The groups have no rank in common, so that
+//! one context serves both directions.
 
 use std::sync::Arc;
 
@@ -11,12 +11,13 @@ use crate::transport::in_process::agreements::Purpose;
 use crate::transport::in_process::comm::Comm;
 use crate::transport::in_process::mailbox::{Envelope, Pattern};
 
-/// A bit in the context of the two messages between the leaders, so that no other receive matches them.
+/// A bit in the context of the two messages between the leaders, so that no other receive matches
+/// them.
 const LEADERS: u64 = 1 << 63;
 
 impl Comm {
-    /// Makes an intercommunicator of the ranks of this communicator and those of another one, whose leader is `remote_leader` of
-    /// `peer`.
+    /// Makes an intercommunicator of the ranks of this communicator and those of another one, whose
+    /// leader is `remote_leader` of `peer`.
     pub(crate) fn intercomm_create(
         &self,
         operation: &'static str,
@@ -59,7 +60,8 @@ impl Comm {
         Ok(new)
     }
 
-    /// Exchanges between leaders: the context of the new communicator, and the world ranks of the remote group.
+    /// Exchanges between leaders: the context of the new communicator, and the world ranks of the
+    /// remote group.
     fn meet(
         &self,
         operation: &'static str,
@@ -100,7 +102,8 @@ impl Comm {
         Ok(theirs)
     }
 
-    /// Makes an intercommunicator of the same two groups in a context of its own. Collective over both.
+    /// Makes an intercommunicator of the same two groups in a context of its own. Collective over
+    /// both.
     pub(crate) fn dup_between(&self) -> Self {
         let context = self.agree(Purpose::Dup, &self.of_both());
         let mut new = self.child(context, Arc::clone(&self.members), self.rank);
@@ -108,7 +111,8 @@ impl Comm {
         new
     }
 
-    /// Makes one communicator of both groups; the one that passes `high` comes second. Collective over both.
+    /// Makes one communicator of both groups; the one that passes `high` comes second. Collective
+    /// over both.
     pub(crate) fn intercomm_merge(&self, high: bool) -> Result<Self> {
         if self.rank == 0 {
             for rank in 0..self.peers() {

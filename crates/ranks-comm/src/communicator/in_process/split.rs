@@ -14,7 +14,8 @@ use crate::transport::in_process::comm::Comm;
 const NOBODY: u64 = u64::MAX;
 
 impl Comm {
-    /// Duplicates the communicator: the same members, with the same topology, in a context of their own. Collective.
+    /// Duplicates the communicator: the same members, with the same topology, in a context of their
+    /// own. Collective.
     pub(crate) fn dup(&self) -> Result<Self> {
         if self.is_between() {
             return Ok(self.dup_between());
@@ -59,14 +60,16 @@ impl Comm {
         Ok(self.part(context, &ranks))
     }
 
-    /// Makes a communicator of `members` (world ranks), `None` on the ranks that are not among them. Collective over self.
+    /// Makes a communicator of `members` (world ranks), `None` on the ranks that are not among
+    /// them. Collective over self.
     pub(crate) fn create(&self, members: &[usize]) -> Result<Option<Self>> {
         let context = self.agree_with_first(|world| world.new_contexts(1))?;
         let rank = members.iter().position(|&rank| rank == self.place.rank);
         Ok(rank.map(|rank| self.child(context, members.into(), rank)))
     }
 
-    /// Makes a communicator of `members` (world ranks), one of which is this rank. Collective over them.
+    /// Makes a communicator of `members` (world ranks), one of which is this rank. Collective over
+    /// them.
     ///
     /// It does not block: the first of them makes the context, and the others find it.
     pub(crate) fn create_group(&self, members: &[usize], tag: i32) -> Option<Self> {

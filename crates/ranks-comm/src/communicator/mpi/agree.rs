@@ -29,11 +29,12 @@ impl Comm {
         Ok(joined)
     }
 
-    /// Joins the words of all ranks of both groups of an intercommunicator that has no other traffic yet. Collective.
+    /// Joins the words of all ranks of both groups of an intercommunicator that has no other
+    /// traffic yet. Collective.
     ///
-    /// The first rank of each group collects the words of the other one. No collective operation of the
-    /// library is used: where the groups have different numbers of communicators, those of Intel MPI 2021.19 on
-    /// intercommunicators give wrong results or deadlock.
+    /// The first rank of each group collects the words of the other one. No collective operation of
+    /// the library is used: where the groups have different numbers of communicators, those of
+    /// Intel MPI 2021.19 on intercommunicators give wrong results or deadlock.
     pub(crate) fn join_groups<const N: usize>(
         &self,
         words: [u64; N],

@@ -1,4 +1,5 @@
-//! Communicators of some ranks of another one, intercommunicators, and the public communicator of a new one.
+//! Communicators of some ranks of another one, intercommunicators, and the public communicator of a
+//! new one.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::transport::mpi::error::check;
 use crate::transport::mpi::free_by_group::{Members, of_both};
 use crate::transport::mpi::{peer, session};
 
-/// The number of words that the first rank sends: the number of the new one, and of those that it proposes to free.
+/// The number of words that the first rank sends: the number of the new one, and of those that it
+/// proposes to free.
 const WORDS: usize = 16;
 
 impl Comm {
@@ -39,8 +41,8 @@ impl Comm {
         self.adopt(new, world_ranks.into(), false, parent.max_tag())
     }
 
-    /// Makes an intercommunicator of the ranks of this communicator and those of another one, whose leader is `remote_leader` of
-    /// `peer`.
+    /// Makes an intercommunicator of the ranks of this communicator and those of another one, whose
+    /// leader is `remote_leader` of `peer`.
     pub(crate) fn intercomm_create(
         &self,
         parent: &Communicator,
@@ -51,7 +53,8 @@ impl Comm {
     ) -> Result<Communicator> {
         let (local_leader, remote_leader) = (peer::rank(local_leader), peer::rank(remote_leader));
         let mut new = sys::MPI_COMM_NULL;
-        // SAFETY: both communicators are alive; the leaders are their ranks; the new handle is ours.
+        // SAFETY: both communicators are alive; the leaders are their ranks; the new handle is
+        // ours.
         let code = unsafe {
             sys::MPI_Intercomm_create(
                 self.canonical,
@@ -91,7 +94,8 @@ impl Comm {
         comm.into_communicator(max_tag, number)
     }
 
-    /// Frees old communicators of the same ranks as this new one, and returns the number of the new one.
+    /// Frees old communicators of the same ranks as this new one, and returns the number of the new
+    /// one.
     fn free_old(&self, members: &Members, key: u64) -> Result<u64> {
         let me = session::whoami().map_or(0, |(rank, _)| rank);
         let is_first = members.first() == Some(&me);

@@ -32,8 +32,8 @@ impl Comm {
         }
     }
 
-    /// Makes a communicator of the surviving ranks. They make no other call for that: this one ends in the same way on all of
-    /// them, which no other does while ranks fail.
+    /// Makes a communicator of the surviving ranks. They make no other call for that: this one ends
+    /// in the same way on all of them, which no other does while ranks fail.
     pub(crate) fn shrink(
         &self,
         parent: &Communicator,

@@ -120,15 +120,16 @@ impl Comm {
         comm.between = between;
         self.session.return_errors(new)?;
         if self.between {
-            // Messages of the program may be in flight between the groups; the new one has none yet, and the same ranks.
+            // Messages of the program may be in flight between the groups; the new one has none
+            // yet, and the same ranks.
             self.free_dropped(&comm, done)?;
         }
         comm.into_communicator(parent.max_tag(), parent.recorder().origin())
             .map(Some)
     }
 
-    /// Frees the children that every rank has dropped; on this one those of `done`. The ranks agree over `over`.
-    /// Collective.
+    /// Frees the children that every rank has dropped; on this one those of `done`. The ranks agree
+    /// over `over`. Collective.
     pub(crate) fn free_dropped(&self, over: &Self, done: Option<u64>) -> Result<()> {
         let Some(done) = done else {
             return Ok(());
@@ -152,8 +153,9 @@ pub(crate) fn nothing_made(operation: &'static str) -> Error {
     )
 }
 
-/// The library's number of a kind. The kinds of split came with versions of the standard, each of which has a function that
-/// shows its presence: the number of one may have another meaning in an older library.
+/// The library's number of a kind. The kinds of split came with versions of the standard, each of
+/// which has a function that shows its presence: the number of one may have another meaning in an
+/// older library.
 fn to_mpi(operation: &'static str, kind: Option<SplitType>) -> Result<c_int> {
     let (kind, sign, version) = match kind {
         None => return Ok(sys::MPI_UNDEFINED),

@@ -2,11 +2,13 @@
 //!
 //! # Safety
 //!
-//! This module keeps four facts about a [`Memory`], and the rest of the crate has no way to break them:
+//! This module keeps four facts about a [`Memory`], and the rest of the crate has no way to break
+//! them:
 //!
-//! * `start` is aligned for `T` and never dangles while there is room: `capacity` elements from there on belong to the
-//!   block at `base`, which this value alone owns.
-//! * The block was allocated with the layout that [`Block::of`] gives for `capacity`, and is freed once, with the same.
+//! * `start` is aligned for `T` and never dangles while there is room: `capacity` elements from
+//!   there on belong to the block at `base`, which this value alone owns.
+//! * The block was allocated with the layout that [`Block::of`] gives for `capacity`, and is freed
+//!   once, with the same.
 //! * The first `length` elements are initialised, and `length` is no more than `capacity`.
 //! * Elements of size zero, and none at all, have no block: `start` dangles, aligned.
 //!
@@ -43,7 +45,8 @@ pub(crate) enum NoMemory {
     Refused(Layout),
 }
 
-/// The layout that is requested of the allocator; `huge` if the elements start at the first multiple of [`HUGE`] in it.
+/// The layout that is requested of the allocator; `huge` if the elements start at the first
+/// multiple of [`HUGE`] in it.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     layout: Layout,
@@ -53,8 +56,8 @@ struct Block {
 impl Block {
     /// The block of so many elements of `T`; `None` if they take no memory.
     ///
-    /// A large block is requested with room to find the alignment in it, because allocators work best with
-    /// small alignments: zeroed memory then comes untouched from the system.
+    /// A large block is requested with room to find the alignment in it, because allocators work
+    /// best with small alignments: zeroed memory then comes untouched from the system.
     fn of<T>(capacity: usize) -> Result<Option<Self>, NoMemory> {
         let elements = Layout::array::<T>(capacity).map_err(|_| NoMemory::TooMuch)?;
         let bytes = elements.size();
@@ -117,7 +120,8 @@ impl<T: Pod> Memory<T> {
         let start = if block.huge {
             let address = base.addr().get();
             let skipped = address.next_multiple_of(HUGE) - address;
-            // SAFETY: less than `HUGE` is skipped, and the block is that much longer than the elements.
+            // SAFETY: less than `HUGE` is skipped, and the block is that much longer than the
+            // elements.
             let start = unsafe { base.add(skipped) };
             advise_huge_pages(start, capacity * size_of::<T>());
             start
@@ -160,12 +164,14 @@ impl<T: Pod> Memory<T> {
         Ok(memory)
     }
 
-    /// Memory with `length` elements whose bytes are those of `bytes`, which must be exactly as many.
+    /// Memory with `length` elements whose bytes are those of `bytes`, which must be exactly as
+    /// many.
     pub(crate) fn of_bytes(length: usize, bytes: &[u8]) -> Result<Self, NoMemory> {
         assert_eq!(Some(bytes.len()), length.checked_mul(size_of::<T>()));
         let mut memory = Self::with_room(length)?;
         let start = memory.start.cast::<u8>();
-        // SAFETY: there is room for `length` elements, which are as many bytes; nobody else knows of it yet.
+        // SAFETY: there is room for `length` elements, which are as many bytes; nobody else knows
+        // of it yet.
         unsafe {
             start
                 .as_ptr()
@@ -210,7 +216,8 @@ impl<T: Pod> Memory<T> {
     pub(crate) fn spare(&mut self) -> &mut [MaybeUninit<T>] {
         // SAFETY: `length` is no more than `capacity`.
         let spare = unsafe { self.start.add(self.length) }.cast();
-        // SAFETY: so many elements belong to the block from there on, and may hold anything; `self` is borrowed.
+        // SAFETY: so many elements belong to the block from there on, and may hold anything; `self`
+        // is borrowed.
         unsafe { slice::from_raw_parts_mut(spare.as_ptr(), self.capacity - self.length) }
     }
 
@@ -231,7 +238,8 @@ impl<T: Pod> Memory<T> {
 
     #[inline(always)]
     pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
-        // SAFETY: `length` elements are initialised from `start` on; `self` is borrowed for writing.
+        // SAFETY: `length` elements are initialised from `start` on; `self` is borrowed for
+        // writing.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }
@@ -240,7 +248,8 @@ impl<T> Drop for Memory<T> {
     fn drop(&mut self) {
         // The layout was valid when the block was allocated, so it is now.
         if let Ok(Some(block)) = Block::of::<T>(self.capacity) {
-            // SAFETY: the block at `base` was allocated with this layout and is ours (see the module).
+            // SAFETY: the block at `base` was allocated with this layout and is ours (see the
+            // module).
             unsafe { dealloc(self.base.as_ptr(), block.layout) };
         }
     }
@@ -251,8 +260,8 @@ unsafe impl<T: Send> Send for Memory<T> {}
 // SAFETY: a shared reference only reads it.
 unsafe impl<T: Sync> Sync for Memory<T> {}
 
-/// Requests huge pages for the whole ones among `bytes`. It is advice: a system that cannot follow it returns an error, and
-/// nothing changes.
+/// Requests huge pages for the whole ones among `bytes`. It is advice: a system that cannot follow
+/// it returns an error, and nothing changes.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn advise_huge_pages(start: NonNull<u8>, bytes: usize) {
     let whole = bytes / HUGE * HUGE;

@@ -118,7 +118,8 @@ impl Comm {
         // SAFETY: the datatype is alive, by this function's contract.
         let bounds = unsafe { bounds(operation, raw) }?;
         let mut made = sys::MPI_DATATYPE_NULL;
-        // SAFETY: the datatype is alive, by this function's contract, and there is a place for the new one.
+        // SAFETY: the datatype is alive, by this function's contract, and there is a place for the
+        // new one.
         let code = unsafe { sys::MPI_Type_dup(raw, &raw mut made) };
         check(code, "MPI_Type_dup")?;
         let handle = ForeignHandle {
@@ -155,10 +156,12 @@ impl Comm {
         })
     }
 
-    /// Matches the message first and compares its length, as for every derived datatype (see `layout`).
+    /// Matches the message first and compares its length, as for every derived datatype (see
+    /// `layout`).
     ///
     /// # Safety
-    /// The bytes that `count` of the datatype cover, each of them `size` bytes, are inside of `buf`.
+    /// The bytes that `count` of the datatype cover, each of them `size` bytes, are inside of
+    /// `buf`.
     pub(crate) unsafe fn recv_foreign<T: Pod>(
         &self,
         buf: &mut [T],
@@ -181,7 +184,8 @@ impl Comm {
             message.discard(&status);
             return Err(error::not_whole(OPERATION, bytes, size, "a datatype"));
         }
-        // SAFETY: what is written is inside of `buf`, by this function's contract, and the message is no longer.
+        // SAFETY: what is written is inside of `buf`, by this function's contract, and the message
+        // is no longer.
         let code = unsafe { message.receive(to_write(buf), large(count), datatype.handle) };
         check(code, OPERATION)?;
         Ok(status)

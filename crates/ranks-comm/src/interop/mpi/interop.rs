@@ -59,7 +59,8 @@ impl Comm {
     /// Wraps a pending operation of another part of the program; a null request is complete.
     ///
     /// # Safety
-    /// That of `Communicator::request_from_raw`; if the role has an element, it is a receive of at most `capacity`.
+    /// That of `Communicator::request_from_raw`; if the role has an element, it is a receive of at
+    /// most `capacity`.
     pub(crate) unsafe fn take_over_request(
         &self,
         raw: MPI_Request,
@@ -117,7 +118,8 @@ impl Comm {
 }
 
 impl PendingOp {
-    /// Releases a request that another part completes from now on; an error if the library does not have it.
+    /// Releases a request that another part completes from now on; an error if the library does not
+    /// have it.
     pub(crate) fn hand_over(&mut self) -> Result<Handed> {
         match self {
             Self::Native(native) if native.ended.is_none() && !native.persistent => {

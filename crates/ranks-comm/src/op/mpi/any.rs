@@ -7,8 +7,8 @@ use crate::result::status::EMPTY_STATUS;
 use crate::transport::mpi::pending_op::{Native, PendingOp as MpiFlight};
 use crate::transport::pending_op::PendingOp;
 
-/// Waits until one of the operations is complete, if the library has all of them and there are not too many. Returns `true` if
-/// it did.
+/// Waits until one of the operations is complete, if the library has all of them and there are not
+/// too many. Returns `true` if it did.
 pub(crate) fn wait_any(flights: Vec<&mut PendingOp>) -> Result<bool> {
     let mut natives: Vec<&mut Native> = Vec::with_capacity(flights.len());
     let mut side = Side::new();

@@ -40,8 +40,8 @@ pub(crate) struct Batch<'a> {
     shift: u32,
 }
 
-/// The memory of a batch, uninitialised until a request is started: a value of its own, so that no part of it is
-/// ever written for the sake of the rest.
+/// The memory of a batch, uninitialised until a request is started: a value of its own, so that no
+/// part of it is ever written for the sake of the rest.
 pub(crate) struct Rooms {
     requests: UnsafeCell<MaybeUninit<[u64; ROOMS]>>,
     parts: UnsafeCell<MaybeUninit<[Part; ROOMS]>>,
@@ -140,8 +140,8 @@ impl<'a> Batch<'a> {
         let comm = comm.0;
         let place = self.place(room);
         let (start, count) = (span.start(), small_bytes(span.bytes()));
-        // SAFETY: the span is promised until the request is over; this library writes no more than `count`; the place is that of
-        // the room.
+        // SAFETY: the span is promised until the request is over; this library writes no more than
+        // `count`; the place is that of the room.
         let code = unsafe { comm.irecv_small(start, count, source, tag, place) };
         let capacity = span.bytes().checked_div(size_of::<T>()).unwrap_or(0);
         if code != sys::MPI_SUCCESS {
@@ -169,7 +169,8 @@ impl<'a> Batch<'a> {
     #[inline(always)]
     fn place(&self, room: u32) -> *mut Request {
         let start = self.rooms.requests.get().cast::<u8>();
-        // SAFETY: rooms are below `ROOMS`, and a request has at most the 8 bytes that there are for each.
+        // SAFETY: rooms are below `ROOMS`, and a request has at most the 8 bytes that there are for
+        // each.
         unsafe { start.add((room as usize) << self.shift) }.cast()
     }
 
@@ -245,8 +246,8 @@ impl<'a> Batch<'a> {
 
     /// Waits for all requests.
     ///
-    /// Statuses are not requested: they would cost as much as all else that is done for a request, and nobody
-    /// reads them.
+    /// Statuses are not requested: they would cost as much as all else that is done for a request,
+    /// and nobody reads them.
     #[inline]
     pub(crate) fn wait_all(&self, comm: impl Over<Target = Comm>) -> Result<()> {
         // SAFETY: that many requests lie side by side, begun or null; no statuses are asked for.

@@ -1,7 +1,7 @@
 //! Partitioned requests of the library.
 //!
-//! Only for libraries that stop at the end of the buffer: a library that writes past it (see `recv`) does so here as
-//! well, and there is no matched probe for partitions.
+//! Only for libraries that stop at the end of the buffer: a library that writes past it (see
+//! `recv`) does so here as well, and there is no matched probe for partitions.
 
 use std::ffi::{c_int, c_void};
 
@@ -62,7 +62,8 @@ impl Comm {
         Ok(self.parts(role, request))
     }
 
-    /// Prepares a receive into `span`, in `partitions`, which divide it. In bytes, as all receives (see `recv`).
+    /// Prepares a receive into `span`, in `partitions`, which divide it. In bytes, as all receives
+    /// (see `recv`).
     ///
     /// # Safety
     /// Until the request is retired the span is there, and nobody else uses it while it is started.
@@ -77,7 +78,8 @@ impl Comm {
         self.has_partitions(role)?;
         let (parts, count) = counts(role, span, 1, partitions)?;
         let mut request = sys::MPI_REQUEST_NULL;
-        // SAFETY: `parts` times `count` bytes are what the span holds; this library writes no more; rank and tag are checked.
+        // SAFETY: `parts` times `count` bytes are what the span holds; this library writes no more;
+        // rank and tag are checked.
         let code = unsafe {
             sys::MPI_Precv_init(
                 span.start().cast(),
@@ -104,7 +106,8 @@ impl Comm {
         }
     }
 
-    /// An error where partitions are not offered. Both sides decide alike: there is one library in a job.
+    /// An error where partitions are not offered. Both sides decide alike: there is one library in
+    /// a job.
     fn has_partitions(&self, role: &'static OpInfo) -> Result<()> {
         if !self.claims_everything() && can_be_prepared() {
             return Ok(());
@@ -123,8 +126,8 @@ impl Comm {
 
 impl Parts {
     pub(crate) fn start(&mut self) -> Result<()> {
-        // SAFETY: the request was made by an `_init` and is not started; its buffer is there, by their contract, and may be used by its
-        // address, as `Lent` says.
+        // SAFETY: the request was made by an `_init` and is not started; its buffer is there, by
+        // their contract, and may be used by its address, as `Lent` says.
         let code = unsafe { native::MPI_Start(&raw mut self.cell) };
         check(code, "MPI_Start")
     }
@@ -140,7 +143,8 @@ impl Parts {
         match partitions {
             [] => Ok(()),
             [one] => {
-                // SAFETY: the send is started, and the partition is one of its and was not marked before.
+                // SAFETY: the send is started, and the partition is one of its and was not marked
+                // before.
                 let code = unsafe { sys::MPI_Pready(number(*one), self.request) };
                 check(code, "MPI_Pready")
             }

@@ -31,8 +31,9 @@ impl Comm {
     /// Prepares a persistent send.
     ///
     /// # Safety
-    /// Until the request is given to [`retire`](Self::retire), `data` stays where it is; while it is started, it does not
-    /// change. For [`SendMode::Ready`], a receive is posted whenever it is started.
+    /// Until the request is given to [`retire`](Self::retire), `data` stays where it is; while it
+    /// is started, it does not change. For [`SendMode::Ready`], a receive is posted whenever it is
+    /// started.
     pub(crate) unsafe fn send_init<T: Pod>(
         &self,
         mode: SendMode,
@@ -54,7 +55,8 @@ impl Comm {
         Ok(self.persistent(request, role, 0))
     }
 
-    /// Prepares a persistent receive; `None` if it cannot be posted on this library, or need not be.
+    /// Prepares a persistent receive; `None` if it cannot be posted on this library, or need not
+    /// be.
     pub(crate) fn recv_init(
         &self,
         role: &'static OpInfo,
@@ -74,7 +76,8 @@ impl Comm {
         let start: *mut c_void = span.start().cast();
         let count = MPI_Count::try_from(span.bytes()).unwrap_or(0);
         let (from, under) = (to_standard::source(source), to_standard::tag(tag));
-        // SAFETY: the span has `count` bytes and is promised whenever it is started; this library writes no more.
+        // SAFETY: the span has `count` bytes and is promised whenever it is started; this library
+        // writes no more.
         let code = unsafe {
             sys::MPI_Recv_init_c(
                 start,
@@ -105,8 +108,8 @@ impl Comm {
         }
     }
 
-    /// A request of a function that ends in `_init`, without a received length to find out; it uses `keep` until it
-    /// is freed.
+    /// A request of a function that ends in `_init`, without a received length to find out; it uses
+    /// `keep` until it is freed.
     pub(crate) fn prepared(
         &self,
         cell: Cell,
@@ -125,7 +128,8 @@ impl Comm {
         }
     }
 
-    /// Returns `true` if a receive that is started now could overtake one that waits for its message.
+    /// Returns `true` if a receive that is started now could overtake one that waits for its
+    /// message.
     pub(crate) fn has_claims(&self) -> bool {
         self.claims.is_waiting()
     }
@@ -147,15 +151,16 @@ impl Comm {
     }
 }
 
-/// Proof that an operation has no status to read at completion: the address of `MPI_STATUS_IGNORE`, one load away.
+/// Proof that an operation has no status to read at completion: the address of `MPI_STATUS_IGNORE`,
+/// one load away.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Silent(usize);
 
 impl Native {
     #[inline(always)]
     pub(crate) fn start(&mut self) -> Result<()> {
-        // SAFETY: the request was made by an `_init` and is not started; what it works on is there, by their contract, and may be used
-        // by its address, as `Lent` says.
+        // SAFETY: the request was made by an `_init` and is not started; what it works on is there,
+        // by their contract, and may be used by its address, as `Lent` says.
         let code = unsafe { native::MPI_Start(&raw mut self.cell) };
         check(code, "MPI_Start")
     }
@@ -179,7 +184,8 @@ impl Native {
     #[inline(always)]
     pub(crate) fn finish_silently(&mut self, Silent(ignore): Silent) -> Result<()> {
         let ignore = ptr::without_provenance_mut(ignore);
-        // SAFETY: the request was made by an `_init`; the library takes this address for no status at all.
+        // SAFETY: the request was made by an `_init`; the library takes this address for no status
+        // at all.
         let code = unsafe { native::MPI_Wait(&raw mut self.cell, ignore) };
         check(code, self.role.operation)
     }
@@ -218,7 +224,8 @@ impl Native {
     }
 }
 
-/// Waits for started operations, no more than [`ROOMS`](crate::op::mpi::side::ROOMS), with one call; returns the outcome of each.
+/// Waits for started operations, no more than [`ROOMS`](crate::op::mpi::side::ROOMS), with one
+/// call; returns the outcome of each.
 ///
 /// An outer error means that this thread may not wait.
 pub(crate) fn finish_all(natives: &mut [&mut Native]) -> Result<Vec<Result<Status>>> {

@@ -17,7 +17,8 @@ pub(crate) const ROOMS: usize = 64;
 
 /// Copies of up to [`ROOMS`] requests, on the stack.
 ///
-/// A call may change a copy, and then its [`Native`] must have it back: the library has freed the original.
+/// A call may change a copy, and then its [`Native`] must have it back: the library has freed the
+/// original.
 pub(crate) struct Side {
     request_stride: usize,
     words: [u64; ROOMS],
@@ -41,7 +42,8 @@ impl Side {
         }
         let place = self.place(self.used);
         let from = (&raw const native.cell).cast::<u8>();
-        // SAFETY: a request of the library's has that many bytes, in its cell and here, which are apart.
+        // SAFETY: a request of the library's has that many bytes, in its cell and here, which are
+        // apart.
         unsafe { ptr::copy_nonoverlapping(from, place, self.request_stride) };
         self.used += 1;
         true
@@ -52,7 +54,8 @@ impl Side {
         if index < self.used {
             let place = self.place(index);
             let to = (&raw mut native.cell).cast::<u8>();
-            // SAFETY: a request of the library's has that many bytes, in its cell and here, which are apart.
+            // SAFETY: a request of the library's has that many bytes, in its cell and here, which
+            // are apart.
             unsafe { ptr::copy_nonoverlapping(place, to, self.request_stride) };
         }
     }
@@ -64,7 +67,8 @@ impl Side {
         check(code, "MPI_Startall")
     }
 
-    /// Waits until one of them is complete, none of which is yet; returns the code, and the index if the library reports one.
+    /// Waits until one of them is complete, none of which is yet; returns the code, and the index
+    /// if the library reports one.
     pub(crate) fn wait_any(&mut self, words: &mut Words) -> (c_int, Option<usize>) {
         let mut index: c_int = -1;
         // SAFETY: that many requests that are not over lie side by side; index and status are ours.
@@ -82,7 +86,8 @@ impl Side {
 
     /// Waits until all of them are complete. After an error some may not be.
     pub(crate) fn wait_all(&mut self, statuses: &mut Statuses) -> c_int {
-        // SAFETY: that many requests lie side by side, begun or not started; there is room for a status of each.
+        // SAFETY: that many requests lie side by side, begun or not started; there is room for a
+        // status of each.
         unsafe {
             wait_all(
                 self.count(),
@@ -94,7 +99,8 @@ impl Side {
 
     fn place(&mut self, index: usize) -> *mut u8 {
         let start = self.words.as_mut_ptr().cast::<u8>();
-        // SAFETY: `index` is less than `ROOMS`, as callers have compared, and a request has at most 8 bytes.
+        // SAFETY: `index` is less than `ROOMS`, as callers have compared, and a request has at most
+        // 8 bytes.
         unsafe { start.add(index * self.request_stride) }
     }
 

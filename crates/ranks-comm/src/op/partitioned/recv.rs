@@ -35,7 +35,8 @@ struct Receiving<B: Send + 'static> {
     started: bool,
     place: Lent,
     width: usize,
-    /// The number of bytes of each partition that have arrived; a partition is read only when all of it has.
+    /// The number of bytes of each partition that have arrived; a partition is read only when all
+    /// of it has.
     arrived: Box<[AtomicUsize]>,
     /// Lock of the thread that copies parts to their places, in process.
     turn: Mutex<()>,
@@ -44,8 +45,8 @@ struct Receiving<B: Send + 'static> {
 }
 
 impl Communicator {
-    /// Prepares to receive the message of a [`psend_init`](Self::psend_init) of `source`, in `partitions` parts of equal length.
-    /// Local.
+    /// Prepares to receive the message of a [`psend_init`](Self::psend_init) of `source`, in
+    /// `partitions` parts of equal length. Local.
     ///
     /// # Errors
     /// As [`psend_init`](Self::psend_init).
@@ -66,7 +67,8 @@ impl Communicator {
         self.check_tag(RECV.operation, tag)?;
         let width = width::<B>(RECV.operation, &buffer, partitions)?;
         let (buffer, (place, link)) = InFlight::begun(buffer, |buffer| {
-            // SAFETY: the buffer stays in what is made here, which uses its elements by way of this alone.
+            // SAFETY: the buffer stays in what is made here, which uses its elements by way of this
+            // alone.
             let place = unsafe { Lent::to_write(buffer.as_mut_slice()) };
             let span = place.span;
             let link = self.dispatch(
@@ -97,7 +99,8 @@ impl<B: RecvBuffer + Send + 'static> PartitionedRecv<B> {
     /// Starts to receive a message.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The request is lost then.
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The
+    /// request is lost then.
     ///
     /// MPI 5.0 §4.2.1 (`MPI_Start`).
     #[doc(alias = "MPI_Start")]
@@ -119,7 +122,8 @@ impl<B: RecvBuffer + Send + 'static> PartitionedRecv<B> {
     #[must_use]
     pub fn buffer(&self) -> &[B::Element] {
         let place = self.0.at_rest();
-        // SAFETY: the elements of the buffer, on which nothing works, or can while `self` is borrowed.
+        // SAFETY: the elements of the buffer, on which nothing works, or can while `self` is
+        // borrowed.
         place.map_or(&[], |place| unsafe { place.as_slice() })
     }
 
@@ -141,12 +145,13 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
         self.0.arrived.len()
     }
 
-    /// The elements of partition `index`, if all of them have arrived. Nonblocking. Any thread may call it.
+    /// The elements of partition `index`, if all of them have arrived. Nonblocking. Any thread may
+    /// call it.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if there is no such partition; [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], in process
-    /// [`ErrorKind::Length`] if the sender's length is another and [`ErrorKind::PeerFailed`] if it has ended; what the library
-    /// reports.
+    /// [`ErrorKind::Argument`] if there is no such partition; [`ErrorKind::WrongThread`],
+    /// [`ErrorKind::Finalized`], in process [`ErrorKind::Length`] if the sender's length is another
+    /// and [`ErrorKind::PeerFailed`] if it has ended; what the library reports.
     ///
     /// MPI 5.0 §4.2.2 (`MPI_Parrived`).
     #[doc(alias = "MPI_Parrived")]
@@ -168,16 +173,16 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
             }
         }
         let part = inner.place.part::<B::Element>(index, inner.width);
-        // SAFETY: these are elements of the buffer, which stays as long as `self`; they have arrived, and are not written to
-        // before the next start.
+        // SAFETY: these are elements of the buffer, which stays as long as `self`; they have
+        // arrived, and are not written to before the next start.
         Ok(Some(unsafe { part.as_slice() }))
     }
 
     /// Waits until all partitions have arrived.
     ///
     /// # Errors
-    /// As [`parrived`](Self::parrived); [`ErrorKind::Truncated`] if the library says that more was sent. The request is lost
-    /// then.
+    /// As [`parrived`](Self::parrived); [`ErrorKind::Truncated`] if the library says that more was
+    /// sent. The request is lost then.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]

@@ -54,12 +54,13 @@ pub struct PartitionedSend<B: RecvBuffer + Send + 'static>(Box<Sending<B>>);
 
 /// An active [`PartitionedSend`]; shared by the threads that fill its partitions.
 ///
-/// If it is dropped, or waited for, before all partitions are ready, the others are sent as they are. If it is dropped, it is
-/// left to the runtime with its buffer.
+/// If it is dropped, or waited for, before all partitions are ready, the others are sent as they
+/// are. If it is dropped, it is left to the runtime with its buffer.
 #[must_use = "an operation is complete only after a wait"]
 pub struct ActiveSend<B: RecvBuffer + Send + 'static>(Box<Sending<B>>);
 
-/// One partition of an [`ActiveSend`], which only its holder writes until it is [`ready`](Self::ready).
+/// One partition of an [`ActiveSend`], which only its holder writes until it is
+/// [`ready`](Self::ready).
 ///
 /// If it is dropped, [`ActiveSend::partition`] can hand it out again.
 pub struct PartitionWriter<'a, T> {
@@ -92,15 +93,17 @@ const TAKEN: u8 = 1;
 const READY: u8 = 2;
 
 impl Communicator {
-    /// Prepares a send of `buffer` in `partitions` parts of equal length, each sent when it is ready. Local.
+    /// Prepares a send of `buffer` in `partitions` parts of equal length, each sent when it is
+    /// ready. Local.
     ///
-    /// It matches the [`precv_init`](Self::precv_init) of `dest` with its rank and tag, in the order of the calls; other
-    /// receives do not match it. Both sides have the same number of elements; each side chooses its number of partitions.
+    /// It matches the [`precv_init`](Self::precv_init) of `dest` with its rank and tag, in the
+    /// order of the calls; other receives do not match it. Both sides have the same number of
+    /// elements; each side chooses its number of partitions.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`], [`ErrorKind::Tag`]; [`ErrorKind::Length`] if `partitions` does not divide the length;
-    /// [`ErrorKind::NotInLibrary`] before MPI 4.0, and over Open MPI, which reports the arrival of partitions before they
-    /// have arrived.
+    /// [`ErrorKind::Rank`], [`ErrorKind::Tag`]; [`ErrorKind::Length`] if `partitions` does not
+    /// divide the length; [`ErrorKind::NotInLibrary`] before MPI 4.0, and over Open MPI, which
+    /// reports the arrival of partitions before they have arrived.
     ///
     /// MPI 5.0 §4.2.1 (`MPI_Psend_init`).
     #[doc(alias = "MPI_Psend_init")]
@@ -119,7 +122,8 @@ impl Communicator {
         let width = width::<B>(SEND.operation, &buffer, partitions)?;
         let item = TypeOf::<B::Element>::item();
         let (buffer, (place, link)) = InFlight::begun(buffer, |buffer| {
-            // SAFETY: the buffer stays in what is made here, which uses its elements by way of this alone.
+            // SAFETY: the buffer stays in what is made here, which uses its elements by way of this
+            // alone.
             let place = unsafe { Lent::to_write(buffer.as_mut_slice()) };
             let span = place.span;
             let link = self.dispatch(
@@ -151,7 +155,8 @@ impl<B: RecvBuffer + Send + 'static> PartitionedSend<B> {
     /// Starts a message, none of whose partitions is ready.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The request is lost then.
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The
+    /// request is lost then.
     ///
     /// MPI 5.0 §4.2.1 (`MPI_Start`).
     #[doc(alias = "MPI_Start")]
@@ -173,7 +178,8 @@ impl<B: RecvBuffer + Send + 'static> PartitionedSend<B> {
     #[must_use]
     pub fn buffer(&self) -> &[B::Element] {
         let place = self.0.shares.at_rest();
-        // SAFETY: the elements of the buffer, on which nothing works, or can while `self` is borrowed.
+        // SAFETY: the elements of the buffer, on which nothing works, or can while `self` is
+        // borrowed.
         place.map_or(&[], |place| unsafe { place.as_slice() })
     }
 
@@ -198,7 +204,8 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
     /// Partition `index`, for the caller alone to write; [`PartitionWriter::ready`] sends it.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if there is no such partition, if a writer holds it, or if it is ready.
+    /// [`ErrorKind::Argument`] if there is no such partition, if a writer holds it, or if it is
+    /// ready.
     pub fn partition(&self, index: usize) -> Result<PartitionWriter<'_, B::Element>> {
         let shares = &self.0.shares;
         shares.step(index, FREE, TAKEN)?;
@@ -209,11 +216,13 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
         })
     }
 
-    /// Marks partition `index` as ready and sends it as it is. Any thread may call it, once for each partition.
+    /// Marks partition `index` as ready and sends it as it is. Any thread may call it, once for
+    /// each partition.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if there is no such partition, if a writer holds it, or if it is ready already;
-    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports.
+    /// [`ErrorKind::Argument`] if there is no such partition, if a writer holds it, or if it is
+    /// ready already; [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library
+    /// reports.
     ///
     /// MPI 5.0 §4.2.2 (`MPI_Pready`).
     #[doc(alias = "MPI_Pready")]
@@ -250,7 +259,8 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
     /// Sends the partitions that are not ready yet, and waits until all are sent.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The request is lost then.
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The
+    /// request is lost then.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]
@@ -307,7 +317,8 @@ impl Shares {
             (Link::InProcess(channel), Backend::InProcess(comm)) => {
                 for &index in indices {
                     let start = index * self.width;
-                    // SAFETY: this partition was made ready just now by the caller, and nobody writes to it any more.
+                    // SAFETY: this partition was made ready just now by the caller, and nobody
+                    // writes to it any more.
                     let bytes = unsafe { self.place.span.part(start, self.width).as_bytes() };
                     comm.send_part(*channel, self.place.span.bytes(), start, bytes);
                 }
@@ -380,8 +391,9 @@ impl<T> Deref for PartitionWriter<'_, T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
         let part = self.shares.place.part::<T>(self.index, self.shares.width);
-        // SAFETY: these are elements of the buffer, which stays as long as the send is borrowed; of their partition this is the only
-        // holder (`step`), and the library does not look at it before it is ready.
+        // SAFETY: these are elements of the buffer, which stays as long as the send is borrowed; of
+        // their partition this is the only holder (`step`), and the library does not look at it
+        // before it is ready.
         unsafe { part.as_slice() }
     }
 }

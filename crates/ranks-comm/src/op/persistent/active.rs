@@ -11,14 +11,17 @@ use crate::result::{Error, Result, Status};
 
 /// A [`Persistent`] operation that was started and is pending.
 ///
-/// If it is dropped, it is left to the runtime with its buffer until it is complete, as a [`Request`](crate::Request) is.
+/// If it is dropped, it is left to the runtime with its buffer until it is complete, as a
+/// [`Request`](crate::Request) is.
 #[must_use = "an operation is complete only after a wait"]
 pub struct Active<B: Send + 'static>(pub(super) Box<Inner<B>>);
 
 impl<B: Send + 'static> Active<B> {
-    /// Waits until the operation is complete. Returns the request, which can be started again, and the status.
+    /// Waits until the operation is complete. Returns the request, which can be started again, and
+    /// the status.
     ///
-    /// The status of a send has no content. With an error the request is lost; [`complete`](Self::complete) returns both.
+    /// The status of a send has no content. With an error the request is lost;
+    /// [`complete`](Self::complete) returns both.
     ///
     /// # Errors
     /// Those of the operation, see [`Request::wait`](crate::Request::wait).
@@ -37,8 +40,9 @@ impl<B: Send + 'static> Active<B> {
     /// As [`wait`](Self::wait), but gives the request back even if the operation has failed.
     ///
     /// # Errors
-    /// [`WrongThread`](crate::ErrorKind::WrongThread) and [`Finalized`](crate::ErrorKind::Finalized): the operation is still
-    /// pending and now owned by the runtime.
+    /// [`WrongThread`](crate::ErrorKind::WrongThread) and
+    /// [`Finalized`](crate::ErrorKind::Finalized): the operation is still pending and now owned by
+    /// the runtime.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     pub fn complete(mut self) -> Result<(Persistent<B>, Result<Status>)> {
@@ -49,9 +53,10 @@ impl<B: Send + 'static> Active<B> {
     /// Waits for all of them. Their statuses are in [`Persistent::status`].
     ///
     /// # Errors
-    /// If any has failed, the error of the first failure, with the [statuses](Error::statuses) of all; all of them are complete and
-    /// lost then. [`WrongThread`](crate::ErrorKind::WrongThread) and [`Finalized`](crate::ErrorKind::Finalized): they are still
-    /// pending and now owned by the runtime.
+    /// If any has failed, the error of the first failure, with the [statuses](Error::statuses) of
+    /// all; all of them are complete and lost then. [`WrongThread`](crate::ErrorKind::WrongThread)
+    /// and [`Finalized`](crate::ErrorKind::Finalized): they are still pending and now owned by the
+    /// runtime.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     #[doc(alias = "MPI_Waitall")]
@@ -90,8 +95,9 @@ impl<B: Send + 'static> Active<B> {
     /// Tests for completion. Nonblocking; after `true`, [`wait`](Self::wait) does not block.
     ///
     /// # Errors
-    /// [`WrongThread`](crate::ErrorKind::WrongThread) and [`Finalized`](crate::ErrorKind::Finalized). Errors of the operation
-    /// itself are returned by `wait`.
+    /// [`WrongThread`](crate::ErrorKind::WrongThread) and
+    /// [`Finalized`](crate::ErrorKind::Finalized). Errors of the operation itself are returned by
+    /// `wait`.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Test`).
     #[doc(alias = "MPI_Test")]

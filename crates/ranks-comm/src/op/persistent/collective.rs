@@ -14,17 +14,20 @@ use crate::transport::backend::{Backend, StartedOp};
 pub type Again = Box<dyn FnMut(&Communicator, Places) -> Result<StartedOp> + Send>;
 
 impl<B: Send + 'static> Persistent<B> {
-    /// Makes a persistent operation: with the library's request, which `prepare` makes with a function whose name ends in
-    /// `_init`; or, where `prepare` returns `None`, with an operation that `again` starts at each start. The latter gets a
-    /// communicator of its own, so that it matches nothing but itself. Collective.
+    /// Makes a persistent operation: with the library's request, which `prepare` makes with a
+    /// function whose name ends in `_init`; or, where `prepare` returns `None`, with an operation
+    /// that `again` starts at each start. The latter gets a communicator of its own, so that it
+    /// matches nothing but itself. Collective.
     ///
     /// # Errors
-    /// Those of `prepare` and of [`Communicator::dup`]; [`ErrorKind::Argument`] if the request is not the library's.
+    /// Those of `prepare` and of [`Communicator::dup`]; [`ErrorKind::Argument`] if the request is
+    /// not the library's.
     ///
     /// # Safety
-    /// The request that `prepare` makes is not started. It works on memory of its own and on the places that `prepare` returns; the
-    /// operations of `again` do so with the places that they get. The places are the elements of the buffer, or of both its
-    /// halves, as their traits return them, and stay where they are when it is moved. A request keeps their address alone.
+    /// The request that `prepare` makes is not started. It works on memory of its own and on the
+    /// places that `prepare` returns; the operations of `again` do so with the places that they
+    /// get. The places are the elements of the buffer, or of both its halves, as their traits
+    /// return them, and stay where they are when it is moved. A request keeps their address alone.
     #[doc(hidden)]
     pub unsafe fn prepared(
         comm: &Communicator,
@@ -76,7 +79,8 @@ where
     #[must_use]
     pub fn send(&self) -> &[S::Element] {
         let places = self.0.places();
-        // SAFETY: the elements of that half, by who has prepared it; nothing works on them, or can while `self` is borrowed.
+        // SAFETY: the elements of that half, by who has prepared it; nothing works on them, or can
+        // while `self` is borrowed.
         places.map_or(&[], |places| unsafe { places.send.as_slice() })
     }
 

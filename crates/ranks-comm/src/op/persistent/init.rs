@@ -16,7 +16,8 @@ impl Communicator {
     /// Prepares a persistent send of `buffer`. Local.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library reports.
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or
+    /// what the library reports.
     ///
     /// MPI 5.0 §3.9 (`MPI_Send_init`).
     #[doc(alias = "MPI_Send_init")]
@@ -34,7 +35,8 @@ impl Communicator {
         unsafe { self.any_send_init(SendMode::Standard, buffer, dest, tag) }
     }
 
-    /// As [`send_init`](Self::send_init), but synchronous: each send is complete only when the matching receive has started.
+    /// As [`send_init`](Self::send_init), but synchronous: each send is complete only when the
+    /// matching receive has started.
     ///
     /// # Errors
     /// As [`send_init`](Self::send_init).
@@ -55,10 +57,12 @@ impl Communicator {
         unsafe { self.any_send_init(SendMode::Synchronous, buffer, dest, tag) }
     }
 
-    /// As [`send_init`](Self::send_init), but each send uses the [attached buffer](Self::buffer_attach).
+    /// As [`send_init`](Self::send_init), but each send uses the [attached
+    /// buffer](Self::buffer_attach).
     ///
     /// # Errors
-    /// As [`send_init`](Self::send_init); a message that does not fit is an error of [`Persistent::start`].
+    /// As [`send_init`](Self::send_init); a message that does not fit is an error of
+    /// [`Persistent::start`].
     ///
     /// MPI 5.0 §3.9 (`MPI_Bsend_init`).
     #[doc(alias = "MPI_Bsend_init")]
@@ -76,7 +80,8 @@ impl Communicator {
         unsafe { self.any_send_init(SendMode::Buffered, buffer, dest, tag) }
     }
 
-    /// As [`send_init`](Self::send_init), but ready: the matching receives must have been posted before.
+    /// As [`send_init`](Self::send_init), but ready: the matching receives must have been posted
+    /// before.
     ///
     /// # Safety
     /// That of [`rsend`](Self::rsend), whenever the result is started.
@@ -100,13 +105,15 @@ impl Communicator {
         unsafe { self.any_send_init(SendMode::Ready, buffer, dest, tag) }
     }
 
-    /// Prepares a persistent receive of messages of at most the length of `buffer`, one for each start. Local.
+    /// Prepares a persistent receive of messages of at most the length of `buffer`, one for each
+    /// start. Local.
     ///
-    /// On libraries that write past the end of a buffer (Open MPI does) each start makes a receive of its own, which is
-    /// matched when the length of its message is known.
+    /// On libraries that write past the end of a buffer (Open MPI does) each start makes a receive
+    /// of its own, which is matched when the length of its message is known.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library reports.
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or
+    /// what the library reports.
     ///
     /// MPI 5.0 §3.9 (`MPI_Recv_init`).
     #[doc(alias = "MPI_Recv_init")]
@@ -124,7 +131,8 @@ impl Communicator {
         let source = self.source(role.operation, source)?;
         let tag = self.tag(role.operation, tag)?;
         let (buffer, (place, native)) = InFlight::begun(buffer, |buffer| {
-            // SAFETY: a `RecvBuffer` stays where it is; the request has it, and uses its elements by way of this alone.
+            // SAFETY: a `RecvBuffer` stays where it is; the request has it, and uses its elements
+            // by way of this alone.
             let place = unsafe { Lent::to_write(buffer.as_mut_slice()) };
             let native = self.dispatch(
                 role.operation,
@@ -162,8 +170,8 @@ impl Communicator {
                 |comm| match mode {
                     // Each start copies the message.
                     SendMode::Buffered => Ok(None),
-                    // SAFETY: the request owns the buffer until it is retired, and a `SendBuffer` stays where it is; the rest is
-                    // this function's contract.
+                    // SAFETY: the request owns the buffer until it is retired, and a `SendBuffer`
+                    // stays where it is; the rest is this function's contract.
                     _ => unsafe { comm.send_init(mode, data, dest, tag) }.map(Some),
                 },
                 |_| Ok(None),

@@ -16,7 +16,8 @@ use crate::transport::pending_op::PendingOp;
 /// The call site of waiting for all operations of a scope.
 const WAITALL: &record::Kind = &record::Kind::of(Class::Message, "MPI_Waitall");
 
-/// The time for which a scope that unwinds waits for operations that cannot be cancelled, before it aborts the job.
+/// The time for which a scope that unwinds waits for operations that cannot be cancelled, before it
+/// aborts the job.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The time for a scope in which an operation has timed out.
@@ -62,7 +63,8 @@ impl<'a> Inner<'a> {
         }
     }
 
-    /// Starts an operation and keeps it. If `begin` unwinds, it may have started one, and the scope counts as busy from then on.
+    /// Starts an operation and keeps it. If `begin` unwinds, it may have started one, and the scope
+    /// counts as busy from then on.
     pub(super) fn begin(&self, begin: impl FnOnce() -> Result<PendingOp>) -> Result<Place> {
         self.beginning.set(true);
         let begun = begin().map(|flight| self.keep(flight));
@@ -110,8 +112,8 @@ impl<'a> Inner<'a> {
         }
     }
 
-    /// Returns an error if the operation has been waited for since `waiting`, and not all ranks have come to it within the limit
-    /// of comparisons.
+    /// Returns an error if the operation has been waited for since `waiting`, and not all ranks
+    /// have come to it within the limit of comparisons.
     pub(super) fn is_in_time(&self, place: Place, waiting: Instant) -> Result<()> {
         let Place::Other(index) = place else {
             return Ok(());

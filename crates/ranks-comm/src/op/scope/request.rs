@@ -88,7 +88,8 @@ impl<B: Borrowed> ScopedRequest<'_, B> {
     /// Waits until the operation is complete, and gives the slice back.
     ///
     /// # Errors
-    /// As [`Request::wait`](crate::Request::wait). With an error the slice stays in use until the scope ends.
+    /// As [`Request::wait`](crate::Request::wait). With an error the slice stays in use until the
+    /// scope ends.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]

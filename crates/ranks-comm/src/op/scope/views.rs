@@ -46,10 +46,11 @@ impl<'scope> Scope<'scope, '_> {
         Ok(self.request(place, start, length))
     }
 
-    /// As [`irecv`](Self::irecv), into the elements that a [layout](crate::layout) selects; the request gives the whole slice back.
+    /// As [`irecv`](Self::irecv), into the elements that a [layout](crate::layout) selects; the
+    /// request gives the whole slice back.
     ///
-    /// A shorter message fills the first elements, in the order of the layout. The message is unpacked by the wait, or when the
-    /// scope ends, and lies in other memory until then.
+    /// A shorter message fills the first elements, in the order of the layout. The message is
+    /// unpacked by the wait, or when the scope ends, and lies in other memory until then.
     ///
     /// # Errors
     /// As [`irecv`](Self::irecv).

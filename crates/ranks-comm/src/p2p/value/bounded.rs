@@ -1,7 +1,8 @@
-//! A reader of postcard's format with bounds on the depth of nesting and on the number of elements, so that no bytes exhaust the
-//! stack or spin.
+//! A reader of postcard's format with bounds on the depth of nesting and on the number of elements,
+//! so that no bytes exhaust the stack or spin.
 //!
-//! Numbers, text and bytes are left to postcard. Values that hold others are read here, since only the reader can count them.
+//! Numbers, text and bytes are left to postcard. Values that hold others are read here, since only
+//! the reader can count them.
 
 use std::fmt::Display;
 
@@ -16,8 +17,8 @@ use serde::de::{
 /// The largest depth of nested values.
 pub(super) const DEPTH: usize = 128;
 
-/// The bytes that nested values have together at most while they are decoded: they are on the stack,
-/// several times in programs that are not optimised.
+/// The bytes that nested values have together at most while they are decoded: they are on the
+/// stack, several times in programs that are not optimised.
 const ON_STACK: usize = 128 << 10;
 
 /// The number of elements without bytes that collections may have.

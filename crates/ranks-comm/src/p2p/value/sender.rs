@@ -1,7 +1,9 @@
-//! A writer of postcard's format, with the bounds of the reader: a value that no receiver would read is refused by the sender.
+//! A writer of postcard's format, with the bounds of the reader: a value that no receiver would
+//! read is refused by the sender.
 //!
-//! Numbers, text and bytes are left to postcard, and so are the numbers of elements. Values that hold others are written here,
-//! since only the writer can count them. Each counts as one where the reader counts it (`bounded.rs`).
+//! Numbers, text and bytes are left to postcard, and so are the numbers of elements. Values that
+//! hold others are written here, since only the writer can count them. Each counts as one where the
+//! reader counts it (`bounded.rs`).
 
 use std::fmt::Display;
 

@@ -1,7 +1,7 @@
 //! Nonblocking operations on the elements that layouts select.
 //!
-//! A message is received into memory of its own, and unpacked by the wait: its
-//! length must be known before (see `mpi/layout.rs`), and nobody may touch the slice until then in any case.
+//! A message is received into memory of its own, and unpacked by the wait: its length must be known
+//! before (see `mpi/layout.rs`), and nobody may touch the slice until then in any case.
 #![allow(unsafe_code)]
 
 use crate::call::record::IN_PROCESS;
@@ -21,9 +21,11 @@ use crate::transport::pending_op::PendingOp;
 use crate::transport::scatter::{Scatter, Spread};
 
 impl Communicator {
-    /// As [`isend`](Self::isend), of the elements that a [layout](crate::layout) selects in `buffer`.
+    /// As [`isend`](Self::isend), of the elements that a [layout](crate::layout) selects in
+    /// `buffer`.
     ///
-    /// For a borrowed slice, or fields of structs, see [`Scope::isend_view`](crate::Scope::isend_view).
+    /// For a borrowed slice, or fields of structs, see
+    /// [`Scope::isend_view`](crate::Scope::isend_view).
     ///
     /// # Errors
     /// As [`isend`](Self::isend) and [`Layout::of`]; nothing was started then.
@@ -42,17 +44,20 @@ impl Communicator {
     {
         Request::begin(self, buffer, |buffer| {
             let view = layout.of(buffer.as_slice())?;
-            // SAFETY: the request keeps the buffer until the operation is complete, and a `SendBuffer` stays where it is.
+            // SAFETY: the request keeps the buffer until the operation is complete, and a
+            // `SendBuffer` stays where it is.
             unsafe { self.begin_send_view(&view, dest, tag) }
         })
     }
 
-    /// As [`irecv`](Self::irecv), into the elements that a [layout](crate::layout) selects in `buffer`; others are not touched.
+    /// As [`irecv`](Self::irecv), into the elements that a [layout](crate::layout) selects in
+    /// `buffer`; others are not touched.
     ///
-    /// A shorter message fills the first elements, in the order of the layout. The message is unpacked by the
-    /// wait, and lies in other memory until then.
+    /// A shorter message fills the first elements, in the order of the layout. The message is
+    /// unpacked by the wait, and lies in other memory until then.
     ///
-    /// For a borrowed slice, or fields of structs, see [`Scope::irecv_view`](crate::Scope::irecv_view).
+    /// For a borrowed slice, or fields of structs, see
+    /// [`Scope::irecv_view`](crate::Scope::irecv_view).
     ///
     /// # Errors
     /// As [`irecv`](Self::irecv) and [`Layout::of_mut`]; nothing was started then.
@@ -71,7 +76,8 @@ impl Communicator {
     {
         Request::begin(self, buffer, |buffer| {
             let view = layout.of_mut(buffer.as_mut_slice())?;
-            // SAFETY: the request keeps the buffer until the operation is complete, and a `RecvBuffer` stays where it is.
+            // SAFETY: the request keeps the buffer until the operation is complete, and a
+            // `RecvBuffer` stays where it is.
             let span = unsafe { RawSlice::of(view.data) };
             self.begin_recv_view::<B::Element>(span, view.taken, source, tag)
         })

@@ -9,7 +9,8 @@ impl Communicator {
     /// The largest number of bytes that [`pack`](Self::pack) appends for this view.
     ///
     /// # Errors
-    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized), [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread), or what the library reports.
+    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized),
+    /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread), or what the library reports.
     ///
     /// MPI 5.0 §5.2 (`MPI_Pack_size`).
     #[doc(alias = "MPI_Pack_size")]
@@ -22,8 +23,8 @@ impl Communicator {
         )
     }
 
-    /// Packs the elements of the view: appends them to `packed`, which may then be sent as bytes to a rank of this communicator,
-    /// and [unpacked](Self::unpack) there in the same order.
+    /// Packs the elements of the view: appends them to `packed`, which may then be sent as bytes to
+    /// a rank of this communicator, and [unpacked](Self::unpack) there in the same order.
     ///
     /// ```
     /// use ranks::layout::{View, ViewMut};
@@ -45,8 +46,9 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Length`](crate::ErrorKind::Length) if there is no memory for it; [`ErrorKind::NotInLibrary`](crate::ErrorKind::NotInLibrary) if all that is packed is longer than
-    /// an `int` counts and the library has no `MPI_Pack_c`; what the library reports.
+    /// [`ErrorKind::Length`](crate::ErrorKind::Length) if there is no memory for it;
+    /// [`ErrorKind::NotInLibrary`](crate::ErrorKind::NotInLibrary) if all that is packed is longer
+    /// than an `int` counts and the library has no `MPI_Pack_c`; what the library reports.
     ///
     /// MPI 5.0 §5.2 (`MPI_Pack`).
     #[doc(alias = "MPI_Pack")]
@@ -64,8 +66,10 @@ impl Communicator {
     /// Unpacks elements from `position` in `packed` on, and moves `position` behind them.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`](crate::ErrorKind::Length) if `packed` ends before all elements are there: nothing is written then, and `position`
-    /// stays. [`ErrorKind::NotInLibrary`](crate::ErrorKind::NotInLibrary) as for [`pack`](Self::pack); what the library reports.
+    /// [`ErrorKind::Length`](crate::ErrorKind::Length) if `packed` ends before all elements are
+    /// there: nothing is written then, and `position` stays.
+    /// [`ErrorKind::NotInLibrary`](crate::ErrorKind::NotInLibrary) as for [`pack`](Self::pack);
+    /// what the library reports.
     ///
     /// MPI 5.0 §5.2 (`MPI_Unpack`).
     #[doc(alias = "MPI_Unpack")]

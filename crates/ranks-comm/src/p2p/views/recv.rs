@@ -8,14 +8,15 @@ use crate::layout::ViewMut;
 use crate::result::{Result, Status};
 
 impl Communicator {
-    /// As [`recv`](Self::recv), into the elements that a [layout](crate::layout) selects; others are not touched.
+    /// As [`recv`](Self::recv), into the elements that a [layout](crate::layout) selects; others
+    /// are not touched.
     ///
     /// A shorter message fills the first elements, in the order of the layout.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv); [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the message is longer than
-    /// the layout, [`ErrorKind::Type`](crate::ErrorKind::Type) if it is not a whole number of elements, or of
-    /// their fields.
+    /// As [`recv`](Self::recv); [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the
+    /// message is longer than the layout, [`ErrorKind::Type`](crate::ErrorKind::Type) if it is not
+    /// a whole number of elements, or of their fields.
     ///
     /// MPI 5.0 §3.2.4 (`MPI_Recv` of a derived datatype).
     #[doc(alias = "MPI_Recv")]

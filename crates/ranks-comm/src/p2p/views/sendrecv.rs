@@ -10,7 +10,8 @@ use crate::result::{Error, ErrorKind, Result, Status};
 const OPERATION: &str = "MPI_Sendrecv";
 
 impl Communicator {
-    /// As [`sendrecv`](Self::sendrecv), of the elements that [layouts](crate::layout) select in two slices.
+    /// As [`sendrecv`](Self::sendrecv), of the elements that [layouts](crate::layout) select in two
+    /// slices.
     ///
     /// # Errors
     /// As [`send_view`](Self::send_view) and [`recv_view`](Self::recv_view).
@@ -41,12 +42,12 @@ impl Communicator {
         )
     }
 
-    /// Sends the elements that one layout selects in `data` and receives into those that another one selects; as in the exchange
-    /// of a [halo](crate::layout::Halo).
+    /// Sends the elements that one layout selects in `data` and receives into those that another
+    /// one selects; as in the exchange of a [halo](crate::layout::Halo).
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if the two layouts select a common element; as [`Layout::of`] and [`Layout::of_mut`];
-    /// as [`sendrecv_view`](Self::sendrecv_view).
+    /// [`ErrorKind::Argument`] if the two layouts select a common element; as [`Layout::of`] and
+    /// [`Layout::of_mut`]; as [`sendrecv_view`](Self::sendrecv_view).
     ///
     /// MPI 5.0 §3.10 (`MPI_Sendrecv` of derived datatypes).
     #[doc(alias = "MPI_Sendrecv")]

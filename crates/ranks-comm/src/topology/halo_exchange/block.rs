@@ -17,7 +17,8 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The box of `ranges`, one for each dimension and within it. The product of `shape` is a `usize`.
+    /// The box of `ranges`, one for each dimension and within it. The product of `shape` is a
+    /// `usize`.
     pub(super) fn new(shape: &[usize], ranges: &[Range<usize>]) -> Self {
         let cells = ranges.iter().map(ExactSizeIterator::len).product();
         if cells == 0 {
@@ -98,7 +99,8 @@ fn each(
     }
 }
 
-/// Copies a run. A single cell, as in the halo of the fastest dimension, is not worth a call of `memcpy`.
+/// Copies a run. A single cell, as in the halo of the fastest dimension, is not worth a call of
+/// `memcpy`.
 #[inline(always)]
 fn copy<T: Pod>(from: &[T], to: &mut [T]) {
     match (from, to) {

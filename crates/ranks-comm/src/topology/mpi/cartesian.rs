@@ -20,7 +20,8 @@ impl Comm {
     ) -> Result<Option<Communicator>> {
         let (dims, periods) = (ints(grid.dims()), flags(grid.periods()));
         self.make(parent, "MPI_Cart_create", |new| {
-            // SAFETY: the communicator is alive, both lists are of this length, and the new handle is ours.
+            // SAFETY: the communicator is alive, both lists are of this length, and the new handle
+            // is ours.
             unsafe {
                 sys::MPI_Cart_create(
                     self.canonical,
@@ -44,19 +45,20 @@ impl Comm {
         }
         let remain = flags(remain);
         self.make(parent, "MPI_Cart_sub", |new| {
-            // SAFETY: the communicator is alive and of as many dimensions as the list is long; the new handle is ours.
+            // SAFETY: the communicator is alive and of as many dimensions as the list is long; the
+            // new handle is ours.
             unsafe { sys::MPI_Cart_sub(self.canonical, remain.as_ptr(), new) }
         })
     }
 
-    /// This rank alone, in a grid without dimensions. `MPI_Cart_sub` of MPICH 3.4.3 and 4.3.2 would make one for rank 0
-    /// and none for the others.
+    /// This rank alone, in a grid without dimensions. `MPI_Cart_sub` of MPICH 3.4.3 and 4.3.2 would
+    /// make one for rank 0 and none for the others.
     fn cart_point(&self, parent: &Communicator) -> Result<Option<Communicator>> {
         let none: [c_int; 0] = [];
         self.make(parent, "MPI_Cart_create", |new| {
             let (count, dims, periods) = (0, none.as_ptr(), none.as_ptr());
-            // SAFETY: the communicator of this process is alive as MPI is; there is nothing to be read; the new handle is
-            // ours.
+            // SAFETY: the communicator of this process is alive as MPI is; there is nothing to be
+            // read; the new handle is ours.
             unsafe { sys::MPI_Cart_create(sys::MPI_COMM_SELF, count, dims, periods, 0, new) }
         })
     }
@@ -101,7 +103,8 @@ pub(crate) fn dims_create(nnodes: usize, dims: &mut [usize]) -> Result<()> {
     Ok(())
 }
 
-/// A rank in a topology of this size. Open MPI 4.1 and 5.0 give every rank its own number, whether it is in the topology or not.
+/// A rank in a topology of this size. Open MPI 4.1 and 5.0 give every rank its own number, whether
+/// it is in the topology or not.
 pub(crate) fn place(rank: c_int, size: usize) -> Option<usize> {
     usize::try_from(rank).ok().filter(|&rank| rank < size)
 }

@@ -21,8 +21,9 @@ impl Comm {
         let destinations = ints(named.destinations);
         let weights = Weights::new(named.weights);
         self.make(parent, "MPI_Dist_graph_create", |new| {
-            // SAFETY: the communicator is alive; there are as many degrees as sources, they sum up to the number of
-            // destinations, and of weights if there are any (`Named::check`); the new handle is ours.
+            // SAFETY: the communicator is alive; there are as many degrees as sources, they sum up
+            // to the number of destinations, and of weights if there are any (`Named::check`); the
+            // new handle is ours.
             unsafe {
                 sys::MPI_Dist_graph_create(
                     self.canonical,
@@ -49,8 +50,8 @@ impl Comm {
         let source_weights = Weights::new(edges.source_weights.as_deref());
         let destination_weights = Weights::new(edges.destination_weights.as_deref());
         self.make(parent, "MPI_Dist_graph_create_adjacent", |new| {
-            // SAFETY: the communicator is alive; lists are of these lengths, and so are their weights if there are any
-            // (`Edges::check`); the new handle is ours.
+            // SAFETY: the communicator is alive; lists are of these lengths, and so are their
+            // weights if there are any (`Edges::check`); the new handle is ours.
             unsafe {
                 sys::MPI_Dist_graph_create_adjacent(
                     self.canonical,

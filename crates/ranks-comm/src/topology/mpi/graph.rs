@@ -21,8 +21,8 @@ impl Comm {
     ) -> Result<Option<Communicator>> {
         let (index, edges) = (ints(graph.index()), ints(graph.edges()));
         self.make(parent, "MPI_Graph_create", |new| {
-            // SAFETY: the communicator is alive; the index is of this length and ends with that of the edges, as
-            // `Adjacency` says; the new handle is ours.
+            // SAFETY: the communicator is alive; the index is of this length and ends with that of
+            // the edges, as `Adjacency` says; the new handle is ours.
             unsafe {
                 sys::MPI_Graph_create(
                     self.canonical,
@@ -39,8 +39,8 @@ impl Comm {
     pub(crate) fn graph_map(&self, graph: &Adjacency) -> Result<Option<usize>> {
         let (index, edges) = (ints(graph.index()), ints(graph.edges()));
         let mut rank = sys::MPI_UNDEFINED;
-        // SAFETY: the communicator is alive; the index is of this length and ends with that of the edges, as
-        // `Adjacency` says; the rank is ours.
+        // SAFETY: the communicator is alive; the index is of this length and ends with that of the
+        // edges, as `Adjacency` says; the rank is ours.
         let code = unsafe {
             sys::MPI_Graph_map(
                 self.canonical,

@@ -1,10 +1,11 @@
-//! Contexts on which ranks agree without messages, where not all ranks of a communicator take part or those of two do.
+//! Contexts on which ranks agree without messages, where not all ranks of a communicator take part
+//! or those of two do.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The purpose of a context. Ranks that ask for the same purpose from the same context find the same one, in the order
-/// in which each of them asks.
+/// The purpose of a context. Ranks that ask for the same purpose from the same context find the
+/// same one, in the order in which each of them asks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Purpose {
     /// A communicator of these world ranks, under a tag.

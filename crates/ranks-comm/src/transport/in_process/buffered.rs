@@ -1,5 +1,5 @@
-//! The attached buffer of buffered sends. It stays unused, because every send copies its message to the receiver; but
-//! messages that would not fit over MPI are refused here too.
+//! The attached buffer of buffered sends. It stays unused, because every send copies its message to
+//! the receiver; but messages that would not fit over MPI are refused here too.
 
 use std::sync::{MutexGuard, PoisonError};
 

@@ -296,7 +296,8 @@ impl Comm {
         Ok(found.map(|envelope| Some(Matched::new(envelope))))
     }
 
-    /// Sends `bytes` to `dest` in the context of collectives, which no point-to-point receive can see.
+    /// Sends `bytes` to `dest` in the context of collectives, which no point-to-point receive can
+    /// see.
     ///
     /// Messages from one rank to another arrive in the order in which they were sent. Never blocks.
     ///
@@ -309,7 +310,8 @@ impl Comm {
     /// Receives the next message that `source` sent with [`Comm::coll_send`].
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if it is not exactly as long as `into`; [`ErrorKind::PeerFailed`] if it can never come.
+    /// [`ErrorKind::Length`] if it is not exactly as long as `into`; [`ErrorKind::PeerFailed`] if
+    /// it can never come.
     pub fn coll_recv(&self, source: usize, into: &mut [u8]) -> Result<()> {
         let payload = self.coll_recv_vec(source)?;
         if payload.len() != into.len() {
@@ -339,8 +341,8 @@ impl Comm {
         Ok(self.numbered_recv(source, 0, true)?.unwrap_or_default())
     }
 
-    /// The number of this rank's next nonblocking collective; the same on every rank, as all call them in the
-    /// same order. Never 0.
+    /// The number of this rank's next nonblocking collective; the same on every rank, as all call
+    /// them in the same order. Never 0.
     #[must_use]
     pub fn next_number(&self) -> i32 {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
@@ -358,7 +360,8 @@ impl Comm {
         Ok(())
     }
 
-    /// The message that `source` sent with [`numbered_send`](Self::numbered_send), once; `None` if it has not arrived.
+    /// The message that `source` sent with [`numbered_send`](Self::numbered_send), once; `None` if
+    /// it has not arrived.
     ///
     /// # Errors
     /// [`ErrorKind::PeerFailed`] if it can never come.

@@ -1,6 +1,7 @@
 //! Exchange of bytes among all ranks, with a limit on the wait.
 //!
-//! The bytes lie in shared memory, once, and only the last rank to come wakes the others: there may be thousands.
+//! The bytes lie in shared memory, once, and only the last rank to come wakes the others: there may
+//! be thousands.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,8 +30,8 @@ impl Comm {
         self.place.comparing.limit
     }
 
-    /// Gathers the bytes of all ranks, in rank order, as many from each; `None` if not all of them came within the limit of
-    /// comparisons, or in the time `left`. Collective.
+    /// Gathers the bytes of all ranks, in rank order, as many from each; `None` if not all of them
+    /// came within the limit of comparisons, or in the time `left`. Collective.
     pub(crate) fn exchange(&self, mine: &[u8], left: Duration) -> Result<Option<Arc<[u8]>>> {
         let limit = self.place.comparing.limit.min(left);
         let end = Instant::now().checked_add(limit);

@@ -16,7 +16,8 @@ pub(crate) struct Exchanges(Mutex<HashMap<Key, Exchange>>);
 struct Exchange {
     came: Vec<Option<Vec<u8>>>,
     missing: usize,
-    /// The result, once all have come: the bytes in rank order, or the ranks that differ in their lengths.
+    /// The result, once all have come: the bytes in rank order, or the ranks that differ in their
+    /// lengths.
     all: Option<Result<Arc<[u8]>, String>>,
     to_be_told: usize,
 }

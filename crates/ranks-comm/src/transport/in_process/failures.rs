@@ -67,7 +67,8 @@ impl World {
         self.any_revoked.load(Ordering::Acquire) && lock(&self.revoked).contains(&context)
     }
 
-    /// Returns an error if the communicator of that context, which may be the one for its collectives, is revoked.
+    /// Returns an error if the communicator of that context, which may be the one for its
+    /// collectives, is revoked.
     pub(crate) fn not_revoked(&self, operation: &'static str, context: u64) -> Result<()> {
         // Odd contexts are for collectives.
         if !self.is_revoked(context & !1) {

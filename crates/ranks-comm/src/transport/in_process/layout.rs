@@ -61,7 +61,8 @@ impl Comm {
 }
 
 impl Matched {
-    /// Unpacks the message into the elements that the view selects; too long a one leaves them untouched.
+    /// Unpacks the message into the elements that the view selects; too long a one leaves them
+    /// untouched.
     pub(crate) fn scatter_into<T: Pod>(
         &self,
         operation: &'static str,

@@ -64,10 +64,12 @@ impl Pattern {
     }
 }
 
-/// The messages that have arrived and are not yet received, by context, in order of arrival; and the pending receives.
+/// The messages that have arrived and are not yet received, by context, in order of arrival; and
+/// the pending receives.
 ///
-/// The first message of a queue that matches is the one to take: messages of one sender in one context do not
-/// overtake each other (MPI 5.0 §3.5). For the same reason a message matches the first posted receive that it can.
+/// The first message of a queue that matches is the one to take: messages of one sender in one
+/// context do not overtake each other (MPI 5.0 §3.5). For the same reason a message matches the
+/// first posted receive that it can.
 #[derive(Debug, Default)]
 pub(crate) struct Queues {
     by_context: HashMap<u64, VecDeque<Envelope>>,
@@ -111,7 +113,8 @@ impl Queues {
         patterns.any(|pattern| pattern.context == context && pattern.matches(message))
     }
 
-    /// Adds a message that has arrived; the receipt to be signed, if a posted receive matches a synchronous one.
+    /// Adds a message that has arrived; the receipt to be signed, if a posted receive matches a
+    /// synchronous one.
     pub(crate) fn push(&mut self, context: u64, message: Envelope) -> Option<Receipt> {
         let waiting = self.posted.iter().position(|posted| {
             posted.arrived.is_none()
@@ -134,7 +137,8 @@ impl Queues {
         receipt
     }
 
-    /// Posts a receive and returns its number; the second value is the receipt to be signed, if its message is here already.
+    /// Posts a receive and returns its number; the second value is the receipt to be signed, if its
+    /// message is here already.
     pub(crate) fn post(&mut self, pattern: Pattern) -> (u64, Option<Receipt>) {
         let number = self.next_number;
         self.next_number += 1;

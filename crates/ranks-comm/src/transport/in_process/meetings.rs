@@ -1,4 +1,5 @@
-//! Meetings of the surviving ranks, whichever have failed: their agreement needs no message of any one of them.
+//! Meetings of the surviving ranks, whichever have failed: their agreement needs no message of any
+//! one of them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};

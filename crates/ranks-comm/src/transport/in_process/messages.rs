@@ -109,7 +109,8 @@ impl World {
         Ok(found)
     }
 
-    /// As [`World::receive`], but only probes: source, tag and length in bytes of the first message that matches.
+    /// As [`World::receive`], but only probes: source, tag and length in bytes of the first message
+    /// that matches.
     pub(crate) fn probe(
         &self,
         operation: &'static str,

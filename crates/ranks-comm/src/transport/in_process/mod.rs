@@ -1,8 +1,8 @@
 //! Ranks as threads of this process: mailboxes instead of a library.
 //!
-//! A [`World`](world::World) holds a mailbox for every rank. A send copies the bytes into the receiver's mailbox and
-//! returns; a receive takes the first message that matches and waits on a condition variable if there is none. No
-//! unsafe code, and nothing here panics.
+//! A [`World`](world::World) holds a mailbox for every rank. A send copies the bytes into the
+//! receiver's mailbox and returns; a receive takes the first message that matches and waits on a
+//! condition variable if there is none. No unsafe code, and nothing here panics.
 
 pub(crate) mod agreements;
 pub(crate) mod buffered;

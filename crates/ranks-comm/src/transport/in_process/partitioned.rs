@@ -1,7 +1,8 @@
-//! Partitioned communication among threads: each partition is a message of its own, in a context of its channel.
+//! Partitioned communication among threads: each partition is a message of its own, in a context of
+//! its channel.
 //!
-//! A channel connects a `psend_init` with the `precv_init` that it matches: it is the two ranks, the tag, and the number of
-//! the pair among those with the same ranks and tag.
+//! A channel connects a `psend_init` with the `precv_init` that it matches: it is the two ranks,
+//! the tag, and the number of the pair among those with the same ranks and tag.
 
 use super::channels::Side;
 use super::comm::Comm;
@@ -44,7 +45,8 @@ impl Comm {
         );
     }
 
-    /// Copies the next part to its place in `span`; returns its start and end, or `None` if none has arrived.
+    /// Copies the next part to its place in `span`; returns its start and end, or `None` if none
+    /// has arrived.
     pub(crate) fn recv_part(
         &self,
         operation: &'static str,

@@ -30,7 +30,8 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// A matched message that has been taken out of the mailbox and not yet been copied to its destination.
+/// A matched message that has been taken out of the mailbox and not yet been copied to its
+/// destination.
 #[derive(Debug)]
 pub(crate) struct Matched(Envelope);
 

@@ -9,7 +9,8 @@ impl Comm {
     /// Shares one object among all ranks, which rank 0 makes. Collective.
     ///
     /// # Errors
-    /// [`ErrorKind::PeerFailed`] if a rank has ended; [`ErrorKind::Mismatch`] if ranks expect different types.
+    /// [`ErrorKind::PeerFailed`] if a rank has ended; [`ErrorKind::Mismatch`] if ranks expect
+    /// different types.
     pub fn share<S: Send + Sync + 'static>(&self, make: impl FnOnce() -> S) -> Result<Arc<S>> {
         let shelf = &self.place.world.shared;
         let mut number = [0u8; 8];

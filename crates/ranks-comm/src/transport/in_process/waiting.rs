@@ -94,8 +94,8 @@ impl World {
 
     /// Wakes a rank that waits, so that it looks again.
     ///
-    /// Locking the mailbox before waking means that no waiter can look and then sleep through the change. A rank that does
-    /// not sleep by then has still to look.
+    /// Locking the mailbox before waking means that no waiter can look and then sleep through the
+    /// change. A rank that does not sleep by then has still to look.
     pub(crate) fn wake(&self, rank: usize) {
         let mailbox = &self.mailboxes[rank];
         let sleeps = lock(&mailbox.queues).is_awaited();
@@ -121,7 +121,8 @@ impl World {
         }
     }
 
-    /// The value of `look`; otherwise that returns the rank that it waits for, and its rank in the world.
+    /// The value of `look`; otherwise that returns the rank that it waits for, and its rank in the
+    /// world.
     pub(crate) fn look_for<R>(
         &self,
         operation: &'static str,
@@ -168,8 +169,8 @@ impl World {
 
     /// Returns an error if the message that `pattern` asks for can never come.
     ///
-    /// To be called with the mailbox locked since it was searched: a sender delivers before it ends, so a sender that has
-    /// ended cannot have delivered in between.
+    /// To be called with the mailbox locked since it was searched: a sender delivers before it
+    /// ends, so a sender that has ended cannot have delivered in between.
     pub(crate) fn still_possible(
         &self,
         operation: &'static str,

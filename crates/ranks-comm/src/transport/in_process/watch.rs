@@ -6,7 +6,8 @@ use super::comm::Comm;
 use super::world::World;
 use crate::result::Result;
 
-/// A rank's means to wait for changes that the others make, and to tell them of its own. It does not keep the rank's place.
+/// A rank's means to wait for changes that the others make, and to tell them of its own. It does
+/// not keep the rank's place.
 #[derive(Debug, Clone)]
 pub struct Watch {
     world: Arc<World>,
@@ -39,10 +40,12 @@ impl Watch {
         self.members.len()
     }
 
-    /// Waits until `look` returns a value. Until then it returns the rank that it waits for, or any one of several.
+    /// Waits until `look` returns a value. Until then it returns the rank that it waits for, or any
+    /// one of several.
     ///
-    /// It is called again each time that this rank is woken, with nothing locked that [`wake`](Self::wake) needs before
-    /// the change is made: a rank that wakes must hold no lock that `look` takes.
+    /// It is called again each time that this rank is woken, with nothing locked that
+    /// [`wake`](Self::wake) needs before the change is made: a rank that wakes must hold no lock
+    /// that `look` takes.
     ///
     /// # Errors
     /// [`PeerFailed`](crate::ErrorKind::PeerFailed) if a rank failed, or the awaited one has ended.

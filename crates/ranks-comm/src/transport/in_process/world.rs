@@ -1,7 +1,7 @@
 //! The ranks of one in-process run.
 //!
-//! Each has a mailbox, by which it is woken as well: `messages.rs` has the messages, `waiting.rs` the waits for them,
-//! `failures.rs` the failures that end these waits.
+//! Each has a mailbox, by which it is woken as well: `messages.rs` has the messages, `waiting.rs`
+//! the waits for them, `failures.rs` the failures that end these waits.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -16,7 +16,8 @@ use crate::call::hold::Hold;
 use crate::call::inflight_calls::Threads;
 use crate::call::limit::Limit;
 
-/// The context of the world communicator's messages; collectives use the odd number that follows an even one.
+/// The context of the world communicator's messages; collectives use the odd number that follows an
+/// even one.
 pub(crate) const WORLD_CONTEXT: u64 = 0;
 
 /// All ranks of a run.
@@ -45,7 +46,8 @@ pub(crate) struct World {
     limit: Option<(Limit, Hold)>,
 }
 
-/// A rank that failed, and the error. The first is the cause of all later ones, unless the others go on without it.
+/// A rank that failed, and the error. The first is the cause of all later ones, unless the others
+/// go on without it.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) rank: usize,

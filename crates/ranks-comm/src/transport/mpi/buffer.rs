@@ -8,8 +8,9 @@ use ranks_mpi_sys::{MPI_BYTE, MPI_Count, native};
 use crate::data::datatype::TypeOf;
 use crate::data::element::Pod;
 
-/// Stand-ins for the pointers of empty slices, which may have the values of sentinels: that of an empty `&[u8]` is 1,
-/// `MPI_IN_PLACE` in two of three ABIs. One for each side, because a library may refuse equal ones. They are never written.
+/// Stand-ins for the pointers of empty slices, which may have the values of sentinels: that of an
+/// empty `&[u8]` is 1, `MPI_IN_PLACE` in two of three ABIs. One for each side, because a library
+/// may refuse equal ones. They are never written.
 static NOTHING_TO_SEND: AtomicU64 = AtomicU64::new(0);
 static NOTHING_TO_RECEIVE: AtomicU64 = AtomicU64::new(0);
 
@@ -71,7 +72,8 @@ pub(crate) fn bytes() -> native::Datatype {
 
 /// The count for the large-count functions.
 pub(crate) fn large_count<T: Pod>(length: usize) -> MPI_Count {
-    // A slice has at most isize::MAX bytes, so this always fits; if it did not, a count of 0 is the safe one.
+    // A slice has at most isize::MAX bytes, so this always fits; if it did not, a count of 0 is the
+    // safe one.
     MPI_Count::try_from(length * TypeOf::<T>::items()).unwrap_or(0)
 }
 

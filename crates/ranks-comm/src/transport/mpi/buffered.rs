@@ -1,8 +1,10 @@
-//! Buffered sends: a message is copied, and the copy sent by a nonblocking standard send that the session keeps.
+//! Buffered sends: a message is copied, and the copy sent by a nonblocking standard send that the
+//! session keeps.
 //!
-//! The library's own are not used. Where too little of its buffer is free, Open MPI (4.1.4 to 5.0.11) refuses the message, but counts it
-//! all the same, and the receiver waits for it: no later message to that rank arrives. The attached buffer is therefore one of
-//! numbers: how large it is, and how much of it the messages take that are not sent yet.
+//! The library's own are not used. Where too little of its buffer is free, Open MPI (4.1.4 to
+//! 5.0.11) refuses the message, but counts it all the same, and the receiver waits for it: no later
+//! message to that rank arrives. The attached buffer is therefore one of numbers: how large it is,
+//! and how much of it the messages take that are not sent yet.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -114,7 +116,8 @@ impl Comm {
     ) -> Result<PendingOp> {
         let part = self.part(operation, size_of_val(data))?;
         let (memory, sending) = InFlight::begun((Plain::copy(data), part), |(copy, _)| {
-            // SAFETY: the copy stays until the operation is complete, as it is detached with it; a standard send promises nothing.
+            // SAFETY: the copy stays until the operation is complete, as it is detached with it; a
+            // standard send promises nothing.
             unsafe { self.isend(SendMode::Standard, copy.as_slice(), dest, tag) }
         })?;
         let memory = memory.into_keep_alive();

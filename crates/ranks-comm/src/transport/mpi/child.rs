@@ -1,4 +1,5 @@
-//! Objects that all ranks of a communicator made together, and that only a collective call can free.
+//! Objects that all ranks of a communicator made together, and that only a collective call can
+//! free.
 
 use std::fmt;
 use std::ops::Deref;
@@ -12,19 +13,22 @@ use crate::result::Result;
 
 /// An object of the library that a collective call frees, such as a window.
 pub trait FreedTogether: Send + 'static {
-    /// Frees it. Called once, while MPI lives: by all ranks together, or by each before it ends MPI.
+    /// Frees it. Called once, while MPI lives: by all ranks together, or by each before it ends
+    /// MPI.
     ///
     /// # Errors
     /// Errors of the library.
     fn free(self: Box<Self>) -> Result<()>;
 
-    /// Returns `true` if this rank has finished with it, so that it may be freed once it has been dropped.
+    /// Returns `true` if this rank has finished with it, so that it may be freed once it has been
+    /// dropped.
     fn is_at_rest(&self) -> bool {
         true
     }
 }
 
-/// An object that was made from a communicator; if it is dropped its free is deferred, as a communicator's is.
+/// An object that was made from a communicator; if it is dropped its free is deferred, as a
+/// communicator's is.
 pub struct Child<W: FreedTogether> {
     /// Taken out by `free` and `drop`.
     what: Option<Box<W>>,
@@ -35,8 +39,8 @@ pub struct Child<W: FreedTogether> {
 }
 
 impl Comm {
-    /// Frees the objects that all ranks have dropped, and makes a new one from this communicator by `call`, which is collective.
-    /// Collective.
+    /// Frees the objects that all ranks have dropped, and makes a new one from this communicator by
+    /// `call`, which is collective. Collective.
     ///
     /// # Errors
     /// Those of `call` or of the library.

@@ -1,12 +1,14 @@
 //! Deferred, collective `MPI_Comm_free` of the communicators that were made from one parent.
 //!
-//! `MPI_Comm_free` is collective, and each rank drops its handles at a time of its own. So a dropped communicator waits
-//! until the next collective call that makes communicators from the same parent. There the ranks agree on those that
-//! all of them have dropped, and free these, in the order of their creation.
+//! `MPI_Comm_free` is collective, and each rank drops its handles at a time of its own. So a
+//! dropped communicator waits until the next collective call that makes communicators from the same
+//! parent. There the ranks agree on those that all of them have dropped, and free these, in the
+//! order of their creation.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The communicators made from one parent, by number; a number means the same on every rank of the parent.
+/// The communicators made from one parent, by number; a number means the same on every rank of the
+/// parent.
 #[derive(Debug, Default)]
 pub(crate) struct Children(Mutex<Numbered>);
 
@@ -31,7 +33,8 @@ impl Children {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of the next child. Every rank of the parent takes one in each call that makes children.
+    /// The number of the next child. Every rank of the parent takes one in each call that makes
+    /// children.
     pub(crate) fn number(&self) -> u64 {
         let mut children = self.lock();
         let number = children.next;
@@ -62,8 +65,9 @@ impl Children {
         }
     }
 
-    /// A bit for each of the first 64 children that this rank has finished with; those that it has dropped only if
-    /// `can_go` says so of their key. `None` if there are none, which is so on every rank or on none.
+    /// A bit for each of the first 64 children that this rank has finished with; those that it has
+    /// dropped only if `can_go` says so of their key. `None` if there are none, which is so on
+    /// every rank or on none.
     pub(crate) fn done(&self, can_go: impl Fn(u64) -> bool) -> Option<u64> {
         let children = self.lock();
         if children.slots.is_empty() {

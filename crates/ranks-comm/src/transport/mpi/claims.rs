@@ -1,18 +1,21 @@
-//! Receives that are matched first (matched probe) and posted when the length of the message is known.
+//! Receives that are matched first (matched probe) and posted when the length of the message is
+//! known.
 //!
-//! Two kinds of receive cannot be posted: one into memory that is still to be allocated, and any on a library that writes
-//! past the end of a buffer (see `recv`). They wait here, in the order in which they were started. Progress on them matches
-//! messages that have arrived (`MPI_Improbe`), compares lengths, and has the library receive them (`MPI_Imrecv`).
+//! Two kinds of receive cannot be posted: one into memory that is still to be allocated, and any on
+//! a library that writes past the end of a buffer (see `recv`). They wait here, in the order in
+//! which they were started. Progress on them matches messages that have arrived (`MPI_Improbe`),
+//! compares lengths, and has the library receive them (`MPI_Imrecv`).
 //!
-//! Matching is as if they were posted. A message goes to the first receive that matches it: where two could
-//! match the same message, the later one only probes (`MPI_Iprobe`), and if the earlier one
-//! matches the message found, it is the earlier one that receives it. As long as any waits here, receives and probes that could
-//! overtake it are led here too, by closing the fast path.
+//! Matching is as if they were posted. A message goes to the first receive that matches it: where
+//! two could match the same message, the later one only probes (`MPI_Iprobe`), and if the earlier
+//! one matches the message found, it is the earlier one that receives it. As long as any waits
+//! here, receives and probes that could overtake it are led here too, by closing the fast path.
 //!
-//! Progress is made by every wait for one of them and every test; and while this rank is busy elsewhere, by `progress`.
+//! Progress is made by every wait for one of them and every test; and while this rank is busy
+//! elsewhere, by `progress`.
 //!
-//! Those whose communicator was dropped still wait, as posted ones would, until it is freed. Nothing can overtake them then,
-//! so they do not close the fast path.
+//! Those whose communicator was dropped still wait, as posted ones would, until it is freed.
+//! Nothing can overtake them then, so they do not close the fast path.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -206,7 +209,8 @@ impl Claims {
         }
     }
 
-    /// Makes progress once, unless another thread does; returns `true` if a receive may still be pending.
+    /// Makes progress once, unless another thread does; returns `true` if a receive may still be
+    /// pending.
     pub(crate) fn look_if_free(&self) -> bool {
         match self.queue.try_lock() {
             Ok(queue) => self.look_and(queue, |queue| queue.is_under_way()),
@@ -214,7 +218,8 @@ impl Claims {
         }
     }
 
-    /// Returns `true` if a receive may still be pending, as far as can be told without blocking. Makes no progress.
+    /// Returns `true` if a receive may still be pending, as far as can be told without blocking.
+    /// Makes no progress.
     pub(crate) fn is_busy(&self) -> bool {
         self.queue
             .try_lock()
@@ -239,7 +244,8 @@ impl Claims {
         result
     }
 
-    /// Matches messages that have arrived with the receives that wait for them, so that a probe sees none of these.
+    /// Matches messages that have arrived with the receives that wait for them, so that a probe
+    /// sees none of these.
     pub(crate) fn look_now(&self) {
         self.looking(|_| ());
     }
@@ -252,7 +258,8 @@ impl Claims {
             .any(|entry| entry.matches(status.source(), status.tag()))
     }
 
-    /// Closes the queue, since the communicator is about to be freed: receives that have no message end without one.
+    /// Closes the queue, since the communicator is about to be freed: receives that have no message
+    /// end without one.
     pub(crate) fn close(&self) {
         let mut queue = self.lock();
         queue.closed = true;
@@ -326,9 +333,11 @@ impl Claims {
                 let sooner = earlier.find(|other| other.matches(source, tag));
                 let sooner = sooner.and_then(|other| queue.index(other.number));
                 match (sooner, source, tag) {
-                    // The same for the one that it matches: an earlier one may match a message that has arrived meanwhile.
+                    // The same for the one that it matches: an earlier one may match a message that
+                    // has arrived meanwhile.
                     (Some(sooner), ..) => self.look_for(queue, sooner),
-                    // This very message: one from another rank that has arrived meanwhile may match an earlier receive.
+                    // This very message: one from another rank that has arrived meanwhile may match
+                    // an earlier receive.
                     (None, Some(source), Some(tag)) => {
                         self.claim_for(queue, index, Source::Rank(source), Tag::Value(tag))
                     }
@@ -342,7 +351,8 @@ impl Claims {
         }
     }
 
-    /// Matches such a message, if one has arrived, for the receive at `index`; returns `true` if something has changed.
+    /// Matches such a message, if one has arrived, for the receive at `index`; returns `true` if
+    /// something has changed.
     fn claim_for(&self, queue: &mut Queue, index: usize, source: Source, tag: Tag) -> bool {
         // SAFETY: the communicator lives, as it is not closed; rank and tag are checked.
         let found = unsafe { improbe(self.comm, source, tag) };
@@ -376,7 +386,8 @@ impl Claims {
         );
         let mut flag: c_int = 0;
         let mut status = MPI_Status::EMPTY;
-        // SAFETY: the communicator lives, as it is not closed; rank and tag are checked; flag and status are ours.
+        // SAFETY: the communicator lives, as it is not closed; rank and tag are checked; flag and
+        // status are ours.
         let code =
             unsafe { sys::MPI_Iprobe(from, under, self.comm, &raw mut flag, &raw mut status) };
         check(code, "MPI_Iprobe")?;
@@ -386,6 +397,7 @@ impl Claims {
 
 /// Frees the memory of a receive that is complete, or whose memory the library never had.
 fn free(memory: KeepAlive) {
-    // SAFETY: it is called for entries that are over, or wait for their message and are taken out of their queue.
+    // SAFETY: it is called for entries that are over, or wait for their message and are taken out
+    // of their queue.
     memory.free(unsafe { Over::new() });
 }

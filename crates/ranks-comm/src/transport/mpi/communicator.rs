@@ -29,7 +29,8 @@ pub struct Comm {
     pub canonical: MPI_Comm,
     /// The handle in the library's own form.
     pub native: native::Comm,
-    /// Receives into fewer bytes than this are matched first. It and others are the session's; here they are one load away.
+    /// Receives into fewer bytes than this are matched first. It and others are the session's; here
+    /// they are one load away.
     pub(crate) claim_below: usize,
     pub(crate) sentinels: Sentinels,
     /// This rank, if messages to itself must be packed (see `oneself`); otherwise no rank.
@@ -80,7 +81,8 @@ impl Comm {
         Self::with_claims(canonical, session, children, origin, claims)
     }
 
-    /// As [`new`](Self::new), for a communicator that may have other users: matching has one order for all.
+    /// As [`new`](Self::new), for a communicator that may have other users: matching has one order
+    /// for all.
     pub(crate) fn with_claims(
         canonical: MPI_Comm,
         session: Arc<Session>,
@@ -148,7 +150,8 @@ impl Comm {
         Ok(name.to_string_lossy().into_owned())
     }
 
-    /// Sets the name. Names longer than the shortest limit of any library are cut, at the end of a character.
+    /// Sets the name. Names longer than the shortest limit of any library are cut, at the end of a
+    /// character.
     pub(crate) fn set_name(&self, name: &str) -> Result<()> {
         const LIMIT: usize = 63;
         let mut end = name.len().min(LIMIT);
@@ -173,7 +176,8 @@ impl Comm {
         self.claims.close();
         self.session.detached.cancel_on(self.canonical);
         let mut handle = self.canonical;
-        // SAFETY: this is the last handle, as `Communicator::free` has checked, and `drop` looks at `freed`.
+        // SAFETY: this is the last handle, as `Communicator::free` has checked, and `drop` looks at
+        // `freed`.
         let code = unsafe { sys::MPI_Comm_free(&raw mut handle) };
         check(code, "MPI_Comm_free")?;
         self.freed.store(true, Ordering::Relaxed);
@@ -189,14 +193,16 @@ impl Comm {
         unsafe { sys::MPI_Abort(self.canonical, code) };
     }
 
-    /// Gathers the observations of the ranks, once; where a time limit is set that is done later, when all of them have come.
+    /// Gathers the observations of the ranks, once; where a time limit is set that is done later,
+    /// when all of them have come.
     pub(crate) fn end_observing(&self) {
         if limit::of_end().is_none() {
             self.session.end_observing(None);
         }
     }
 
-    /// The number of other holders that keep MPI from its end: communicators, and objects made from them.
+    /// The number of other holders that keep MPI from its end: communicators, and objects made from
+    /// them.
     pub(crate) fn other_holders(&self) -> usize {
         Arc::strong_count(&self.session).saturating_sub(1)
     }
@@ -300,7 +306,8 @@ impl Group {
     pub(crate) fn include(&self, ranks: &[c_int]) -> Result<Self> {
         let mut group = sys::MPI_GROUP_NULL;
         let count = c_int::try_from(ranks.len()).unwrap_or(c_int::MAX);
-        // SAFETY: the group is alive, and `count` is how many ranks there are: no more than in the world.
+        // SAFETY: the group is alive, and `count` is how many ranks there are: no more than in the
+        // world.
         let code = unsafe { sys::MPI_Group_incl(self.0, count, ranks.as_ptr(), &raw mut group) };
         check(code, "MPI_Group_incl")?;
         Ok(Self(group))
@@ -310,7 +317,8 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if self.0 != sys::MPI_GROUP_NULL && self.0 != sys::MPI_GROUP_EMPTY {
-            // SAFETY: it was made by a call of the library and is freed once; a failure leaves nothing to be done.
+            // SAFETY: it was made by a call of the library and is freed once; a failure leaves
+            // nothing to be done.
             unsafe { sys::MPI_Group_free(&raw mut self.0) };
         }
     }

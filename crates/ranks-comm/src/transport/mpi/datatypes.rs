@@ -1,8 +1,9 @@
 //! Derived datatypes: made from shapes, committed once, cached, freed before MPI ends.
 //!
-//! The code does not rely on the extent that MPI gives to a datatype: distances are given in bytes, so that neither the padding
-//! that MPI adds to structs nor a missing one moves an element. Constructors that count in `int` are enough: larger counts
-//! are made of several, which every library understands.
+//! The code does not rely on the extent that MPI gives to a datatype: distances are given in bytes,
+//! so that neither the padding that MPI adds to structs nor a missing one moves an element.
+//! Constructors that count in `int` are enough: larger counts are made of several, which every
+//! library understands.
 
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -26,7 +27,8 @@ pub(crate) struct Description {
     pub(crate) frame: Option<Frame>,
 }
 
-/// The bytes from the address that a datatype is used with to its first element, and to the next one of it.
+/// The bytes from the address that a datatype is used with to its first element, and to the next
+/// one of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Frame {
     pub(crate) start: usize,
@@ -40,8 +42,8 @@ pub(crate) enum Items {
     Typed,
     /// As [`Typed`](Self::Typed), and packed by Open MPI: for messages to oneself (see `oneself`).
     Packed,
-    /// Bytes: for receives, because a message that is no whole number of items ends the process on MPICH and its
-    /// derivatives (see `recv`).
+    /// Bytes: for receives, because a message that is no whole number of items ends the process on
+    /// MPICH and its derivatives (see `recv`).
     Bytes,
 }
 
@@ -109,7 +111,8 @@ impl Cache {
         lock(&self.retired).push(datatype);
     }
 
-    /// Frees the duplicates that have no holder any more. MPI must be alive, and this thread may call it.
+    /// Frees the duplicates that have no holder any more. MPI must be alive, and this thread may
+    /// call it.
     pub(crate) fn free_retired(&self) -> Result<()> {
         let retired = std::mem::take(&mut *lock(&self.retired));
         let mut outcome = Ok(());
@@ -140,13 +143,15 @@ impl Entries {
     }
 }
 
-/// A committed datatype of so many bytes, which Open MPI packs (see `oneself`). MPI must be alive, and this thread may call it.
+/// A committed datatype of so many bytes, which Open MPI packs (see `oneself`). MPI must be alive,
+/// and this thread may call it.
 pub(crate) fn packed(bytes: usize) -> Result<MPI_Datatype> {
     let bytes = repeat(bytes, 1, &Made::predefined(sys::MPI_BYTE))?;
     placed_twice(&bytes)?.commit()
 }
 
-/// Frees a committed or duplicated datatype. MPI must be alive, this thread may call it, and it is not in use any more.
+/// Frees a committed or duplicated datatype. MPI must be alive, this thread may call it, and it is
+/// not in use any more.
 pub(crate) fn free(mut datatype: MPI_Datatype) -> Result<()> {
     // SAFETY: who made it has let go of it and frees it once; MPI is alive.
     let code = unsafe { sys::MPI_Type_free(&raw mut datatype) };
@@ -196,7 +201,8 @@ impl Made {
     }
 
     fn commit(mut self) -> Result<MPI_Datatype> {
-        // SAFETY: made by a constructor; `run`, `repeat` and `structure` never end with a predefined one.
+        // SAFETY: made by a constructor; `run`, `repeat` and `structure` never end with a
+        // predefined one.
         let code = unsafe { sys::MPI_Type_commit(&raw mut self.datatype) };
         check(code, "MPI_Type_commit")?;
         // From here on it is the cache's.
@@ -208,7 +214,8 @@ impl Made {
 impl Drop for Made {
     fn drop(&mut self) {
         if !self.predefined {
-            // SAFETY: made by a constructor and freed once; what is built on it lives on by itself (MPI 5.0 §5.1.9).
+            // SAFETY: made by a constructor and freed once; what is built on it lives on by itself
+            // (MPI 5.0 §5.1.9).
             unsafe { sys::MPI_Type_free(&raw mut self.datatype) };
         }
     }
@@ -327,7 +334,8 @@ fn repeat(count: usize, stride: usize, of: &Made) -> Result<Made> {
     if let Ok(count) = c_int::try_from(count) {
         return hvector(count, 1, address(stride)?, of);
     }
-    // Blocks of one datatype, and no struct of two: MPICH 3.4.3 and Intel's MPI take a struct apart, down to every run.
+    // Blocks of one datatype, and no struct of two: MPICH 3.4.3 and Intel's MPI take a struct
+    // apart, down to every run.
     let of = resized(of, address(stride)?)?;
     let (chunks, rest) = (count / LENGTH, count % LENGTH);
     let mut lengths = vec![CHUNK; chunks];
@@ -345,7 +353,8 @@ fn resized(of: &Made, extent: MPI_Aint) -> Result<Made> {
     Made::new(code, "MPI_Type_create_resized", made)
 }
 
-/// The datatype, moved away and back: Open MPI then does not take it to be contiguous, whatever it is.
+/// The datatype, moved away and back: Open MPI then does not take it to be contiguous, whatever it
+/// is.
 fn placed_twice(of: &Made) -> Result<Made> {
     const AWAY: MPI_Aint = 16;
     hindexed(&[1], &[-AWAY], &hindexed(&[1], &[AWAY], of)?)

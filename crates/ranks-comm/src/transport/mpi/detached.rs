@@ -1,4 +1,5 @@
-//! Detached operations: pending operations that nobody waits for, with the memory that they work on.
+//! Detached operations: pending operations that nobody waits for, with the memory that they work
+//! on.
 //!
 //! Each time another one is added, and before MPI is finalized, they are tested for completion.
 
@@ -73,7 +74,8 @@ impl DetachedOps {
         let left = requests.len();
         drop(requests);
         let mut idle = std::mem::take(&mut *lock(&self.idle));
-        // A request that is not freed only leaks. Dropping may run code of the program, so the lists are not locked now.
+        // A request that is not freed only leaks. Dropping may run code of the program, so the
+        // lists are not locked now.
         for native in &mut idle {
             let _ = native.release();
         }
@@ -105,8 +107,9 @@ impl DetachedOps {
                 .any(|claims| claims.comm() == comm)
     }
 
-    /// Cancels the receives on a communicator that is about to be freed all the same: no message for them can be sent on purpose
-    /// any more, and MPICH 4.0.2 gives their context to another communicator, whose messages they would match.
+    /// Cancels the receives on a communicator that is about to be freed all the same: no message
+    /// for them can be sent on purpose any more, and MPICH 4.0.2 gives their context to another
+    /// communicator, whose messages they would match.
     pub(crate) fn cancel_on(&self, comm: MPI_Comm) {
         let claims = lock(&self.claims).clone();
         let of_it = claims.iter().filter(|claims| claims.comm() == comm);
@@ -124,7 +127,8 @@ impl DetachedOps {
         }
     }
 
-    /// Completes them before MPI ends: receives are cancelled, sends have a short time, and no more than `limit`.
+    /// Completes them before MPI ends: receives are cancelled, sends have a short time, and no more
+    /// than `limit`.
     pub(crate) fn settle(&self, limit: Duration) -> Result<()> {
         let claims = lock(&self.claims).clone();
         claims.iter().for_each(|claims| claims.close());
@@ -149,7 +153,8 @@ impl DetachedOps {
         names
     }
 
-    /// A text for the end of an error: the memory of the pending operations is leaked; empty if there are none.
+    /// A text for the end of an error: the memory of the pending operations is leaked; empty if
+    /// there are none.
     #[cold]
     pub(crate) fn kept_for_ever(&self) -> String {
         let names = self.names();

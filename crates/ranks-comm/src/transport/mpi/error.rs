@@ -9,11 +9,12 @@ use ranks_mpi_sys::fault_tolerance::{Loss, loss};
 use super::{fault_tolerance, session};
 use crate::result::{Error, ErrorKind, Result};
 
-/// The size of the text of an error: far more than any library may write, and all zeros, because some libraries
-/// look for the end of the text beyond the length that they promise.
+/// The size of the text of an error: far more than any library may write, and all zeros, because
+/// some libraries look for the end of the text beyond the length that they promise.
 const TEXT: usize = 8192;
 
-/// Classes without information: an operation returns them whose peer fails in the midst of it (`MPI_Barrier`, Open MPI 5.0.11).
+/// Classes without information: an operation returns them whose peer fails in the midst of it
+/// (`MPI_Barrier`, Open MPI 5.0.11).
 const INEXPLICIT: [c_int; 3] = [
     sys::MPI_ERR_OTHER,
     sys::MPI_ERR_INTERN,
@@ -123,7 +124,8 @@ pub(crate) fn library() -> &'static str {
 /// The class of a code, in the standard's numbers.
 pub(crate) fn class(code: c_int) -> c_int {
     let mut class = sys::MPI_ERR_UNKNOWN;
-    // SAFETY: the code comes from the library, which is initialised (see the module), and the class is ours.
+    // SAFETY: the code comes from the library, which is initialised (see the module), and the class
+    // is ours.
     let asked = unsafe { sys::MPI_Error_class(code, &raw mut class) };
     if asked == sys::MPI_SUCCESS {
         class
@@ -132,8 +134,8 @@ pub(crate) fn class(code: c_int) -> c_int {
     }
 }
 
-/// Returns `true` if an operation for which a completing call has returned this code is still pending: a receive from any
-/// source, one of whose ranks has failed (ULFM).
+/// Returns `true` if an operation for which a completing call has returned this code is still
+/// pending: a receive from any source, one of whose ranks has failed (ULFM).
 #[cold]
 pub(crate) fn is_pending(code: c_int) -> bool {
     fault_tolerance::is_on() && loss(class(code)) == Some(Loss::Pending)
@@ -144,7 +146,8 @@ pub(crate) fn text(code: c_int) -> String {
     let mut text = [0u8; TEXT];
     let mut length: c_int = 0;
     let pointer = text.as_mut_ptr().cast::<c_char>();
-    // SAFETY: the text has sixteen times the room that any library asks for, and is zeroed (see `TEXT`).
+    // SAFETY: the text has sixteen times the room that any library asks for, and is zeroed (see
+    // `TEXT`).
     let asked = unsafe { sys::MPI_Error_string(code, pointer, &raw mut length) };
     if asked != sys::MPI_SUCCESS {
         return String::new();

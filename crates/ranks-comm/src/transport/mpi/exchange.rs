@@ -62,13 +62,14 @@ impl Comm {
         self.session.limit
     }
 
-    /// Returns `true` if the library may write past a slice in collectives whose ranks pass different lengths.
+    /// Returns `true` if the library may write past a slice in collectives whose ranks pass
+    /// different lengths.
     pub(crate) fn may_overrun(&self) -> bool {
         self.session.receives.overrun()
     }
 
-    /// Gathers the bytes of all ranks, which are `size`, in rank order, as many from each; `None` if not all of them came within
-    /// the limit of comparisons, or in the time `left`. Collective.
+    /// Gathers the bytes of all ranks, which are `size`, in rank order, as many from each; `None`
+    /// if not all of them came within the limit of comparisons, or in the time `left`. Collective.
     pub(crate) fn exchange(
         &self,
         mine: &[u8],
@@ -116,7 +117,8 @@ impl Comm {
     }
 }
 
-/// An exchange of all ranks of the world, without a handle of it. Dropped before it is complete, it leaks its memory.
+/// An exchange of all ranks of the world, without a handle of it. Dropped before it is complete, it
+/// leaks its memory.
 #[must_use = "it goes on until it was waited for"]
 pub(crate) struct OfWorld {
     request: MPI_Request,
@@ -130,7 +132,8 @@ impl OfWorld {
         Ok(Self { request, memory })
     }
 
-    /// Waits for it until the limit, or until `is_enough`, which is polled, says that it will not complete.
+    /// Waits for it until the limit, or until `is_enough`, which is polled, says that it will not
+    /// complete.
     pub(crate) fn wait(
         mut self,
         limit: Duration,
@@ -172,7 +175,8 @@ fn start(comm: MPI_Comm, mine: &[u8], size: usize) -> Result<(MPI_Request, InFli
     let (memory, request) = InFlight::begun(memory, |memory| {
         let (from, to) = (memory.mine.as_ptr().cast(), memory.all.as_mut_ptr().cast());
         let mut request = sys::MPI_REQUEST_NULL;
-        // SAFETY: `count` bytes of each rank, for which there is room; both stay until the request is over, or for ever.
+        // SAFETY: `count` bytes of each rank, for which there is room; both stay until the request
+        // is over, or for ever.
         let code = unsafe {
             sys::MPI_Iallgather(from, count, bytes, to, count, bytes, comm, &raw mut request)
         };

@@ -1,9 +1,10 @@
 //! The backend of a communicator, and the fast path to it.
 //!
-//! Almost every call is one over MPI, in a living runtime, on a thread that may communicate, of at least one item and of no more
-//! than an `int` can count, to a library that does not write past buffers. [`CommFastPath::fast_path`] and
-//! [`CommFastPath::fast_path_receive`] check all that with one comparison; any other call takes the slow path, which makes
-//! the checks one by one and is kept out of line.
+//! Almost every call is one over MPI, in a living runtime, on a thread that may communicate, of at
+//! least one item and of no more than an `int` can count, to a library that does not write past
+//! buffers. [`CommFastPath::fast_path`] and [`CommFastPath::fast_path_receive`] check all that with
+//! one comparison; any other call takes the slow path, which makes the checks one by one and is
+//! kept out of line.
 
 use std::hint::unreachable_unchecked;
 
@@ -14,8 +15,8 @@ use crate::call::thread_guard::THREAD_GUARD;
 use crate::transport::backend::Backend;
 use crate::transport::in_process;
 
-/// A communicator, as `C` holds it, for a receive that need not be matched first: the library stops at the end of the buffer,
-/// which is not empty.
+/// A communicator, as `C` holds it, for a receive that need not be matched first: the library stops
+/// at the end of the buffer, which is not empty.
 pub(crate) struct Unclaimed<C>(pub(crate) C);
 
 /// The fast path to a communicator for one thread, for many calls there.
@@ -107,7 +108,8 @@ impl CommFastPath {
         open.then(|| unsafe { self.comm() })
     }
 
-    /// As [`fast_path`](Self::fast_path), for a call that sends `items`, 1 if it does not send, and receives at most `bytes`.
+    /// As [`fast_path`](Self::fast_path), for a call that sends `items`, 1 if it does not send, and
+    /// receives at most `bytes`.
     #[inline(always)]
     pub(crate) fn fast_path_receive(&self, items: usize, bytes: usize) -> Option<Unclaimed<&Comm>> {
         let open = self.receives.takes_both(items, bytes);
@@ -132,7 +134,8 @@ impl CommFastPath {
     unsafe fn comm(&self) -> &Comm {
         match &self.backend {
             Backend::Mpi(comm) => comm,
-            // SAFETY: by this function's contract a way was open, and those of an in-process backend never are.
+            // SAFETY: by this function's contract a way was open, and those of an in-process
+            // backend never are.
             Backend::InProcess(_) => unsafe { unreachable_unchecked() },
         }
     }

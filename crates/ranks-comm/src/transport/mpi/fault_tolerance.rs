@@ -1,9 +1,10 @@
 //! Fault tolerance, where the library has it.
 //!
-//! A library may have the functions although they do not work: MPICH and Intel MPI have them too, and where a process
-//! has failed the others wait for ever. So three things are checked, once, before any failure: that the functions are there,
-//! that the library says that this job is fault tolerant (only Open MPI has a way to say so), and that they do what they
-//! should on a communicator of this process alone, where no call can block.
+//! A library may have the functions although they do not work: MPICH and Intel MPI have them too,
+//! and where a process has failed the others wait for ever. So three things are checked, once,
+//! before any failure: that the functions are there, that the library says that this job is fault
+//! tolerant (only Open MPI has a way to say so), and that they do what they should on a
+//! communicator of this process alone, where no call can block.
 
 use std::ffi::c_int;
 use std::fmt::Display;
@@ -133,7 +134,8 @@ pub(crate) fn failed_ranks(comm: MPI_Comm) -> Result<Vec<usize>> {
     failed_group(comm)?.ranks_in(&Group::of(comm)?)
 }
 
-/// Acknowledges that many of the failed ranks, in the order of their report; returns the number that is acknowledged then.
+/// Acknowledges that many of the failed ranks, in the order of their report; returns the number
+/// that is acknowledged then.
 pub(crate) fn acknowledge(comm: MPI_Comm, operation: &'static str, count: usize) -> Result<usize> {
     let count = c_int::try_from(count).unwrap_or(c_int::MAX);
     let mut acknowledged: c_int = 0;
@@ -143,10 +145,11 @@ pub(crate) fn acknowledge(comm: MPI_Comm, operation: &'static str, count: usize)
     Ok(usize::try_from(acknowledged).unwrap_or(0))
 }
 
-/// The failed rank that a receive from `source` waits for: from any source, one whose failure is not acknowledged. Local.
+/// The failed rank that a receive from `source` waits for: from any source, one whose failure is
+/// not acknowledged. Local.
 ///
-/// `None` for intercommunicators. Libraries report this to a posted receive, and need not report it to a probe: Open MPI 5.0.9
-/// never does, 5.0.11 does.
+/// `None` for intercommunicators. Libraries report this to a posted receive, and need not report it
+/// to a probe: Open MPI 5.0.9 never does, 5.0.11 does.
 pub(crate) fn awaited_loss(comm: MPI_Comm, source: Source) -> Result<Option<usize>> {
     if is_between(comm)? {
         return Ok(None);
@@ -173,12 +176,12 @@ pub(crate) fn lost() -> Vec<usize> {
         .unwrap_or_default()
 }
 
-/// Returns `true` if no rank is known to have failed when MPI is about to end; if `all` end it, they agree on that. Collective
-/// then, over the surviving ranks, in a fault-tolerant job.
+/// Returns `true` if no rank is known to have failed when MPI is about to end; if `all` end it,
+/// they agree on that. Collective then, over the surviving ranks, in a fault-tolerant job.
 ///
-/// After a failure the survivors must not call `MPI_Finalize`: in one of five cases it waits for the failed rank in Open MPI
-/// 5.0.11 (<https://github.com/open-mpi/ompi/issues/11404>). They have met here, and the end of a process is the
-/// end of its MPI; `mpiexec` accepts that.
+/// After a failure the survivors must not call `MPI_Finalize`: in one of five cases it waits for
+/// the failed rank in Open MPI 5.0.11 (<https://github.com/open-mpi/ompi/issues/11404>). They have
+/// met here, and the end of a process is the end of its MPI; `mpiexec` accepts that.
 pub(crate) fn nobody_is_lost(all: bool) -> bool {
     if !is_on() {
         return true;
@@ -193,7 +196,8 @@ pub(crate) fn nobody_is_lost(all: bool) -> bool {
     code == sys::MPI_SUCCESS && word != 0
 }
 
-/// As [`lost`], after an operation has failed: a failure is reported a little later than it has effects.
+/// As [`lost`], after an operation has failed: a failure is reported a little later than it has
+/// effects.
 pub(crate) fn lost_meanwhile() -> Vec<usize> {
     const PATIENCE: Duration = Duration::from_secs(1);
     let mut lost = Vec::new();

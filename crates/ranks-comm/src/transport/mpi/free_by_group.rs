@@ -1,10 +1,10 @@
-//! Communicators that were made by some ranks of another one (`MPI_Comm_create_group`), or by those of two
-//! (`MPI_Intercomm_create`).
+//! Communicators that were made by some ranks of another one (`MPI_Comm_create_group`), or by those
+//! of two (`MPI_Intercomm_create`).
 //!
-//! There is no parent whose ranks could agree on what to free, as in `children`. But whenever a new one of exactly the
-//! same ranks is made, these ranks can agree over the new one. The first of them proposes those that it has
-//! dropped; the ones that all of them have dropped are freed. Each has a number that the first of its ranks made, which no other
-//! communicator of the job has.
+//! There is no parent whose ranks could agree on what to free, as in `children`. But whenever a new
+//! one of exactly the same ranks is made, these ranks can agree over the new one. The first of them
+//! proposes those that it has dropped; the ones that all of them have dropped are freed. Each has a
+//! number that the first of its ranks made, which no other communicator of the job has.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,8 @@ pub(crate) type Members = Arc<[usize]>;
 /// The separator of the groups of an intercommunicator, in [`Members`].
 const BETWEEN: usize = usize::MAX;
 
-/// The dropped communicators whose free is deferred: by members, and by number the key under which the session keeps them.
+/// The dropped communicators whose free is deferred: by members, and by number the key under which
+/// the session keeps them.
 #[derive(Debug, Default)]
 pub(crate) struct FreeByGroup(Mutex<HashMap<Members, BTreeMap<u64, u64>>>);
 

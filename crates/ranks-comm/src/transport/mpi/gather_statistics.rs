@@ -1,8 +1,10 @@
-//! Gathers the observations of the ranks of a job on rank 0, apart from the messages of the program.
+//! Gathers the observations of the ranks of a job on rank 0, apart from the messages of the
+//! program.
 //!
-//! Not all of them need observe: a launcher may not pass a variable on to other hosts. So the ranks find out at the start,
-//! with a message to rank 0 and a limit on the wait. Only if all observe do they exchange more, in `internal_comm`.
-//! Every later wait has a limit too: a rank that does not come is reported as missing.
+//! Not all of them need observe: a launcher may not pass a variable on to other hosts. So the ranks
+//! find out at the start, with a message to rank 0 and a limit on the wait. Only if all observe do
+//! they exchange more, in `internal_comm`. Every later wait has a limit too: a rank that does not
+//! come is reported as missing.
 
 use std::ffi::{c_int, c_void};
 use std::time::{Duration, Instant};
@@ -23,7 +25,8 @@ use crate::data::tag::Tag;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::facts::Facts;
 
-/// The time that ranks wait for each other at the start: they have all come through `MPI_Init` by then.
+/// The time that ranks wait for each other at the start: they have all come through `MPI_Init` by
+/// then.
 const AT_START: Duration = Duration::from_secs(30);
 
 /// The time that rank 0 waits at the end for ranks that are still at work, without a time limit.
@@ -53,10 +56,11 @@ pub(crate) struct GatherStatistics {
 }
 
 impl GatherStatistics {
-    /// Finds out which ranks take part, and compares their clocks. Called by all ranks that observe, before the program has the
-    /// world.
+    /// Finds out which ranks take part, and compares their clocks. Called by all ranks that
+    /// observe, before the program has the world.
     ///
-    /// An MPI that another part of the program has initialised may be in use, so that each rank observes alone there.
+    /// An MPI that another part of the program has initialised may be in use, so that each rank
+    /// observes alone there.
     pub(crate) fn open(facts: &Facts, max_tag: i32, owner: bool) -> Result<Option<Self>> {
         let Some(mine) = ranks_trace::together() else {
             return Ok(None);
@@ -162,7 +166,8 @@ impl GatherStatistics {
         Part::from_bytes(&bytes).ok_or_else(|| why("what it sent is not its statistics"))
     }
 
-    /// Compares this rank's clock with rank 0's, which asks the `others`; `None` if that is not wanted, or has failed.
+    /// Compares this rank's clock with rank 0's, which asks the `others`; `None` if that is not
+    /// wanted, or has failed.
     fn compare_clocks(&self, others: &[usize], limit: Duration) -> Result<Option<Reading>> {
         if !self.together.clocks {
             return Ok(None);
@@ -197,7 +202,8 @@ fn at_end(limit: Option<Limit>) -> Duration {
     }
 }
 
-/// On rank 0: asks a rank for its time, and sends it the resulting reading. Returns `true` if it answered.
+/// On rank 0: asks a rank for its time, and sends it the resulting reading. Returns `true` if it
+/// answered.
 fn ask(comm: MPI_Comm, rank: usize, limit: Duration) -> Result<bool> {
     let mut answers = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS {
@@ -223,7 +229,8 @@ fn ask(comm: MPI_Comm, rank: usize, limit: Duration) -> Result<bool> {
     post(comm, rank, READING, told.unwrap_or_default(), ANSWER)
 }
 
-/// On any other rank: answers each question with its time, and returns the reading that rank 0 sends.
+/// On any other rank: answers each question with its time, and returns the reading that rank 0
+/// sends.
 fn answer(comm: MPI_Comm, limit: Duration) -> Result<Option<Reading>> {
     for round in 0..ROUNDS {
         let limit = if round == 0 { limit } else { ANSWER };
@@ -246,7 +253,8 @@ fn answer(comm: MPI_Comm, limit: Duration) -> Result<Option<Reading>> {
     })
 }
 
-/// Agrees that all ranks want the same, as rank 0 finds out and answers. Returns the number of the job if so.
+/// Agrees that all ranks want the same, as rank 0 finds out and answers. Returns the number of the
+/// job if so.
 fn agree(rank: usize, size: usize, max_tag: i32, mine: Together, job: u64) -> Result<Option<u64>> {
     // The program does not have the world yet, so that no receive of it matches.
     let (comm, tag) = (sys::MPI_COMM_WORLD, max_tag);
@@ -297,7 +305,8 @@ fn words(bytes: &[u8]) -> Vec<i64> {
     words.iter().copied().map(i64::from_le_bytes).collect()
 }
 
-/// Sends, and waits until the send is complete; `false` if it was not in time. The bytes are leaked then.
+/// Sends, and waits until the send is complete; `false` if it was not in time. The bytes are leaked
+/// then.
 fn post(comm: MPI_Comm, dest: usize, tag: i32, bytes: Vec<u8>, limit: Duration) -> Result<bool> {
     const OPERATION: &str = "MPI_Isend";
     let count = c_int::try_from(bytes.len()).map_err(|_| {
@@ -309,7 +318,8 @@ fn post(comm: MPI_Comm, dest: usize, tag: i32, bytes: Vec<u8>, limit: Duration) 
     let (bytes, mut request) = InFlight::begun(bytes, |bytes| {
         let mut request = sys::MPI_REQUEST_NULL;
         let pointer = bytes.as_ptr().cast::<c_void>();
-        // SAFETY: so many bytes, which are kept until they are sent, or for ever; the communicator is alive.
+        // SAFETY: so many bytes, which are kept until they are sent, or for ever; the communicator
+        // is alive.
         let code =
             unsafe { sys::MPI_Isend(pointer, count, byte, dest, tag, comm, &raw mut request) };
         check(code, OPERATION).map(|()| request)
@@ -324,7 +334,8 @@ fn post(comm: MPI_Comm, dest: usize, tag: i32, bytes: Vec<u8>, limit: Duration) 
 
 fn is_over(request: &mut MPI_Request) -> Result<bool> {
     let mut flag: c_int = 0;
-    // SAFETY: a request of ours, or null after it is over; the flag is ours, and no status is asked for.
+    // SAFETY: a request of ours, or null after it is over; the flag is ours, and no status is asked
+    // for.
     let code = unsafe { sys::MPI_Test(&raw mut *request, &raw mut flag, sys::MPI_STATUS_IGNORE) };
     check(code, "MPI_Test")?;
     Ok(flag != 0)

@@ -63,7 +63,8 @@ impl InfoHandle {
 impl Drop for InfoHandle {
     fn drop(&mut self) {
         if self.0 != sys::MPI_INFO_NULL {
-            // SAFETY: it was made by a call of the library and is freed once; a failure leaves nothing to be done.
+            // SAFETY: it was made by a call of the library and is freed once; a failure leaves
+            // nothing to be done.
             unsafe { sys::MPI_Info_free(&raw mut self.0) };
         }
     }
@@ -108,7 +109,8 @@ fn read(info: MPI_Info) -> Result<Info> {
     let mut all = Info::new();
     for n in 0..count {
         let mut key = [0u8; KEY];
-        // SAFETY: there are more than `n` keys, and the text has more room than any library asks for.
+        // SAFETY: there are more than `n` keys, and the text has more room than any library asks
+        // for.
         let code = unsafe { sys::MPI_Info_get_nthkey(info, n, key.as_mut_ptr().cast()) };
         check(code, "MPI_Info_get_nthkey")?;
         let key = CStr::from_bytes_until_nul(&key).unwrap_or_default();
@@ -125,7 +127,8 @@ fn value(info: MPI_Info, key: &CStr) -> Result<Option<String>> {
     let (mut room, mut found): (c_int, c_int) = (0, 0);
     // MPICH 4.0.2 refuses a null pointer, although nothing is to be written.
     let mut nothing: c_char = 0;
-    // SAFETY: info and key are alive; with no room nothing is written but room and flag, which are ours.
+    // SAFETY: info and key are alive; with no room nothing is written but room and flag, which are
+    // ours.
     let code = unsafe {
         sys::MPI_Info_get_string(
             info,

@@ -1,5 +1,5 @@
-//! An internal duplicate of the world, for messages of this crate: the states of ranks when an operation has timed
-//! out (`query_ranks`), and their observations (`gather_statistics`).
+//! An internal duplicate of the world, for messages of this crate: the states of ranks when an
+//! operation has timed out (`query_ranks`), and their observations (`gather_statistics`).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,7 +18,8 @@ pub(crate) const READING: i32 = 5;
 
 static COMM: Mutex<Option<MPI_Comm>> = Mutex::new(None);
 
-/// The communicator, which lives as long as the library. Collective over all ranks, while MPI is alive.
+/// The communicator, which lives as long as the library. Collective over all ranks, while MPI is
+/// alive.
 pub(crate) fn open() -> Result<MPI_Comm> {
     let mut known = COMM.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(comm) = *known {

@@ -1,8 +1,8 @@
 //! Views as arguments of MPI, and the operations on them.
 //!
-//! Messages that are too long, or no whole number of elements, are handled as in `recv`. A receive into a
-//! derived datatype is matched first on every library: MPICH 3.4.3 ends the process when a long message is too long
-//! for one (`ch3_progress.c`, `!vc_ch->recv_active`).
+//! Messages that are too long, or no whole number of elements, are handled as in `recv`. A receive
+//! into a derived datatype is matched first on every library: MPICH 3.4.3 ends the process when a
+//! long message is too long for one (`ch3_progress.c`, `!vc_ch->recv_active`).
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -31,8 +31,9 @@ use crate::transport::pending_op;
 
 /// A selection of a slice, as the arguments of a call that takes a datatype.
 ///
-/// `count` items of `datatype` at `pointer` are those bytes of the slice that the view selects, and no others. The
-/// datatype is committed as long as this lives, or `_committed`, which a request keeps.
+/// `count` items of `datatype` at `pointer` are those bytes of the slice that the view selects, and
+/// no others. The datatype is committed as long as this lives, or `_committed`, which a request
+/// keeps.
 pub(crate) struct Described<P> {
     pub(crate) pointer: P,
     pub(crate) count: c_int,
@@ -45,7 +46,8 @@ impl Comm {
     pub(crate) fn to_send<T: Pod>(&self, view: &View<'_, T>) -> Result<Described<*const c_void>> {
         let base = to_read(view.data);
         self.describe(&view.taken, Items::Typed, |offset| {
-            // SAFETY: what the view takes begins inside of the slice, as was checked when it was made.
+            // SAFETY: what the view takes begins inside of the slice, as was checked when it was
+            // made.
             unsafe { base.byte_add(offset) }
         })
     }
@@ -58,7 +60,8 @@ impl Comm {
     ) -> Result<Described<*const c_void>> {
         let base = to_read(view.data);
         self.describe(&view.taken, self.items_to(dest), |offset| {
-            // SAFETY: what the view takes begins inside of the slice, as was checked when it was made.
+            // SAFETY: what the view takes begins inside of the slice, as was checked when it was
+            // made.
             unsafe { base.byte_add(offset) }
         })
     }
@@ -71,7 +74,8 @@ impl Comm {
         }
     }
 
-    /// The arguments of a call that writes; the pointer is valid as long as the view's borrow, and nobody else uses the slice.
+    /// The arguments of a call that writes; the pointer is valid as long as the view's borrow, and
+    /// nobody else uses the slice.
     pub(crate) fn to_receive<T: Pod>(
         &self,
         view: &mut ViewMut<'_, T>,
@@ -82,7 +86,8 @@ impl Comm {
     /// As [`to_receive`](Self::to_receive), for a slice that begins at `base`.
     fn to_receive_at(&self, base: *mut c_void, taken: &Taken) -> Result<Described<*mut c_void>> {
         self.describe(taken, Items::Bytes, |offset| {
-            // SAFETY: what the view takes begins inside of the slice, as was checked when it was made.
+            // SAFETY: what the view takes begins inside of the slice, as was checked when it was
+            // made.
             unsafe { base.byte_add(offset) }
         })
     }
@@ -216,7 +221,8 @@ impl Comm {
         }
         let (from, under) = (to_standard::source(source), to_standard::tag(tag));
         let mut status = MPI_Status::EMPTY;
-        // SAFETY: what is written is inside of `buf`; this library writes no more; the status is ours.
+        // SAFETY: what is written is inside of `buf`; this library writes no more; the status is
+        // ours.
         let code = unsafe {
             sys::MPI_Recv(
                 what.pointer,
@@ -247,7 +253,8 @@ impl Comm {
             recv_tag,
         };
         let (from, into) = (self.to_send_view_to(send, dest)?, self.to_receive(recv)?);
-        // SAFETY: what is read is inside of `send`, which is borrowed, and apart from `recv`, which is borrowed mutably.
+        // SAFETY: what is read is inside of `send`, which is borrowed, and apart from `recv`, which
+        // is borrowed mutably.
         unsafe { self.sendrecv_described::<R>(&from, &into, &recv.taken, ends) }
     }
 
@@ -274,14 +281,14 @@ impl Comm {
             unsafe { base.byte_add(offset) }.cast_const()
         })?;
         let into = self.to_receive_at(base, &recv.taken)?;
-        // SAFETY: what is read is inside of the slice and apart from what is written, as the caller has checked.
+        // SAFETY: what is read is inside of the slice and apart from what is written, as the caller
+        // has checked.
         unsafe { self.sendrecv_described::<T>(&from, &into, &recv.taken, ends) }
     }
 
     /// # Safety
-    /// The bytes that `send` describes may be read until this returns; those that `recv` describes are `taken`, may be written
-    /// until then,
-    /// and is apart from the former.
+    /// The bytes that `send` describes may be read until this returns; those that `recv` describes
+    /// are `taken`, may be written until then, and is apart from the former.
     unsafe fn sendrecv_described<R: Pod>(
         &self,
         send: &Described<*const c_void>,
@@ -293,7 +300,8 @@ impl Comm {
         let to = to_standard::destination(ends.dest);
         if self.must_claim_described(recv, taken) {
             let (pointer, count, datatype) = (send.pointer, send.count.into(), send.datatype);
-            // SAFETY: by this function's contract; it is waited for before this function ends, also on unwinding.
+            // SAFETY: by this function's contract; it is waited for before this function ends, also
+            // on unwinding.
             let sending = unsafe {
                 Sending::start_described(self, pointer, count, datatype, to, ends.send_tag)
             }?;
@@ -333,7 +341,8 @@ impl Comm {
         what._committed.is_some() || taken.bytes() < self.claim_below || self.claims.is_waiting()
     }
 
-    /// Matches the message, compares its length, and receives it into what `what` describes, which is `taken`.
+    /// Matches the message, compares its length, and receives it into what `what` describes, which
+    /// is `taken`.
     fn recv_claimed_into<T: Pod>(
         &self,
         operation: &'static str,
@@ -355,15 +364,17 @@ impl Comm {
             return Err(error);
         }
         let (pointer, count, datatype) = (what.pointer, what.count, what.datatype);
-        // SAFETY: what is written is inside of the view's slice, and the message is no longer, as was compared.
+        // SAFETY: what is written is inside of the view's slice, and the message is no longer, as
+        // was compared.
         let code = unsafe { message.receive(pointer, count.into(), datatype) };
         check(code, operation)?;
         Ok(status)
     }
 }
 
-/// The selection of a layout in any slice, for the collectives of a sibling crate: `count` items of `datatype`, `offset` bytes
-/// behind the beginning of the slice. The datatype is committed as long as this lives.
+/// The selection of a layout in any slice, for the collectives of a sibling crate: `count` items of
+/// `datatype`, `offset` bytes behind the beginning of the slice. The datatype is committed as long
+/// as this lives.
 #[derive(Debug)]
 pub struct Portion {
     /// In bytes, from the beginning of the slice.

@@ -118,7 +118,8 @@ impl Message {
     }
 
     /// # Safety
-    /// There is room for `count` items of `datatype` at `pointer`, and the message is no longer than that.
+    /// There is room for `count` items of `datatype` at `pointer`, and the message is no longer
+    /// than that.
     pub(crate) unsafe fn receive(
         self,
         pointer: *mut c_void,
@@ -128,7 +129,8 @@ impl Message {
         let mut message = self.0;
         let mut status = MPI_Status::EMPTY;
         match c_int::try_from(count) {
-            // SAFETY: by this function's contract; the message is received once, as it is consumed here.
+            // SAFETY: by this function's contract; the message is received once, as it is consumed
+            // here.
             Ok(count) => unsafe {
                 sys::MPI_Mrecv(pointer, count, datatype, &raw mut message, &raw mut status)
             },

@@ -1,18 +1,22 @@
 //! Communicators over an MPI library: the unsafe twin of the safe layer, under the same file names.
 //!
-//! Calls on the fast path go through `ranks_mpi_sys::native`, with the library's own handles; the rest through the
-//! functions of the standard.
+//! Calls on the fast path go through `ranks_mpi_sys::native`, with the library's own handles; the
+//! rest through the functions of the standard.
 //!
 //! # Safety
 //!
-//! Every call hands libmpi handles, pointers and counts. Four facts make them sound, each established in one place:
+//! Every call hands libmpi handles, pointers and counts. Four facts make them sound, each
+//! established in one place:
 //!
-//! * The library is loaded, initialised and not finalized: a [`Comm`] is made by [`session`] after `MPI_Init_thread`
-//!   and keeps the session alive, and `MPI_Finalize` runs when the session is dropped. An operation is started by
-//!   `Communicator::fast_path`, `dispatch` or `enter` only, which ask `THREAD_GUARD` whether this thread may.
-//! * Memory is as large as the counts say: a pointer and its count come from one slice ([`buffer`]), and what
-//!   they count is whole elements of a type without padding or invalid values ([`Pod`](crate::data::element::Pod)).
-//! * No more than that is ever written: [`recv`] knows which libraries do not stop at the end of a buffer.
+//! * The library is loaded, initialised and not finalized: a [`Comm`] is made by [`session`] after
+//!   `MPI_Init_thread` and keeps the session alive, and `MPI_Finalize` runs when the session is
+//!   dropped. An operation is started by `Communicator::fast_path`, `dispatch` or `enter` only,
+//!   which ask `THREAD_GUARD` whether this thread may.
+//! * Memory is as large as the counts say: a pointer and its count come from one slice
+//!   ([`buffer`]), and what they count is whole elements of a type without padding or invalid
+//!   values ([`Pod`](crate::data::element::Pod)).
+//! * No more than that is ever written: [`recv`] knows which libraries do not stop at the end of a
+//!   buffer.
 //! * Ranks and tags are in range, by the checks of `Communicator` before each operation.
 //!
 //! A blocking operation does not use its buffers after it has returned.

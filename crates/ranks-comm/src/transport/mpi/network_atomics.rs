@@ -1,9 +1,11 @@
-//! Wrong results of Open MPI 5 in windows over TCP, without an error, and the setting that prevents them.
+//! Wrong results of Open MPI 5 in windows over TCP, without an error, and the setting that prevents
+//! them.
 //!
-//! It combines up to 32 words by atomic operations of the network, which are messages there (`btl_base_am_rdma.c`). Of 5.0.11,
-//! in C: `Band`, `Bor` and `Bxor` of 8 bytes use the value in the window as the operand; `Land`, `Lor` and `Lxor` of 4 and 8
-//! bytes do nothing, and return the operand; `Min` and `Max` of unsigned numbers compare them as signed. With
-//! `osc_rdma_acc_use_amo` off it compares and swaps instead, and all of that is right.
+//! It combines up to 32 words by atomic operations of the network, which are messages there
+//! (`btl_base_am_rdma.c`). Of 5.0.11, in C: `Band`, `Bor` and `Bxor` of 8 bytes use the value in
+//! the window as the operand; `Land`, `Lor` and `Lxor` of 4 and 8 bytes do nothing, and return the
+//! operand; `Min` and `Max` of unsigned numbers compare them as signed. With `osc_rdma_acc_use_amo`
+//! off it compares and swaps instead, and all of that is right.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,7 +17,8 @@ use super::parameters;
 
 static ARE_WRONG: AtomicBool = AtomicBool::new(false);
 
-/// Turns them off where they may be wrong. Called before MPI is initialised, unless another part of the program has done that.
+/// Turns them off where they may be wrong. Called before MPI is initialised, unless another part of
+/// the program has done that.
 pub(crate) fn turn_off(loaded: &Loaded, environment: &Environment, owner: bool) {
     if !(has_them(loaded.name()) && are_several(environment)) {
         return;
@@ -24,7 +27,8 @@ pub(crate) fn turn_off(loaded: &Loaded, environment: &Environment, owner: bool) 
     ARE_WRONG.store(!parameters::is_off(NETWORK_ATOMICS), Ordering::Relaxed);
 }
 
-/// Returns `true` if words in windows of this job may be combined by atomic operations of the network that are wrong.
+/// Returns `true` if words in windows of this job may be combined by atomic operations of the
+/// network that are wrong.
 pub fn network_atomics_are_wrong() -> bool {
     ARE_WRONG.load(Ordering::Relaxed)
 }

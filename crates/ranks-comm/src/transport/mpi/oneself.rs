@@ -1,11 +1,12 @@
 //! Messages to oneself that Open MPI truncates without an error, and the datatype that prevents it.
 //!
-//! If pml ob1 hands a message of up to btl self's eager limit to a posted receive, header and data are two segments, and it
-//! compares the room of the receive with the length of the first one (`pml_ob1_recvfrag.c`,
-//! `mca_pml_ob1_recv_frag_callback_match`): a longer message is truncated to the room, as a success. It does so from 4.1.4 to
-//! 5.0.11 (in C). A message that it has to pack is one segment, which is then longer than the room. It packs datatypes that it
-//! does not know to be contiguous, and a datatype that begins where it is placed for the second time is such: contiguous bytes
-//! all the same. It costs some 340 instructions a message.
+//! If pml ob1 hands a message of up to btl self's eager limit to a posted receive, header and data
+//! are two segments, and it compares the room of the receive with the length of the first one
+//! (`pml_ob1_recvfrag.c`, `mca_pml_ob1_recv_frag_callback_match`): a longer message is truncated to
+//! the room, as a success. It does so from 4.1.4 to 5.0.11 (in C). A message that it has to pack is
+//! one segment, which is then longer than the room. It packs datatypes that it does not know to be
+//! contiguous, and a datatype that begins where it is placed for the second time is such:
+//! contiguous bytes all the same. It costs some 340 instructions a message.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -43,7 +44,8 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// The datatypes for this library, which is initialised; `trusting` means that no message is too long.
+    /// The datatypes for this library, which is initialised; `trusting` means that no message is
+    /// too long.
     pub(crate) fn on(loaded: &Loaded, trusting: bool) -> Self {
         if trusting || !loaded.is_openmpi() || loaded.selected_pml().as_deref() == Some("ucx") {
             return Self::default();
@@ -67,7 +69,8 @@ impl Packed {
         rank
     }
 
-    /// The datatype of so many bytes; `None` if those are packed anyway, and if the library cannot make it.
+    /// The datatype of so many bytes; `None` if those are packed anyway, and if the library cannot
+    /// make it.
     fn of(&self, bytes: usize) -> Option<MPI_Datatype> {
         // A message of one byte is not truncated: receives of no bytes are not posted.
         let place = self.by_length.get(bytes).filter(|_| bytes > 1)?;
@@ -113,7 +116,8 @@ impl Comm {
         Some(unsafe { native::datatype(packed) })
     }
 
-    /// As [`to_send_small`](Self::to_send_small), for functions of the standard and of any number of items.
+    /// As [`to_send_small`](Self::to_send_small), for functions of the standard and of any number
+    /// of items.
     pub(crate) fn to_send_to<T: Pod>(
         &self,
         data: &[T],

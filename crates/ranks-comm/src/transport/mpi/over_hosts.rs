@@ -1,9 +1,10 @@
 //! Faults of MPICH over UCX in jobs with ranks on several hosts.
 //!
 //! * From 4.1 on, a receive from any source does not see messages that are there; see `recv`.
-//! * Before 4.2, `MPI_Finalize` hangs if ranks come to it with messages still in flight: 4.0.2 as Debian has it did so in 16 of
-//!   32 jobs that had just sent 16 MiB, also in C. With two barriers and a pause of 100 ms after each it was 1 of 32 (and 2 of
-//!   18 jobs of this library) on a machine with ten times as much work as cores; pauses of 10 ms do not help.
+//! * Before 4.2, `MPI_Finalize` hangs if ranks come to it with messages still in flight: 4.0.2 as
+//!   Debian has it did so in 16 of 32 jobs that had just sent 16 MiB, also in C. With two barriers
+//!   and a pause of 100 ms after each it was 1 of 32 (and 2 of 18 jobs of this library) on a
+//!   machine with ten times as much work as cores; pauses of 10 ms do not help.
 
 use std::ffi::c_int;
 use std::thread;
@@ -25,7 +26,8 @@ pub(crate) fn loses_messages(loaded: &Loaded, environment: &Environment) -> bool
         && ucx_release(loaded.description()).is_some_and(|release| release >= (4, 1))
 }
 
-/// Lets messages in flight arrive before `MPI_Finalize`, where that may hang. Collective over the world, as that is.
+/// Lets messages in flight arrive before `MPI_Finalize`, where that may hang. Collective over the
+/// world, as that is.
 pub(crate) fn quiesce() -> Result<()> {
     let text = sys::loaded().map_or("", Loaded::description);
     let hangs = ucx_release(text).is_some_and(|release| release < (4, 2));
@@ -48,7 +50,8 @@ pub(crate) fn are_several(environment: &Environment) -> bool {
     environment.local_size.is_none_or(|here| here < size)
 }
 
-/// The release of an MPICH whose first transport to other hosts is UCX, from the library's description.
+/// The release of an MPICH whose first transport to other hosts is UCX, from the library's
+/// description.
 fn ucx_release(text: &str) -> Option<(u32, u32)> {
     let value = |name: &str| {
         let line = text.lines().find_map(|line| line.trim().strip_prefix(name));

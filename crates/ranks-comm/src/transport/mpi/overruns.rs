@@ -1,14 +1,15 @@
 //! Messages that Open MPI writes past the end of a slice, and the parameter that prevents it.
 //!
-//! If pml ob1 has a message read or written remotely (single copy in shared memory, RPUT and RGET over TCP, to oneself), the
-//! length of the receive is not checked: point-to-point, and in collectives whose ranks pass different lengths. Of 4.1.4, 4.1.7,
-//! 4.1.8 and 5.0.8 to 5.0.11, in C: a message of about 4 KiB and more into less is written as a whole, and then it is
-//! `MPI_ERR_TRUNCATE`. With `pml_ob1_max_rdma_per_request` 0 none was, in shared memory, over TCP and to oneself. Nor was one
-//! under pml ucx. Others (cm) are not known.
+//! If pml ob1 has a message read or written remotely (single copy in shared memory, RPUT and RGET
+//! over TCP, to oneself), the length of the receive is not checked: point-to-point, and in
+//! collectives whose ranks pass different lengths. Of 4.1.4, 4.1.7, 4.1.8 and 5.0.8 to 5.0.11, in
+//! C: a message of about 4 KiB and more into less is written as a whole, and then it is
+//! `MPI_ERR_TRUNCATE`. With `pml_ob1_max_rdma_per_request` 0 none was, in shared memory, over TCP
+//! and to oneself. Nor was one under pml ucx. Others (cm) are not known.
 //!
-//! The sender decides whether a message is read remotely. So the ranks of a program ask each other; where programs differ, and
-//! where another part of the program has initialised MPI, the parameter has to be in the environment that the launcher gives to
-//! all.
+//! The sender decides whether a message is read remotely. So the ranks of a program ask each other;
+//! where programs differ, and where another part of the program has initialised MPI, the parameter
+//! has to be in the environment that the launcher gives to all.
 
 use std::env;
 use std::ffi::{CStr, c_int};
@@ -23,8 +24,8 @@ use crate::result::Result;
 
 const PARAMETER: &CStr = c"pml_ob1_max_rdma_per_request";
 
-/// The priority of a component for collectives that bypasses the pml, unless it is 0 as by default: `MPI_Allreduce` writes past
-/// the slice there.
+/// The priority of a component for collectives that bypasses the pml, unless it is 0 as by default:
+/// `MPI_Allreduce` writes past the slice there.
 const COLL_SM: &CStr = c"coll_sm_priority";
 
 /// The places where the parameter was 0 before MPI was initialised.
@@ -35,7 +36,8 @@ pub(crate) struct Prevented {
     here: bool,
 }
 
-/// Sets the parameter. Called before MPI is initialised, unless another part of the program has done that.
+/// Sets the parameter. Called before MPI is initialised, unless another part of the program has
+/// done that.
 pub(crate) fn prevent(loaded: &Loaded, owner: bool) -> Prevented {
     let in_job = parameters::is_off(RDMA_PER_REQUEST);
     if loaded.is_openmpi() {
@@ -46,14 +48,15 @@ pub(crate) fn prevent(loaded: &Loaded, owner: bool) -> Prevented {
 }
 
 impl Prevented {
-    /// Returns `true` if messages may be written past the end of a slice, as known before MPI is initialised.
+    /// Returns `true` if messages may be written past the end of a slice, as known before MPI is
+    /// initialised.
     pub(crate) fn expects_overruns(&self, loaded: &Loaded) -> bool {
         loaded.is_openmpi() && !self.here
     }
 }
 
-/// Describes what was found, and returns `true` if messages may be written past the end of a slice. Called once MPI is
-/// initialised; collective, if this library has initialised it.
+/// Describes what was found, and returns `true` if messages may be written past the end of a slice.
+/// Called once MPI is initialised; collective, if this library has initialised it.
 pub(crate) fn find_out(
     loaded: &Loaded,
     prevented: &Prevented,

@@ -47,7 +47,8 @@ impl Comm {
         end.map(drop)
     }
 
-    /// Packs from `position` on, where there is room for as much as the library asks for; returns the end.
+    /// Packs from `position` on, where there is room for as much as the library asks for; returns
+    /// the end.
     fn pack_behind<T: Pod>(
         &self,
         data: &View<'_, T>,
@@ -59,7 +60,8 @@ impl Comm {
         let (room, length) = (packed.as_mut_ptr().cast::<c_void>(), packed.len());
         let (code, end) = match (c_int::try_from(length), c_int::try_from(position)) {
             (Ok(size), Ok(mut position)) => {
-                // SAFETY: what is read is inside of `data`; `room` has `size` bytes; the position is ours.
+                // SAFETY: what is read is inside of `data`; `room` has `size` bytes; the position
+                // is ours.
                 let code = unsafe {
                     sys::MPI_Pack(
                         what.pointer,
@@ -109,7 +111,8 @@ impl Comm {
         let (from, length) = (packed.as_ptr().cast::<c_void>(), packed.len());
         let (code, end) = match (c_int::try_from(length), c_int::try_from(position)) {
             (Ok(size), Ok(mut position)) => {
-                // SAFETY: `from` has `size` bytes; what is written is inside of `into`; the position is ours.
+                // SAFETY: `from` has `size` bytes; what is written is inside of `into`; the
+                // position is ours.
                 let code = unsafe {
                     sys::MPI_Unpack(
                         from,

@@ -1,12 +1,13 @@
-//! Parameters of Open MPI that this process sets for itself before it initialises MPI; `ranks run` sets them for a whole job.
+//! Parameters of Open MPI that this process sets for itself before it initialises MPI; `ranks run`
+//! sets them for a whole job.
 
 use std::ffi::OsStr;
 use std::{env, fs};
 
 use ranks_launch::has_user_set;
 
-/// Turns a parameter off by its variable, unless another part of the program initialises MPI, the user has set it, or other
-/// threads run, which may read the environment.
+/// Turns a parameter off by its variable, unless another part of the program initialises MPI, the
+/// user has set it, or other threads run, which may read the environment.
 pub(crate) fn turn_off(variable: &str, owner: bool) {
     if owner && !has_user_set(variable) && is_single_threaded() {
         // SAFETY: this is the process's only thread, so nobody reads the environment meanwhile.
@@ -14,7 +15,8 @@ pub(crate) fn turn_off(variable: &str, owner: bool) {
     }
 }
 
-/// Returns `true` if the variable has one of the values by which Open MPI surely turns the parameter off.
+/// Returns `true` if the variable has one of the values by which Open MPI surely turns the
+/// parameter off.
 pub(crate) fn is_off(variable: &str) -> bool {
     env::var_os(variable).is_some_and(|value| says_off(&value))
 }

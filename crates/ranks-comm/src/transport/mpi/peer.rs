@@ -7,7 +7,8 @@ use ranks_mpi_sys::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_PROC_NULL, native};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 
-/// A rank of a communicator. Communicators have at most `c_int::MAX` ranks, and ranks are checked before.
+/// A rank of a communicator. Communicators have at most `c_int::MAX` ranks, and ranks are checked
+/// before.
 #[inline(always)]
 #[expect(
     clippy::cast_possible_truncation,

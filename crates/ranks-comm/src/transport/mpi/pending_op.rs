@@ -79,7 +79,8 @@ impl Comm {
         Ok(self.native(cell, role, 0))
     }
 
-    /// The mode of a send on this library: where receives are matched first, one that was started may not be posted yet.
+    /// The mode of a send on this library: where receives are matched first, one that was started
+    /// may not be posted yet.
     pub(crate) fn mode_here(&self, mode: SendMode) -> SendMode {
         match mode {
             SendMode::Ready if self.claims_everything() => SendMode::Standard,
@@ -165,7 +166,8 @@ impl Comm {
                 };
                 let error = not_received(code, role.operation, capacity, element.width);
                 match error.kind() {
-                    // MPICH 3.4 reports it immediately if the message has arrived already; here the wait reports it, as elsewhere.
+                    // MPICH 3.4 reports it immediately if the message has arrived already; here the
+                    // wait reports it, as elsewhere.
                     ErrorKind::Truncated => Ok(pending_op::PendingOp::Over(Err(error))),
                     _ => Err(error),
                 }
@@ -216,8 +218,8 @@ impl Comm {
     /// Posts a receive of at most `count` bytes.
     ///
     /// # Safety
-    /// There is room for them at `start` until the request is complete; the library does not write past it; `cell` is a
-    /// place for a request.
+    /// There is room for them at `start` until the request is complete; the library does not write
+    /// past it; `cell` is a place for a request.
     #[inline(always)]
     pub(crate) unsafe fn irecv_small(
         &self,
@@ -335,7 +337,8 @@ impl Native {
         if flag == 0 {
             return Err(pending(code, self.role));
         }
-        // Open MPI 5.0.11 reports a receive that was pending after a failure so for ever, and does not free it, but sets the flag.
+        // Open MPI 5.0.11 reports a receive that was pending after a failure so for ever, and does
+        // not free it, but sets the flag.
         // SAFETY: the request is over, as the flag says, and not null.
         let freed = unsafe { native::MPI_Request_free(&raw mut self.cell) };
         check(freed, "MPI_Request_free").map(|()| Some(sys::MPI_SUCCESS))
@@ -346,7 +349,8 @@ impl Native {
         self.ended.is_some() || matches!(self.ask(&mut EMPTY_STATUS.clone()), Ok(Some(_)))
     }
 
-    /// Drops the kept value of a [complete](Self::is_over) operation that nobody waits for. That may run code of the program.
+    /// Drops the kept value of a [complete](Self::is_over) operation that nobody waits for. That
+    /// may run code of the program.
     pub(crate) fn let_go(&mut self) {
         if let Some(keep) = self.keep.take() {
             // There is nobody to report to.
@@ -400,8 +404,8 @@ impl Native {
         Ok(())
     }
 
-    /// Tells the kept value that the operation is complete. It is dropped here, where the library may be called, unless the next
-    /// start uses it again.
+    /// Tells the kept value that the operation is complete. It is dropped here, where the library
+    /// may be called, unless the next start uses it again.
     #[cold]
     fn ended(&mut self, mut keep: InFlight<Box<dyn Keep>>) -> Result<()> {
         // SAFETY: this is called when the library has said that the operation is over.
@@ -428,7 +432,8 @@ impl Native {
     }
 }
 
-/// The error of a receive that waits while a rank that might have sent has failed: others may still send.
+/// The error of a receive that waits while a rank that might have sent has failed: others may still
+/// send.
 #[cold]
 fn pending(code: c_int, role: &'static OpInfo) -> Error {
     let text = "the receive goes on, for the ranks that are left; Communicator::ack_failed takes note of those that are lost, \

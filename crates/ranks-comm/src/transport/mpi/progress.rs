@@ -1,9 +1,10 @@
 //! Progress on receives that wait for their message while their owner is busy elsewhere.
 //!
-//! A posted receive is matched by the library whenever it is called. One that waits in `claims` is matched by this crate, and
-//! its owner may block in a call that ends only when the message is received: in a send to a rank that itself blocks in a send
-//! to this one, say. So one thread makes progress at intervals, as long as any receive waits. It runs only where the library
-//! lets several threads call.
+//! A posted receive is matched by the library whenever it is called. One that waits in `claims` is
+//! matched by this crate, and its owner may block in a call that ends only when the message is
+//! received: in a send to a rank that itself blocks in a send to this one, say. So one thread makes
+//! progress at intervals, as long as any receive waits. It runs only where the library lets several
+//! threads call.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};

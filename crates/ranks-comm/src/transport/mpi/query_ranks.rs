@@ -1,7 +1,8 @@
 //! The states of all ranks, asked for in `internal_comm` when a rank has timed out.
 //!
-//! A rank that asks sends its own state, so that ranks which time out together need not ask twice. Answers
-//! come from the watchdog of `limit`, where the library lets it call, or from a thread that asks at the same time.
+//! A rank that asks sends its own state, so that ranks which time out together need not ask twice.
+//! Answers come from the watchdog of `limit`, where the library lets it call, or from a thread that
+//! asks at the same time.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,7 +31,8 @@ use crate::result::Result;
 /// The time for ranks to answer.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// The length of a message: its kind, the time that its sender has been in its call in microseconds, and the name of that.
+/// The length of a message: its kind, the time that its sender has been in its call in
+/// microseconds, and the name of that.
 const LENGTH: usize = 128;
 const COUNT: c_int = 128;
 
@@ -172,7 +174,8 @@ pub(crate) fn all_come(limit: Duration) -> Result<bool> {
         let Some(queries) = &*lock() else {
             return Ok(true);
         };
-        // SAFETY: MPI is alive, and so is the communicator; the request is ours, and a barrier has no memory.
+        // SAFETY: MPI is alive, and so is the communicator; the request is ours, and a barrier has
+        // no memory.
         let code = unsafe { sys::MPI_Ibarrier(queries.comm, &raw mut request) };
         check(code, "MPI_Ibarrier")?;
     }
@@ -195,7 +198,8 @@ impl RankQueries {
         let begun = InFlight::begun(Box::new(encoded(what, state)), |message| {
             let from = message.as_ptr().cast::<c_void>();
             let mut request = sys::MPI_REQUEST_NULL;
-            // SAFETY: so many bytes, which stay until the request is over, or for ever; the rank is one of the world.
+            // SAFETY: so many bytes, which stay until the request is over, or for ever; the rank is
+            // one of the world.
             let code =
                 unsafe { sys::MPI_Isend(from, COUNT, bytes, dest, TAG, comm, &raw mut request) };
             check(code, "MPI_Isend").map(|()| request)

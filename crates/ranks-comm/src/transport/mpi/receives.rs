@@ -1,5 +1,5 @@
-//! The policy for all receives: posted, as the standard means them, or matched first, where that is not safe or lengths are not
-//! told. The findings are in `recv`.
+//! The policy for all receives: posted, as the standard means them, or matched first, where that is
+//! not safe or lengths are not told. The findings are in `recv`.
 
 use ranks_launch::RDMA_PER_REQUEST;
 use ranks_mpi_sys as sys;
@@ -15,15 +15,16 @@ pub(crate) enum Receives {
     Hanging,
     /// A receive from any source does not see messages that are there.
     Losing,
-    /// In a fault-tolerant library a posted receive may fail without being complete; one that is matched first is started with
-    /// its message.
+    /// In a fault-tolerant library a posted receive may fail without being complete; one that is
+    /// matched first is started with its message.
     Failing,
-    /// Lengths cannot be read in statuses, so that of every message is probed before it is received.
+    /// Lengths cannot be read in statuses, so that of every message is probed before it is
+    /// received.
     Unmeasured,
 }
 
-/// Returns `true` if persistent and partitioned receives can be used: Open MPI frees a persistent request that has failed, and
-/// reports the arrival of partitions before they have arrived.
+/// Returns `true` if persistent and partitioned receives can be used: Open MPI frees a persistent
+/// request that has failed, and reports the arrival of partitions before they have arrived.
 pub(crate) fn can_be_prepared() -> bool {
     !sys::loaded().is_some_and(Loaded::is_openmpi)
 }
@@ -54,7 +55,8 @@ impl Receives {
         self != Self::Posted
     }
 
-    /// The length in bytes below which receives are matched first: on all libraries those of no bytes.
+    /// The length in bytes below which receives are matched first: on all libraries those of no
+    /// bytes.
     pub(crate) fn claim_below(self) -> usize {
         if self.claims() { usize::MAX } else { 1 }
     }

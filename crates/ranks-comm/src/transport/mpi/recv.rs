@@ -1,26 +1,32 @@
 //! Receives that never write past their buffer.
 //!
-//! Open MPI may write a message that is too long past the end of the buffer (`overruns`): there a message is matched first, its
-//! length compared, and only then received. Other libraries stop at the end. `receives` has the decision.
+//! Open MPI may write a message that is too long past the end of the buffer (`overruns`): there a
+//! message is matched first, its length compared, and only then received. Other libraries stop at
+//! the end. `receives` has the decision.
 //!
-//! The same is done on MPICH 3.4 with its device ch3: of long messages that do not fit, it leaves receiver or sender
-//! waiting for ever, now and then (3.4.3; with three ranks that all send one, once in a few dozen).
+//! The same is done on MPICH 3.4 with its device ch3: of long messages that do not fit, it leaves
+//! receiver or sender waiting for ever, now and then (3.4.3; with three ranks that all send one,
+//! once in a few dozen).
 //!
-//! Intel's MPI (2021.19.0) may report success for a message of which it has received only what fits: if it has 16 kB
-//! and more, comes over shared memory, and its beginning was there before the receive. Its status has as many bytes as there
-//! is room for, and these are written. To find that out every message would have to be matched first, and no receive be posted; as
-//! nothing is wrong in memory and the program is, that is not done.
+//! Intel's MPI (2021.19.0) may report success for a message of which it has received only what
+//! fits: if it has 16 kB and more, comes over shared memory, and its beginning was there before the
+//! receive. Its status has as many bytes as there is room for, and these are written. To find that
+//! out every message would have to be matched first, and no receive be posted; as nothing is wrong
+//! in memory and the program is, that is not done.
 //!
-//! It is also done on MPICH from 4.1 on if UCX is its transport to other hosts and a job is on several: a receive from any
-//! source does not see messages that are there, and waits for ever (4.3.2 and 5.0.2; in most runs, after one message or three,
-//! also in C; not 4.0.2, nor over libfabric). A probe sees them.
+//! It is also done on MPICH from 4.1 on if UCX is its transport to other hosts and a job is on
+//! several: a receive from any source does not see messages that are there, and waits for ever
+//! (4.3.2 and 5.0.2; in most runs, after one message or three, also in C; not 4.0.2, nor over
+//! libfabric). A probe sees them.
 //!
-//! If there is no room at all, others fail as well: Intel's MPI (2021.19.0) reports no error for a short message that
-//! arrives there, MPICH 3.4.3 waits for ever for a long one. So a receive of no bytes is matched first everywhere.
+//! If there is no room at all, others fail as well: Intel's MPI (2021.19.0) reports no error for a
+//! short message that arrives there, MPICH 3.4.3 waits for ever for a long one. So a receive of no
+//! bytes is matched first everywhere.
 //!
-//! MPICH and its derivatives end the process by a failed assertion if the message is no whole number of
-//! items of the datatype (seen in 4.3.2 and 5.0.2: `typerep_yaksa_pack.c`, `actual_unpack_bytes % element_size == 0`).
-//! There everything is received as bytes, and the number of whole elements is found out here.
+//! MPICH and its derivatives end the process by a failed assertion if the message is no whole
+//! number of items of the datatype (seen in 4.3.2 and 5.0.2: `typerep_yaksa_pack.c`,
+//! `actual_unpack_bytes % element_size == 0`). There everything is received as bytes, and the
+//! number of whole elements is found out here.
 
 use std::ffi::c_int;
 
@@ -201,9 +207,10 @@ pub(crate) fn not_whole<T>(operation: &'static str, bytes: usize) -> Error {
     error::not_whole(operation, bytes, size_of::<T>(), std::any::type_name::<T>())
 }
 
-/// The length of a truncated message, as MPICH and Intel's MPI report it in the stack of calls of their text:
-/// "… truncated; 72000 bytes received but buffer size is 800 …". MPICH 4.3.2 has the two numbers the wrong way round,
-/// but the message is always the longer one. Some versions report nothing.
+/// The length of a truncated message, as MPICH and Intel's MPI report it in the stack of calls of
+/// their text: "… truncated; 72000 bytes received but buffer size is 800 …". MPICH 4.3.2 has the
+/// two numbers the wrong way round, but the message is always the longer one. Some versions report
+/// nothing.
 fn arrived(text: &str, capacity: usize) -> Option<usize> {
     let (_, rest) = text.split_once("truncated; ")?;
     let (first, rest) = rest.split_once(" bytes received but buffer size is ")?;

@@ -28,7 +28,8 @@ impl Comm {
         let to = to_standard::destination(dest);
         let (count, datatype) = self.to_send_to(data, dest);
         let call = mode.functions().blocking_c;
-        // SAFETY: `count` items are what `data` holds; rank and tag are checked; a receive is posted, if that was promised.
+        // SAFETY: `count` items are what `data` holds; rank and tag are checked; a receive is
+        // posted, if that was promised.
         let code = unsafe { call(to_read(data), count, datatype, to, tag, self.canonical) };
         check_with(code, mode.name(), || attempt(data, dest))
     }
@@ -48,7 +49,8 @@ impl Comm {
         let to = comm.sentinels.destination(dest);
         let (count, datatype) = comm.to_send_small(data, to);
         let call = mode.functions().blocking;
-        // SAFETY: `count` items are what `data` holds; rank and tag are checked; a receive is posted, if that was promised.
+        // SAFETY: `count` items are what `data` holds; rank and tag are checked; a receive is
+        // posted, if that was promised.
         let code = unsafe { call(to_read(data), count, datatype, to, tag, comm.native) };
         comm.over();
         check_with(code, mode.name(), || attempt(data, dest))

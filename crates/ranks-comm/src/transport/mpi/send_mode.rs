@@ -22,7 +22,8 @@ pub(crate) enum SendMode {
     Ready,
 }
 
-/// The functions of one mode: with `int`s and handles in the library's own form, or with large counts.
+/// The functions of one mode: with `int`s and handles in the library's own form, or with large
+/// counts.
 pub(crate) struct Functions {
     pub(crate) blocking:
         unsafe fn(*const c_void, c_int, native::Datatype, c_int, c_int, native::Comm) -> c_int,

@@ -67,7 +67,8 @@ impl Comm {
         }
     }
 
-    /// Starts the send, matches the message to receive, compares its length, receives it, waits for the send.
+    /// Starts the send, matches the message to receive, compares its length, receives it, waits for
+    /// the send.
     #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
     fn sendrecv_claimed<S: Pod, R: Pod>(
         &self,
@@ -96,7 +97,8 @@ impl Comm {
     ) -> Result<Status> {
         let (count, datatype) = self.to_send_to(send, dest);
         let mut status = MPI_Status::EMPTY;
-        // SAFETY: the counts are what the slices hold; this library writes no more; the status is ours.
+        // SAFETY: the counts are what the slices hold; this library writes no more; the status is
+        // ours.
         let code = unsafe {
             sys::MPI_Sendrecv_c(
                 to_read(send),
@@ -125,7 +127,8 @@ impl Comm {
         recv_tag: Tag,
     ) -> Result<Status> {
         let mut status = MPI_Status::EMPTY;
-        // SAFETY: the count is how many bytes the slice holds; this library writes no more; the status is ours.
+        // SAFETY: the count is how many bytes the slice holds; this library writes no more; the
+        // status is ours.
         let code = unsafe {
             sys::MPI_Sendrecv_replace_c(
                 to_write(buf),
@@ -144,8 +147,8 @@ impl Comm {
 }
 
 impl<C: Over<Target = Comm>> Unclaimed<C> {
-    /// Sends and receives as much as an `int` can count, and at least one byte to send: the address of an empty slice may be a
-    /// sentinel.
+    /// Sends and receives as much as an `int` can count, and at least one byte to send: the address
+    /// of an empty slice may be a sentinel.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
     pub(crate) fn sendrecv_small<S: Pod, R: Pod>(
@@ -164,7 +167,8 @@ impl<C: Over<Target = Comm>> Unclaimed<C> {
             self.0.sentinels.source(source),
         );
         let (count, datatype) = self.0.to_send_small(send, to);
-        // SAFETY: the counts are what the slices hold; this library writes no more; the status is ours.
+        // SAFETY: the counts are what the slices hold; this library writes no more; the status is
+        // ours.
         let code = unsafe {
             native::MPI_Sendrecv(
                 send.as_ptr().cast(),

@@ -1,4 +1,5 @@
-//! The session: from `MPI_Init_thread` (`start.rs`) to `MPI_Finalize` (`end.rs`), once in a process, shared by all its users.
+//! The session: from `MPI_Init_thread` (`start.rs`) to `MPI_Finalize` (`end.rs`), once in a
+//! process, shared by all its users.
 
 mod end;
 mod last_call;
@@ -88,7 +89,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Delays `MPI_Finalize` until it is dropped, if that has not run. The holder must not drop a communicator.
+/// Delays `MPI_Finalize` until it is dropped, if that has not run. The holder must not drop a
+/// communicator.
 pub(crate) fn keep_alive() -> impl Drop {
     lock(&STATE)
 }
@@ -132,8 +134,8 @@ impl Session {
         lock(&self.deferred).waiting.insert(key, dropped);
     }
 
-    /// Returns `true` if ranks compare their collective calls: where they must, and otherwise not where another part of the
-    /// program may take part in them.
+    /// Returns `true` if ranks compare their collective calls: where they must, and otherwise not
+    /// where another part of the program may take part in them.
     pub(crate) fn compares(&self) -> bool {
         self.receives.overrun() || self.owner && self.comparing.checks == Checks::Collective
     }
@@ -143,7 +145,8 @@ impl Session {
         self.polls
     }
 
-    /// Removes a user of a communicator; receives that are still pending on it are ended before MPI is.
+    /// Removes a user of a communicator; receives that are still pending on it are ended before MPI
+    /// is.
     pub(crate) fn leave(&self, claims: &Arc<Claims>) {
         if claims.leave() {
             self.detached.remember(claims);
@@ -152,7 +155,8 @@ impl Session {
 
     /// Returns `true` if no operation is pending on a dropped object.
     ///
-    /// If it were freed before, a library might give its context to another one, which would match the messages.
+    /// If it were freed before, a library might give its context to another one, which would match
+    /// the messages.
     pub(crate) fn is_at_rest(&self, key: u64) -> bool {
         let comm = match lock(&self.deferred).waiting.get(&key) {
             Some(Waiting::Comm(comm)) => *comm,

@@ -23,7 +23,8 @@ pub(crate) fn to_write(words: &mut Words) -> *mut native::Status {
 }
 
 fn native(words: &Words) -> native::Status {
-    // SAFETY: the words are as large and at least as aligned, and any bits are a status: it is integers only.
+    // SAFETY: the words are as large and at least as aligned, and any bits are a status: it is
+    // integers only.
     unsafe { (&raw const *words).cast::<native::Status>().read() }
 }
 
@@ -51,11 +52,13 @@ pub(crate) fn bytes(words: &Words) -> Option<usize> {
     if THREAD_GUARD.is_closed() {
         return None;
     }
-    // SAFETY: a status comes from a completed call, so MPI was initialised; it is not finalized before `_alive` goes.
+    // SAFETY: a status comes from a completed call, so MPI was initialised; it is not finalized
+    // before `_alive` goes.
     unsafe { native(words).bytes() }
 }
 
-/// An error: the length is unknown, because the library has ended, or because it does not report one.
+/// An error: the length is unknown, because the library has ended, or because it does not report
+/// one.
 #[cold]
 fn unknown(operation: &'static str) -> Error {
     match THREAD_GUARD.enter(operation) {
@@ -81,14 +84,17 @@ pub(crate) fn is_cancelled(words: &Words) -> bool {
     code == MPI_SUCCESS && flag != 0
 }
 
-/// The word of a native status in which the library keeps the lower half of the message's length in bytes.
+/// The word of a native status in which the library keeps the lower half of the message's length in
+/// bytes.
 ///
-/// Calling the library for the length costs more than all else that is added to a receive. The place where it keeps the length
-/// is not in any standard, so it is looked for once, in statuses of messages of known lengths.
+/// Calling the library for the length costs more than all else that is added to a receive. The
+/// place where it keeps the length is not in any standard, so it is looked for once, in statuses of
+/// messages of known lengths.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CountWord(Word);
 
-/// The number of a word. An enum, because the compiler need not compare it with the length of a status.
+/// The number of a word. An enum, because the compiler need not compare it with the length of a
+/// status.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(u8)]
 enum Word {
@@ -124,7 +130,8 @@ impl CountWord {
             let mut status = EMPTY_STATUS;
             let count = c_int::try_from(length).unwrap_or(0);
             let (from, to) = (data.as_ptr().cast(), room.as_mut_ptr().cast());
-            // SAFETY: both arrays have room for `count` bytes; this process is rank 0 of its own communicator.
+            // SAFETY: both arrays have room for `count` bytes; this process is rank 0 of its own
+            // communicator.
             let code = unsafe {
                 native::MPI_Sendrecv(
                     from,
@@ -147,7 +154,8 @@ impl CountWord {
         Ok(candidates.first().copied().map(Self))
     }
 
-    /// Returns `true` if it is certain, without calling the library, that the message is a whole number of `T`.
+    /// Returns `true` if it is certain, without calling the library, that the message is a whole
+    /// number of `T`.
     #[inline(always)]
     pub(crate) fn is_surely_whole<T>(self, status: &Words) -> bool {
         match u32::try_from(size_of::<T>()) {

@@ -95,8 +95,8 @@ impl Comm {
         check(code, "MPI_Dist_graph_neighbors_count")?;
         let (mut sources, mut destinations) = (room(from), room(to));
         let (mut source_weights, mut destination_weights) = (room(from), room(to));
-        // SAFETY: the communicator is alive; the lists have as many places as is said, each with its weights, which a
-        // graph without weights leaves as they are.
+        // SAFETY: the communicator is alive; the lists have as many places as is said, each with
+        // its weights, which a graph without weights leaves as they are.
         let code = unsafe {
             sys::MPI_Dist_graph_neighbors(
                 self.canonical,
@@ -133,7 +133,8 @@ fn room(count: c_int) -> Vec<c_int> {
     vec![0; usize::try_from(count).unwrap_or(0)]
 }
 
-/// Converts to `int`s: all of them are checked to be at most the size of a communicator or the length of a list of edges.
+/// Converts to `int`s: all of them are checked to be at most the size of a communicator or the
+/// length of a list of edges.
 pub(crate) fn ints(numbers: &[usize]) -> Vec<c_int> {
     let int = |&number| c_int::try_from(number).unwrap_or(c_int::MAX);
     numbers.iter().map(int).collect()

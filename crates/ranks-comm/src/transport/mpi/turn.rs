@@ -1,4 +1,5 @@
-//! Probes that wait their turn: a message for a receive that was started before must not match them (see `claims`).
+//! Probes that wait their turn: a message for a receive that was started before must not match them
+//! (see `claims`).
 
 use super::communicator::Comm;
 use super::message::Message;

@@ -7,9 +7,9 @@ use ranks_mpi_sys::{self as sys, Loaded, native};
 
 /// `true` if requests are tested until they are complete.
 ///
-/// Open MPI's `MPI_Waitall` that has found a failed request leaves its wait object behind: of 4.1.4 and 4.1.8 the
-/// next call on that thread waits for ever, of 5.0.11 it returns success without a check (in C, at MPI_THREAD_MULTIPLE and, of
-/// 5.0.11, below). `MPI_Testall` does neither.
+/// Open MPI's `MPI_Waitall` that has found a failed request leaves its wait object behind: of 4.1.4
+/// and 4.1.8 the next call on that thread waits for ever, of 5.0.11 it returns success without a
+/// check (in C, at MPI_THREAD_MULTIPLE and, of 5.0.11, below). `MPI_Testall` does neither.
 static BY_TESTS: AtomicBool = AtomicBool::new(false);
 
 /// Finds out the way. Called once the library is loaded.

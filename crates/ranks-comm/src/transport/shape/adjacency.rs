@@ -2,7 +2,8 @@
 
 use crate::result::{Error, ErrorKind, Result};
 
-/// A graph as data: `index` does not decrease and ends with the number of edges, and edges lead to nodes.
+/// A graph as data: `index` does not decrease and ends with the number of edges, and edges lead to
+/// nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Adjacency {
     pub(crate) index: Vec<usize>,

@@ -34,7 +34,8 @@ impl Edges {
         check_weights(operation, weights, self.destinations.len())
     }
 
-    /// The edges that start at `me` minus those that end there; over all ranks zero, if each is named at both ends.
+    /// The edges that start at `me` minus those that end there; over all ranks zero, if each is
+    /// named at both ends.
     pub(crate) fn imbalance(&self, me: usize) -> u64 {
         let edge = |from: usize, to: usize| digest([from as u64, to as u64]);
         let out = self.destinations.iter().map(|&to| edge(me, to));

@@ -4,7 +4,8 @@ use crate::result::{Error, ErrorKind, Result};
 
 /// A grid of ranks, some of whose dimensions are periodic.
 ///
-/// Without dimensions it is a single rank. No dimension is zero, and `size` is at most the communicator's.
+/// Without dimensions it is a single rank. No dimension is zero, and `size` is at most the
+/// communicator's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Grid {
     dims: Vec<usize>,
@@ -85,8 +86,8 @@ impl Grid {
         Some(rank)
     }
 
-    /// The ranks `displacement` steps along `dimension` before and after `coords`; `None` where that is
-    /// outside.
+    /// The ranks `displacement` steps along `dimension` before and after `coords`; `None` where
+    /// that is outside.
     pub(crate) fn shift(
         &self,
         coords: &[usize],
@@ -109,8 +110,8 @@ impl Grid {
         (step(-displacement), step(displacement))
     }
 
-    /// For each dimension the rank before `coords` and the one after it: the neighbours in the order of
-    /// neighbourhood collectives.
+    /// For each dimension the rank before `coords` and the one after it: the neighbours in the
+    /// order of neighbourhood collectives.
     pub(crate) fn neighbors(&self, coords: &[usize]) -> Vec<Option<usize>> {
         (0..self.dims.len())
             .flat_map(|dimension| {
@@ -120,7 +121,8 @@ impl Grid {
             .collect()
     }
 
-    /// The grid of the dimensions that remain, and a number that differs between ranks of different subgrids.
+    /// The grid of the dimensions that remain, and a number that differs between ranks of different
+    /// subgrids.
     pub(crate) fn sub(&self, remain: &[bool], coords: &[usize]) -> (Self, usize) {
         let (mut dims, mut periods) = (Vec::new(), Vec::new());
         let mut part = 0;

@@ -1,7 +1,8 @@
 //! Collectives with a datatype for every process.
 //!
-//! The arrays of datatypes of a blocking call are copied in the library's own form. Those of a call that goes on after it has
-//! returned have that form already: the caller keeps them, see [`Datatypes`](crate::native::Datatypes).
+//! The arrays of datatypes of a blocking call are copied in the library's own form. Those of a call
+//! that goes on after it has returned have that form already: the caller keeps them, see
+//! [`Datatypes`](crate::native::Datatypes).
 
 use std::ffi::{c_int, c_void};
 use std::ptr;

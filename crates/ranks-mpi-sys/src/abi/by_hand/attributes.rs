@@ -1,8 +1,8 @@
 //! Attributes of communicators, windows and datatypes.
 //!
-//! A predefined attribute is a pointer to its value (MPI 5.0 §7.7), into the library. Where the value
-//! means something else in each family the caller gets a pointer to ours: the library's is not ours to
-//! change.
+//! A predefined attribute is a pointer to its value (MPI 5.0 §7.7), into the library. Where the
+//! value means something else in each family the caller gets a pointer to ours: the library's is
+//! not ours to change.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};

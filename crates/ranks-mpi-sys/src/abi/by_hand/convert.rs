@@ -1,5 +1,5 @@
-//! Functions that a library of an older family lacks and that need nothing of it: handles as Fortran
-//! integers, arithmetic on addresses, the version of the ABI.
+//! Functions that a library of an older family lacks and that need nothing of it: handles as
+//! Fortran integers, arithmetic on addresses, the version of the ABI.
 //!
 //! As in the standard ABI itself, the integer of a predefined handle is its constant.
 

@@ -1,7 +1,8 @@
 //! Error handlers of the caller.
 //!
-//! The C type is variadic, which stable Rust cannot define. The handlers that are registered take the
-//! two fixed arguments, which every ABI that this crate supports passes alike with and without `...`.
+//! The C type is variadic, which stable Rust cannot define. The handlers that are registered take
+//! the two fixed arguments, which every ABI that this crate supports passes alike with and without
+//! `...`.
 
 use std::ffi::c_int;
 
@@ -54,8 +55,8 @@ macro_rules! errhandler {
             object: *mut A::Handle<$object>,
             code: *mut c_int,
         ) {
-            // SAFETY: the pool holds functions of this type only, and this place is filled before the library learns of the
-            // trampoline; the arguments are the library's.
+            // SAFETY: the pool holds functions of this type only, and this place is filled before
+            // the library learns of the trampoline; the arguments are the library's.
             unsafe { handled::<A, $object>($pool.function(PLACE), object, code) };
         }
 

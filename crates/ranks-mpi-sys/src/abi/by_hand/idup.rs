@@ -1,7 +1,8 @@
-//! Nonblocking duplicates of communicators: the library writes the handle when the request is complete.
+//! Nonblocking duplicates of communicators: the library writes the handle when the request is
+//! complete.
 //!
-//! It writes to the place of the caller, which is there until then. A handle that a call has made is the same word in the
-//! standard's form, of which one that is narrower is the low part.
+//! It writes to the place of the caller, which is there until then. A handle that a call has made
+//! is the same word in the standard's form, of which one that is narrower is the low part.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -37,7 +38,8 @@ macro_rules! idup {
             // SAFETY: the caller of MPI gives a place for the request.
             let mut held = unsafe { <OutRequest as Arg<A>>::enter(request) };
             let native = <OutRequest as Arg<A>>::pass(&mut held);
-            // SAFETY: the caller of MPI gives a place for the communicator, until the request is complete.
+            // SAFETY: the caller of MPI gives a place for the communicator, until the request is
+            // complete.
             unsafe { new.write(MPI_Comm(ptr::null_mut())) };
             // SAFETY: the arguments are in the family's own form.
             let code = unsafe { call(comm, $($info,)? new.cast(), native) };

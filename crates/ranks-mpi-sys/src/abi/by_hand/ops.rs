@@ -1,5 +1,5 @@
-//! Operations of the caller. The library passes a datatype in its own width, which a function in the
-//! standard's terms must not read.
+//! Operations of the caller. The library passes a datatype in its own width, which a function in
+//! the standard's terms must not read.
 
 use std::ffi::{c_int, c_void};
 
@@ -46,8 +46,8 @@ macro_rules! operation {
             length: *mut $length,
             datatype: *mut A::Handle<MPI_Datatype>,
         ) {
-            // SAFETY: the pool holds functions of this type only, and this place is filled before the library learns of the
-            // trampoline; the arguments are the library's.
+            // SAFETY: the pool holds functions of this type only, and this place is filled before
+            // the library learns of the trampoline; the arguments are the library's.
             unsafe { combined::<A, $length>($pool.function(PLACE), left, right, length, datatype) };
         }
 

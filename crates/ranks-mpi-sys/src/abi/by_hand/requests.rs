@@ -93,8 +93,8 @@ unsafe fn with_requests<A: Abi>(
     code
 }
 
-/// Calls with an array of statuses, packed before and unpacked after, whether the library has written
-/// each of them or not.
+/// Calls with an array of statuses, packed before and unpacked after, whether the library has
+/// written each of them or not.
 ///
 /// # Safety
 /// As [`pack_statuses`].

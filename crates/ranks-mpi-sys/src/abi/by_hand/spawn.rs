@@ -15,8 +15,8 @@ type Texts = *mut *mut c_char;
 /// The mark of a code that the library has not written: no code of any library.
 const UNWRITTEN: c_int = c_int::MIN;
 
-/// The codes of the processes that are to be started, one for each. Which of them a library writes, on which rank, and after which errors
-/// differs; what it does not write stays.
+/// The codes of the processes that are to be started, one for each. Which of them a library writes,
+/// on which rank, and after which errors differs; what it does not write stays.
 struct ErrorCodes {
     place: *mut c_int,
     before: Vec<c_int>,
@@ -56,14 +56,16 @@ impl ErrorCodes {
     }
 }
 
-/// The number of processes that are to be started, which the root alone knows; 0 if that cannot be told.
+/// The number of processes that are to be started, which the root alone knows; 0 if that cannot be
+/// told.
 ///
 /// # Safety
 /// The communicator is one of the caller's, in whose group `root` is; collective.
 unsafe fn of_root(mine: usize, root: c_int, comm: MPI_Comm) -> usize {
     let mut count = c_int::try_from(mine).unwrap_or(0);
     let place = (&raw mut count).cast::<c_void>();
-    // SAFETY: a place for one int, on a communicator of the caller's, all of whose ranks are in this call.
+    // SAFETY: a place for one int, on a communicator of the caller's, all of whose ranks are in
+    // this call.
     let code = unsafe { crate::MPI_Bcast(place, 1, crate::MPI_INT, root, comm) };
     if code == crate::MPI_SUCCESS {
         length(count)

@@ -47,8 +47,8 @@ unsafe fn bound_object<A: Abi>(bind: c_int, object: *mut c_void) -> Option<*mut 
     Some(word)
 }
 
-/// Calls with the address of the bound object in the library's own form. On a little-endian machine a
-/// word starts with the narrower handle, and elsewhere the handle is a word.
+/// Calls with the address of the bound object in the library's own form. On a little-endian machine
+/// a word starts with the narrower handle, and elsewhere the handle is a word.
 ///
 /// # Safety
 /// As [`bound_object`].
@@ -161,7 +161,8 @@ pub(crate) unsafe extern "C" fn MPI_T_event_handle_alloc<A: Abi>(
     // SAFETY: the type of this function in the family's header.
     let call = unsafe { library::<Call<A>>(&slots::MPI_T_event_handle_alloc::LIBRARY) };
     let (mut bind, mut name, mut about, mut elements) = (0, 0, 0, 0);
-    // SAFETY: texts and arrays of length zero and null for all that is not wanted (MPI 5.0 §15.3.8).
+    // SAFETY: texts and arrays of length zero and null for all that is not wanted (MPI 5.0
+    // §15.3.8).
     let code = unsafe {
         crate::MPI_T_event_get_info(
             index,
@@ -269,8 +270,8 @@ pub(crate) unsafe extern "C" fn MPI_T_event_get_info<A: Abi>(
     code
 }
 
-/// A callback of the caller and its state. Events come until a registration is freed, of which nothing
-/// tells when the last one has come, so these live for ever.
+/// A callback of the caller and its state. Events come until a registration is freed, of which
+/// nothing tells when the last one has come, so these live for ever.
 struct Callback<F> {
     function: F,
     state: *mut c_void,
@@ -350,8 +351,8 @@ pub(crate) unsafe extern "C" fn MPI_T_event_handle_free<A: Abi>(
     unsafe { call(registration, state, native) }
 }
 
-/// Dropped events come with the state of the registration's other callback (MPI 5.0 §15.3.8), which is
-/// ours; the caller's function is found by its trampoline.
+/// Dropped events come with the state of the registration's other callback (MPI 5.0 §15.3.8), which
+/// is ours; the caller's function is found by its trampoline.
 static DROPPED: super::trampolines::Pool = super::trampolines::Pool::new();
 
 unsafe extern "C" fn dropped<A: Abi, const PLACE: usize>(
@@ -362,8 +363,8 @@ unsafe extern "C" fn dropped<A: Abi, const PLACE: usize>(
     state: *mut c_void,
 ) {
     let address = DROPPED.function(PLACE);
-    // SAFETY: the pool holds functions of this type only, and this place is filled before the library
-    // learns of the trampoline.
+    // SAFETY: the pool holds functions of this type only, and this place is filled before the
+    // library learns of the trampoline.
     let function: MPI_T_event_dropped_cb_function = unsafe { std::mem::transmute(address) };
     // SAFETY: the library's arguments, as it has to give them to the caller's function.
     unsafe { function(count, registration, source, safety::<A>(level), state) }

@@ -1,5 +1,5 @@
-//! Callbacks that carry no state of their own: which of the caller's functions is meant follows from
-//! which of our functions the library calls.
+//! Callbacks that carry no state of their own: which of the caller's functions is meant follows
+//! from which of our functions the library calls.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -10,8 +10,8 @@ use crate::abi::Abi;
 /// The number of different functions of the caller that can be registered.
 pub(super) const POOL: usize = 128;
 
-/// The caller's functions, by trampoline. A function keeps its place for as long as the process lives:
-/// the library may call it even after the object that it was registered with is freed.
+/// The caller's functions, by trampoline. A function keeps its place for as long as the process
+/// lives: the library may call it even after the object that it was registered with is freed.
 pub(super) struct Pool([AtomicPtr<()>; POOL]);
 
 impl Pool {

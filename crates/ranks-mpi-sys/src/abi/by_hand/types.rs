@@ -75,7 +75,8 @@ pub(super) unsafe fn unpack<A: Abi>(array: *mut MPI_Datatype, count: usize) {
     }
 }
 
-/// The envelope of a datatype: its constructor and the numbers of the arguments, in the standard's terms.
+/// The envelope of a datatype: its constructor and the numbers of the arguments, in the standard's
+/// terms.
 struct Envelope {
     integers: usize,
     types: usize,

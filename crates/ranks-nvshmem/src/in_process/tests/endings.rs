@@ -31,7 +31,8 @@ fn who_does_not_come_is_named() {
     }
 }
 
-/// A thread that ends in whichever way, and with whatever of its streams under way, is told of to those who wait.
+/// A thread that ends in whichever way, and with whatever of its streams under way, is told of to
+/// those who wait.
 #[test]
 fn who_has_gone_is_told_of() {
     for panics in [false, true] {
@@ -99,7 +100,8 @@ fn a_thread_that_has_ended_is_told_of() {
     assert!(text.contains("PE 1 has ended its thread"), "{text}");
 }
 
-/// Operations that the streams of a PE that has gone still have to do are waited for: a pending signal arrives.
+/// Operations that the streams of a PE that has gone still have to do are waited for: a pending
+/// signal arrives.
 #[test]
 fn streams_of_who_has_gone_go_on() {
     let done = on_pes(2, Some(LONG), Delivery::AtOnce, |heap| -> Result<()> {

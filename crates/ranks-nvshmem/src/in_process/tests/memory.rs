@@ -157,7 +157,8 @@ fn what_nobody_asks_for_is_late() {
     done.into_iter().collect::<Result<()>>().unwrap();
 }
 
-/// Late, elements that are apart are as late as others, and of puts that no fence parts the last is delivered first.
+/// Late, elements that are apart are as late as others, and of puts that no fence parts the last is
+/// delivered first.
 #[test]
 fn what_no_fence_parts_comes_in_another_order() {
     let done = on_pes(1, Some(LONG), Delivery::Late, |heap| -> Result<()> {
@@ -188,7 +189,8 @@ fn what_no_fence_parts_comes_in_another_order() {
     done.into_iter().collect::<Result<()>>().unwrap();
 }
 
-/// Concurrent accesses of the same words by all PEs and a stream are no data race, and whole words are never torn.
+/// Concurrent accesses of the same words by all PEs and a stream are no data race, and whole words
+/// are never torn.
 #[test]
 fn everybody_may_work_on_everything() {
     let done = on_pes(3, Some(LONG), Delivery::AtOnce, |heap| -> Result<()> {

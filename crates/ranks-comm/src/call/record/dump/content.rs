@@ -60,7 +60,8 @@ fn calls(ring: &Ring) -> Vec<String> {
     entries.iter().map(|entry| called(entry, ended)).collect()
 }
 
-/// One call. A field that is absent is unknown, or does not belong to the call; an absent peer or tag is any.
+/// One call. A field that is absent is unknown, or does not belong to the call; an absent peer or
+/// tag is any.
 fn called(entry: &Entry, ended: u64) -> String {
     let call = entry.call;
     let kind = call.kind;

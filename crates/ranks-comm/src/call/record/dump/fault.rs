@@ -1,9 +1,10 @@
 //! Dumps at fault signals: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT.
 //!
-//! A handler may do very little: the fault may be in the allocator, and the stack may be full. So a thread that was started
-//! before writes the dump. The handler asks it with one byte and waits for its answer, no longer than [`PATIENCE`]: the faulting
-//! code may hold a lock that the thread needs. Then the signal gets its previous disposition, so that the status of the process,
-//! a core file, and the output of other handlers are what they were.
+//! A handler may do very little: the fault may be in the allocator, and the stack may be full. So a
+//! thread that was started before writes the dump. The handler asks it with one byte and waits for
+//! its answer, no longer than [`PATIENCE`]: the faulting code may hold a lock that the thread
+//! needs. Then the signal gets its previous disposition, so that the status of the process, a core
+//! file, and the output of other handlers are what they were.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -137,7 +138,8 @@ impl Fault {
     fn exchange(&self, action: Option<&sigaction>) -> std::io::Result<sigaction> {
         let mut before = default_action();
         let action = action.map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: null, or an action whose handler calls only what a handler may; the answer is ours.
+        // SAFETY: null, or an action whose handler calls only what a handler may; the answer is
+        // ours.
         match unsafe { libc::sigaction(self.signal, action, &raw mut before) } {
             0 => Ok(before),
             _ => Err(std::io::Error::last_os_error()),
@@ -165,8 +167,9 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, _context: *mut c_voi
     }
 }
 
-/// Returns `true` if a signal recurs when its handler returns: a fault of the instruction, which is then tried anew. A signal that was sent does
-/// not, nor one for a fault elsewhere, such as broken memory that nobody is using.
+/// Returns `true` if a signal recurs when its handler returns: a fault of the instruction, which is
+/// then tried anew. A signal that was sent does not, nor one for a fault elsewhere, such as broken
+/// memory that nobody is using.
 fn is_found_again(signal: c_int, code: c_int) -> bool {
     let elsewhere = match signal {
         SIGBUS => code == BUS_MCEERR_AO,
@@ -176,7 +179,8 @@ fn is_found_again(signal: c_int, code: c_int) -> bool {
     code > 0 && !elsewhere
 }
 
-/// Sends this thread a signal once more, with all that was told of it. It is blocked until the handler returns.
+/// Sends this thread a signal once more, with all that was told of it. It is blocked until the
+/// handler returns.
 fn send_again(signal: c_int, info: *mut siginfo_t) {
     let number = libc::SYS_rt_tgsigqueueinfo;
     // SAFETY: the information is the system's; a process may send itself any.

@@ -1,7 +1,7 @@
 //! A minimal writer of JSON.
 //!
-//! Not serde_json's, because with that crate numbers could be compared with its values too in every program that uses ranks: a
-//! `vec == []` would no longer have an inferred type.
+//! Not serde_json's, because with that crate numbers could be compared with its values too in every
+//! program that uses ranks: a `vec == []` would no longer have an inferred type.
 
 use std::fmt::{Display, Write as _};
 

@@ -18,13 +18,15 @@ use crate::transport::mpi::{buffer, fault_tolerance};
 pub(super) struct Queue {
     pub(super) next: u64,
     pub(super) entries: Vec<Entry>,
-    /// The number of users of the communicator: the world may have several, and one that was dropped has none.
+    /// The number of users of the communicator: the world may have several, and one that was
+    /// dropped has none.
     pub(super) users: usize,
     /// The communicator is freed, or about to be: no more messages can be matched.
     pub(super) closed: bool,
     /// The number of probes that have found nothing.
     pub(super) looks: u32,
-    /// Memory that is free; dropped when the queue is not locked, since that may run code of the program.
+    /// Memory that is free; dropped when the queue is not locked, since that may run code of the
+    /// program.
     pub(super) spent: Vec<KeepAlive>,
 }
 
@@ -260,7 +262,8 @@ fn imrecv(mut message: MPI_Message, span: RawSlice, bytes: usize) -> Result<MPI_
         span.start().cast()
     };
     let code = match c_int::try_from(bytes) {
-        // SAFETY: the span has room for the message, as `begin` has compared, and is promised until this is over.
+        // SAFETY: the span has room for the message, as `begin` has compared, and is promised until
+        // this is over.
         Ok(count) => unsafe {
             sys::MPI_Imrecv(
                 start,

@@ -14,13 +14,14 @@ use crate::transport::mpi::{fault_tolerance, query_ranks};
 const OPERATION: &str = "MPI_Finalize";
 
 impl Session {
-    /// Waits until all ranks are about to end. A rank that is in a collective of the world instead gets the same error as this
-    /// rank, and is waited for again: the inner result is the first such error, after which all have come to the end all the
-    /// same.
+    /// Waits until all ranks are about to end. A rank that is in a collective of the world instead
+    /// gets the same error as this rank, and is waited for again: the inner result is the first
+    /// such error, after which all have come to the end all the same.
     ///
     /// # Errors
-    /// [`TimedOut`](crate::ErrorKind::TimedOut) if not all of them have come in time, [`Mismatch`](crate::ErrorKind::Mismatch)
-    /// if some wait for an operation that never completes: MPI cannot be finalized then.
+    /// [`TimedOut`](crate::ErrorKind::TimedOut) if not all of them have come in time,
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if some wait for an operation that never completes:
+    /// MPI cannot be finalized then.
     pub(super) fn last_call(&self, limit: Option<Limit>) -> Result<Result<()>> {
         let is_told = self.owner && self.size > 1 && self.compares();
         // Those that have failed come no more.

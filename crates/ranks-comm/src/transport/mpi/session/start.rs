@@ -1,4 +1,5 @@
-//! The start of MPI: the library, its launcher, the thread level, and the settings that all ranks agree on.
+//! The start of MPI: the library, its launcher, the thread level, and the settings that all ranks
+//! agree on.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -148,7 +149,8 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
     Ok(Started::of(&session, &facts, max_tag, false))
 }
 
-/// Sets the time limit of the job, and prepares to ask the other ranks at that limit, or at that of a comparison.
+/// Sets the time limit of the job, and prepares to ask the other ranks at that limit, or at that of
+/// a comparison.
 fn begin_limits(limit: Option<Limit>, session: &Session, rank: usize, size: usize) -> Result<()> {
     limit::set_of_job(limit);
     if size == 1 || limit.is_none() && session.hold.is_none() {
@@ -169,7 +171,8 @@ fn load(environment: &Environment) -> Result<&'static Loaded> {
         Error::with_text(ErrorKind::Load, OPERATION, format!("{reason}{because}"))
             .with_source(reason)
     })?;
-    // SAFETY: the user or the administrator of this machine has named them as MPI libraries, or installed them as such.
+    // SAFETY: the user or the administrator of this machine has named them as MPI libraries, or
+    // installed them as such.
     unsafe { sys::load(&candidates) }.map_err(|reason| {
         let text = format!(
             "{reason}{because}\nset RANKS_MPI to the file of a libmpi or to the prefix of an MPI"
@@ -193,7 +196,8 @@ fn initialized() -> Result<bool> {
     Ok(initialized != 0)
 }
 
-/// Checks the launcher: one of another MPI makes the library abort in `MPI_Init`, or start as many worlds as there are processes.
+/// Checks the launcher: one of another MPI makes the library abort in `MPI_Init`, or start as many
+/// worlds as there are processes.
 fn before_init(environment: &Environment, loaded: &Loaded) -> Result<()> {
     ranks_launch::check_before_init(environment, &described(loaded)).map_err(|reason| {
         Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
@@ -218,14 +222,16 @@ fn init(receives: Receives, required: Option<ThreadLevel>) -> Result<ThreadLevel
     };
     let asked = level::to_mpi(level);
     let mut provided = sys::MPI_THREAD_SINGLE;
-    // SAFETY: the library is loaded and not yet initialised; MPI takes null for the arguments; the level is ours.
+    // SAFETY: the library is loaded and not yet initialised; MPI takes null for the arguments; the
+    // level is ours.
     let code =
         unsafe { sys::MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), asked, &raw mut provided) };
     check(code, OPERATION)?;
     Ok(level::from_mpi(provided))
 }
 
-/// The level of an MPI that another part of the program has initialised, on this thread if the level demands it.
+/// The level of an MPI that another part of the program has initialised, on this thread if the
+/// level demands it.
 fn adopted_level() -> Result<ThreadLevel> {
     let mut provided = sys::MPI_THREAD_SINGLE;
     // SAFETY: MPI is initialised; the level is ours.
