@@ -90,6 +90,7 @@ fn oversubscribed(family: Family) -> &'static [(&'static str, &'static str)] {
 mod tests {
     use std::path::PathBuf;
 
+    use super::super::parameters::UCX_FAULTS;
     use super::*;
 
     #[test]
@@ -117,9 +118,13 @@ mod tests {
             variable(&few, "PRTE_MCA_rmaps_default_mapping_policy"),
             None
         );
-        for parameter in [crate::NETWORK_ATOMICS, crate::RDMA_PER_REQUEST] {
+        for (parameter, off) in [
+            (crate::NETWORK_ATOMICS, "0"),
+            (crate::RDMA_PER_REQUEST, "0"),
+            (UCX_FAULTS, "none"),
+        ] {
             let said = std::env::var_os(parameter).is_some();
-            assert_eq!(variable(&few, parameter).as_deref(), (!said).then_some("0"));
+            assert_eq!(variable(&few, parameter).as_deref(), (!said).then_some(off));
         }
         let many = installation.command(cores::physical() + 1);
         assert_eq!(
