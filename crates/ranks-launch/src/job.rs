@@ -15,12 +15,14 @@ use crate::launchers::{Variables, outside_of_job, slurm_step};
 pub(crate) mod fuzzing;
 mod input;
 mod output;
+mod session;
 mod stand_in;
 mod supervisor;
 mod tree;
 
 pub use output::RankOutput;
 use output::{Labels, Splitter};
+use session::Session;
 pub use stand_in::stand_in;
 use supervisor::Supervised;
 
@@ -158,6 +160,17 @@ impl Job {
         let (mut command, labels) = self.command();
         let mark = tree::Mark::new();
         command.env(tree::Mark::VARIABLE, mark.value());
+        let program = PathBuf::from(command.get_program());
+        let not_started = |source| JobError::Start {
+            program: program.clone(),
+            source,
+        };
+        let session = match &self.installation {
+            Some(installation) if !self.by_srun => {
+                Session::of(installation, &mut command, &mark).map_err(not_started)?
+            }
+            _ => None,
+        };
         command
             .stdin(if self.reads_input && input::is_ours() {
                 Stdio::piped()
@@ -166,12 +179,11 @@ impl Job {
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let program = PathBuf::from(command.get_program());
-        let supervised = Supervised::start(command, mark)
-            .map_err(|source| JobError::Start { program, source })?;
+        let supervised = Supervised::start(command, mark).map_err(not_started)?;
         let started = Instant::now();
         Ok(Running {
             supervised,
+            _session: session,
             labels,
             ranks: self.ranks,
             started,
@@ -237,6 +249,8 @@ pub enum JobError {
 #[derive(Debug)]
 pub struct Running {
     supervised: Supervised,
+    /// Dropped after all processes of the job have ended.
+    _session: Option<Session>,
     labels: Labels,
     ranks: usize,
     started: Instant,

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use ranks_launch::{Family, Installation, Job, JobError, Outcome};
 
 fn scratch(name: &str) -> PathBuf {
@@ -281,6 +283,42 @@ fn is_killed_with_all_its_ranks(installation: &Installation) {
     }
     assert!(alive(&outcome) && outcome.timed_out, "{name}: {outcome}");
     assert_eq!(running(&word), [0; 0], "{name}");
+}
+
+#[test]
+fn a_launcher_that_is_killed_leaves_nothing_that_the_next_could_stumble_over() {
+    let root = scratch("session");
+    let file = root.join("folder");
+    let tell = format!("printf %s \"$PMIX_SERVER_TMPDIR\" > {}", file.display());
+    for installation in real() {
+        let name = installation.name.clone();
+        let job = Job::new("sh")
+            .args([
+                "-c",
+                &format!("{tell}.part; mv {0}.part {0}; sleep 100", file.display()),
+            ])
+            .on(installation)
+            .timeout(Duration::from_secs(60));
+        let running = job.start().unwrap();
+        while !file.exists() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let launcher = i32::try_from(running.id()).unwrap();
+        kill(Pid::from_raw(launcher), Signal::SIGKILL).unwrap();
+        let outcome = running.wait();
+        assert!(
+            !outcome.success() && !outcome.timed_out,
+            "{name}: {outcome}"
+        );
+        // Of those that tell it to their ranks.
+        let session = fs::read_to_string(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        assert!(
+            session.is_empty() || !Path::new(&session).exists(),
+            "{name}: {session}"
+        );
+    }
+    fs::remove_dir_all(root).unwrap();
 }
 
 #[test]

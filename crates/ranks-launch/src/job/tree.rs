@@ -45,6 +45,11 @@ impl Mark {
         &self.value
     }
 
+    /// The part of it that no other job has.
+    pub(super) fn own(&self) -> &str {
+        &self.own
+    }
+
     /// Returns `true` if the process that lies at `folder` bears it.
     fn is_on(&self, folder: &Path) -> bool {
         let Ok(environment) = fs::read(folder.join("environ")) else {
