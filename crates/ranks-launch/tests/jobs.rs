@@ -292,6 +292,7 @@ fn a_launcher_that_is_killed_leaves_nothing_that_the_next_could_stumble_over() {
     let tell = format!("printf %s \"$PMIX_SERVER_TMPDIR\" > {}", file.display());
     for installation in real() {
         let name = installation.name.clone();
+        let is_prrte = installation.fault_tolerance().is_some();
         let job = Job::new("sh")
             .args([
                 "-c",
@@ -310,11 +311,12 @@ fn a_launcher_that_is_killed_leaves_nothing_that_the_next_could_stumble_over() {
             !outcome.success() && !outcome.timed_out,
             "{name}: {outcome}"
         );
-        // Of those that tell it to their ranks.
         let session = fs::read_to_string(&file).unwrap();
         fs::remove_file(&file).unwrap();
+        let of_job = session.contains(&format!("/ranks-{}.", std::process::id()));
+        assert_eq!(of_job, is_prrte, "{name}: {session}");
         assert!(
-            session.is_empty() || !Path::new(&session).exists(),
+            !of_job || !Path::new(&session).exists(),
             "{name}: {session}"
         );
     }

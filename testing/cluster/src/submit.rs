@@ -355,7 +355,7 @@ mod tests {
         assert!(line.starts_with("part one srun env "), "{line}");
         assert!(
             line.ends_with(
-                "RANKS_MPI=/m/lib/libmpi.so srun --ntasks=6 --mpi=pmix --kill-on-bad-exit=1 /w/program 'a b'"
+                "RANKS_MPI=/m/lib/libmpi.so UCX_HANDLE_ERRORS=none srun --ntasks=6 --mpi=pmix --kill-on-bad-exit=1 /w/program 'a b'"
             ),
             "{line}"
         );

@@ -1,8 +1,8 @@
-//! The folder in which Open MPI's launcher keeps what its processes share.
+//! The folder in which the launcher of Open MPI 5 keeps what its processes share.
 //!
 //! The launcher names what it makes there after its process id, and leaves it there when it is
-//! killed. In version 5 a launcher that is later given the same id then ends at once with status
-//! 213, "The PMIx server's listener thread failed to start". So each job has a folder of its own.
+//! killed. A launcher that is later given the same id then ends at once with status 213, "The PMIx
+//! server's listener thread failed to start". So each job has a folder of its own.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -11,8 +11,10 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::tree::Mark;
-use crate::Family;
 use crate::installation::Installation;
+
+/// The parameter of the launcher for where the folder of its own host is.
+const VARIABLE: &str = "PRTE_MCA_prte_local_tmpdir_base";
 
 /// A folder, removed with all that is in it when it is dropped.
 #[derive(Debug)]
@@ -21,20 +23,16 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Names a new folder to the launcher of an Open MPI; `None` for other launchers, and if a
-    /// folder is named already.
+    /// Names a new folder to the launcher of Open MPI 5; `None` for other launchers, and if a folder
+    /// is named already.
     pub(super) fn of(
         installation: &Installation,
         command: &mut Command,
         mark: &Mark,
     ) -> io::Result<Option<Session>> {
-        let variable = match installation.family {
-            Family::OpenMpi if installation.is_prrte() => "PRTE_MCA_prte_local_tmpdir_base",
-            Family::OpenMpi => "OMPI_MCA_orte_local_tmpdir_base",
-            _ => return Ok(None),
-        };
-        let set = command.get_envs().any(|(name, _)| name == variable);
-        if set || std::env::var_os(variable).is_some() {
+        let is_set = command.get_envs().any(|(name, _)| name == VARIABLE)
+            || std::env::var_os(VARIABLE).is_some();
+        if is_set || !installation.is_prrte() {
             return Ok(None);
         }
         let folder = std::env::temp_dir().join(format!("ranks-{}", mark.own()));
@@ -43,7 +41,7 @@ impl Session {
             let reason = format!("no folder {} for its session: {error}", folder.display());
             io::Error::new(error.kind(), reason)
         })?;
-        command.env(variable, &folder);
+        command.env(VARIABLE, &folder);
         Ok(Some(Session { folder }))
     }
 }
