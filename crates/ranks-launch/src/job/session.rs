@@ -23,8 +23,8 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Names a new folder to the launcher of Open MPI 5; `None` for other launchers, and if a folder
-    /// is named already.
+    /// Names a new folder to the launcher of Open MPI 5; `None` for others, and if a folder is named
+    /// already.
     pub(super) fn of(
         installation: &Installation,
         command: &mut Command,
