@@ -56,7 +56,8 @@ macro_rules! functions {
             name: stringify!($name),
             since: $since,
             library: &$name::LIBRARY,
-            fill: $name::fill,
+            table: $name::TABLE.of_any_type(),
+            filling: &$name::FILLING,
         }),*];
 
         #[allow(unused_imports, reason = "not every family has hot functions")]
@@ -67,7 +68,7 @@ macro_rules! functions {
     };
 }
 
-/// Fills the slots of one function.
+/// The shims of one function, and how its slots are filled.
 macro_rules! entry {
     (same $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
         unsafe extern "C" fn shim<A: Abi>($($arg: <$kind as Kind>::Standard),*) -> R {
@@ -78,31 +79,15 @@ macro_rules! entry {
             <$ret as Reply>::of_library::<A>(unsafe { call($($arg),*) })
         }
 
-        /// # Safety
-        /// Under the lock of `load`.
-        pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
-            // SAFETY: as this function's contract; a library of the standard ABI has a function of
-            // this type, and the shims are for the families that they name.
-            unsafe {
-                fill_shimmed(stringify!($name), library, family, &LIBRARY, &TABLE, shim::<Mpich>, shim::<OpenMpi>)
-            };
-        }
+        pub(crate) static FILLING: Filling = Filling::shims(of_type!(Call, shim::<Mpich>), of_type!(Call, shim::<OpenMpi>));
     };
     (shim $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
-        shim!($name($($arg: $kind),*) -> $ret);
+        shim!(enter $name($($arg: $kind),*) -> $ret);
 
-        /// # Safety
-        /// Under the lock of `load`.
-        pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
-            // SAFETY: as this function's contract; a library of the standard ABI has a function of
-            // this type, and the shims are for the families that they name.
-            unsafe {
-                fill_shimmed(stringify!($name), library, family, &LIBRARY, &TABLE, shim::<Mpich>, shim::<OpenMpi>)
-            };
-        }
+        pub(crate) static FILLING: Filling = Filling::shims(of_type!(Call, shim::<Mpich>), of_type!(Call, shim::<OpenMpi>));
     };
     (hot $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
-        shim!($name($($arg: $kind),*) -> $ret);
+        shim!(enter_inline $name($($arg: $kind),*) -> $ret);
 
         pub(crate) type Wide = unsafe extern "C" fn($(<$kind as Kind>::Wide),*) -> R;
 
@@ -122,17 +107,8 @@ macro_rules! entry {
             unsafe { call($(<$kind as Arg<A>>::narrow($arg)),*) }
         }
 
-        /// # Safety
-        /// Under the lock of `load`.
-        pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
-            // SAFETY: as this function's contract; a library of the standard ABI has a function of
-            // this type, and the shims are for the families that they name.
-            unsafe {
-                fill_shimmed(stringify!($name), library, family, &LIBRARY, &TABLE, shim::<Mpich>, shim::<OpenMpi>)
-            };
-            // SAFETY: as above; where handles are words the library's function has this type.
-            unsafe { fill_native(family, &LIBRARY, &NATIVE, narrow::<Mpich>) };
-        }
+        pub(crate) static FILLING: Filling = Filling::shims(of_type!(Call, shim::<Mpich>), of_type!(Call, shim::<OpenMpi>))
+            .native(NATIVE.of_any_type(), of_type!(Wide, narrow::<Mpich>));
     };
     (hand $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
         unsafe extern "C" fn shim<A: Abi>($($arg: <$kind as Kind>::Standard),*) -> R {
@@ -141,18 +117,10 @@ macro_rules! entry {
             <$ret as Reply>::of_library::<A>(returned)
         }
 
-        /// # Safety
-        /// Under the lock of `load`.
-        pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
-            // SAFETY: as this function's contract; a library of the standard ABI has a function of
-            // this type, and the shims are for the families that they name.
-            unsafe {
-                fill_shimmed(stringify!($name), library, family, &LIBRARY, &TABLE, shim::<Mpich>, shim::<OpenMpi>)
-            };
-        }
+        pub(crate) static FILLING: Filling = Filling::shims(of_type!(Call, shim::<Mpich>), of_type!(Call, shim::<OpenMpi>));
     };
     (large($base:ident) $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
-        shim!($name($($arg: $kind),*) -> $ret);
+        shim!(enter $name($($arg: $kind),*) -> $ret);
 
         /// Carries the call out with the function that counts in `int`.
         unsafe extern "C" fn emulated($($arg: <$kind as Kind>::Standard),*) -> R {
@@ -168,36 +136,31 @@ macro_rules! entry {
             shrink.finish(code)
         }
 
-        /// # Safety
-        /// Under the lock of `load`.
-        pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
-            // SAFETY: as this function's contract; a library of the standard ABI has a function of
-            // this type, and the shims are for the families that they name.
-            unsafe {
-                fill_shimmed(stringify!($name), library, family, &LIBRARY, &TABLE, shim::<Mpich>, shim::<OpenMpi>)
-            };
-            // SAFETY: as above.
-            unsafe { fill_if_absent(&LIBRARY, &TABLE, emulated) };
-        }
+        pub(crate) static FILLING: Filling = Filling::shims(of_type!(Call, shim::<Mpich>), of_type!(Call, shim::<OpenMpi>))
+            .emulation(of_type!(Call, emulated));
     };
     (variadic $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
-        /// # Safety
-        /// Under the lock of `load`.
-        pub(crate) unsafe fn fill(library: &ranks_load::Library, _: Family) {
-            // SAFETY: as this function's contract; in every family the function has this type.
-            unsafe { fill_directly(stringify!($name), library, &LIBRARY, &TABLE) };
-        }
+        pub(crate) static FILLING: Filling = Filling::DIRECT;
     };
+}
+
+/// A function of this type, as one of any type.
+macro_rules! of_type {
+    ($type:ty, $function:expr) => {{
+        let function: $type = $function;
+        // SAFETY: it is called only after it has been put into a slot of its own type.
+        unsafe { std::mem::transmute::<$type, AnyCall>(function) }
+    }};
 }
 
 /// The shim of one function, for both older families.
 macro_rules! shim {
-    ($name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
+    ($enter:ident $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
         type Native<A> = unsafe extern "C" fn($(<$kind as Arg<A>>::Native),*) -> R;
 
         unsafe extern "C" fn shim<A: Abi>($($arg: <$kind as Kind>::Standard),*) -> R {
             // SAFETY: the caller meets the contract of the C function for this argument.
-            $(let mut $arg = unsafe { <$kind as Arg<A>>::enter($arg) };)*
+            $(let mut $arg = unsafe { <$kind as Arg<A>>::$enter($arg) };)*
             // SAFETY: the slot that holds this shim is filled after LIBRARY.
             let call: Native<A> = unsafe { std::mem::transmute(*LIBRARY.get()) };
             // SAFETY: the caller meets the contract of the C function, in the family's own terms.

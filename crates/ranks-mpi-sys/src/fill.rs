@@ -5,9 +5,91 @@ use std::ptr;
 
 use ranks_load::Library;
 
-use crate::Family;
 use crate::abi::by_hand;
 use crate::slot::Slot;
+use crate::{Family, Function};
+
+/// A function of any type: which one is said by the slot that holds it.
+pub(crate) type AnyCall = unsafe extern "C" fn();
+
+/// The functions that may stand in the slots of one function of MPI.
+pub(crate) struct Filling {
+    /// The shims for MPICH's family and for Open MPI's; none where the library's own function
+    /// serves in any.
+    shims: Option<(AnyCall, AnyCall)>,
+    /// The slot of [`crate::native`], and what stands there in MPICH's family, whose handles are
+    /// narrower than words.
+    native: Option<(&'static Slot<AnyCall>, AnyCall)>,
+    /// The function that carries the call out where the library has none of that name.
+    emulation: Option<AnyCall>,
+}
+
+impl Filling {
+    /// The library's own function, whatever the family.
+    pub(crate) const DIRECT: Self = Self {
+        shims: None,
+        native: None,
+        emulation: None,
+    };
+
+    /// The library's own function if it has the standard ABI, else the shim of its family.
+    pub(crate) const fn shims(mpich: AnyCall, openmpi: AnyCall) -> Self {
+        Self {
+            shims: Some((mpich, openmpi)),
+            ..Self::DIRECT
+        }
+    }
+
+    /// And an entry that converts nothing.
+    pub(crate) const fn native(self, slot: &'static Slot<AnyCall>, narrow: AnyCall) -> Self {
+        Self {
+            native: Some((slot, narrow)),
+            ..self
+        }
+    }
+
+    /// And an emulation.
+    pub(crate) const fn emulation(self, emulation: AnyCall) -> Self {
+        Self {
+            emulation: Some(emulation),
+            ..self
+        }
+    }
+}
+
+/// Fills the slots of one function.
+///
+/// # Safety
+/// Under the lock of [`crate::load()`]. The library's function of that name has the type of its
+/// slots in the standard ABI, and in each other family the one that the shims call.
+pub(crate) unsafe fn fill(function: &Function, library: &Library, family: Family) {
+    let found = resolve(function.name, library);
+    // SAFETY: under the lock of `load`.
+    unsafe { function.library.set(found) };
+    // SAFETY: null, or the address of a function.
+    let own = unsafe { std::mem::transmute::<*const c_void, Option<AnyCall>>(found) };
+    let filling = function.filling;
+    let shim = match (family, filling.shims) {
+        (Family::Standard, _) | (_, None) => None,
+        (Family::Mpich, Some((mpich, _))) => Some(mpich),
+        (Family::OpenMpi, Some((_, openmpi))) => Some(openmpi),
+    };
+    let without = || shim.filter(|_| by_hand::EMULATED.contains(&function.name));
+    let call = match own {
+        Some(own) => Some(shim.unwrap_or(own)),
+        None => filling.emulation.or_else(without),
+    };
+    if let Some(call) = call {
+        // SAFETY: under the lock of `load`; each of them has the type of this slot.
+        unsafe { function.table.set(call) };
+    }
+    if let (Some(own), Some((slot, narrow))) = (own, filling.native) {
+        let call = if family == Family::Mpich { narrow } else { own };
+        // SAFETY: under the lock of `load`; where handles are words, the library's function has the
+        // type of this slot.
+        unsafe { slot.set(call) };
+    }
+}
 
 /// The library's function of that name, or null.
 ///
@@ -21,110 +103,4 @@ fn resolve(name: &str, library: &Library) -> *const c_void {
     find(name)
         .or_else(extension)
         .map_or(ptr::null(), |address| address.as_ptr().cast_const())
-}
-
-/// A function pointer of type `F` from an address.
-///
-/// # Safety
-/// The address is that of a function of type `F`, which is a function pointer.
-unsafe fn function_at<F: Copy>(address: *const c_void) -> F {
-    const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
-    // SAFETY: equal in size; that it is a function of this type is the contract.
-    unsafe { std::mem::transmute_copy(&address) }
-}
-
-/// The library's own function, whatever the family.
-///
-/// # Safety
-/// Under the lock of `load`; a library that has a function `name` has it with the type `F`.
-pub(crate) unsafe fn fill_directly<F: Copy>(
-    name: &str,
-    library: &Library,
-    address: &'static Slot<*const c_void>,
-    table: &'static Slot<F>,
-) {
-    let found = resolve(name, library);
-    // SAFETY: under the lock of `load`.
-    unsafe { address.set(found) };
-    if !found.is_null() {
-        // SAFETY: the caller vouches for the type.
-        let function = unsafe { function_at::<F>(found) };
-        // SAFETY: under the lock of `load`.
-        unsafe { table.set(function) };
-    }
-}
-
-/// The library's own function if it speaks the standard ABI, else the shim of its family.
-///
-/// # Safety
-/// Under the lock of `load`; a library of the standard ABI has `name` with the type `F`, and the
-/// shims convert for the families that they are named after.
-pub(crate) unsafe fn fill_shimmed<F: Copy>(
-    name: &str,
-    library: &Library,
-    family: Family,
-    address: &'static Slot<*const c_void>,
-    table: &'static Slot<F>,
-    mpich: F,
-    openmpi: F,
-) {
-    if family == Family::Standard {
-        // SAFETY: the same contract, for this family.
-        return unsafe { fill_directly(name, library, address, table) };
-    }
-    let found = resolve(name, library);
-    // SAFETY: under the lock of `load`.
-    unsafe { address.set(found) };
-    if !found.is_null() || by_hand::EMULATED.contains(&name) {
-        // SAFETY: under the lock of `load`.
-        unsafe {
-            table.set(if family == Family::Mpich {
-                mpich
-            } else {
-                openmpi
-            })
-        };
-    }
-}
-
-/// The entry that converts nothing.
-///
-/// # Safety
-/// Under the lock of `load`, after the function's own slot; where handles are words, the library's
-/// function has the type `F`, and `narrow` is the shim for the family where they are not.
-pub(crate) unsafe fn fill_native<F: Copy>(
-    family: Family,
-    address: &'static Slot<*const c_void>,
-    table: &'static Slot<F>,
-    narrow: F,
-) {
-    // SAFETY: under the lock of `load`.
-    let found = *unsafe { address.get() };
-    if found.is_null() {
-        return;
-    }
-    let function = if family == Family::Mpich {
-        narrow
-    } else {
-        // SAFETY: the caller vouches for the type.
-        unsafe { function_at::<F>(found) }
-    };
-    // SAFETY: under the lock of `load`.
-    unsafe { table.set(function) };
-}
-
-/// An emulation, where the library has no such function.
-///
-/// # Safety
-/// Under the lock of `load`, after the function's own slot.
-pub(crate) unsafe fn fill_if_absent<F: Copy>(
-    address: &'static Slot<*const c_void>,
-    table: &'static Slot<F>,
-    emulation: F,
-) {
-    // SAFETY: under the lock of `load`.
-    if unsafe { address.get() }.is_null() {
-        // SAFETY: under the lock of `load`.
-        unsafe { table.set(emulation) };
-    }
 }

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::fmt;
 
 use crate::fault_tolerance;
+use crate::fill::{AnyCall, Filling};
 use crate::generated::functions::FAMILIES;
 use crate::slot::Slot;
 
@@ -12,11 +13,9 @@ pub struct Function {
     pub(crate) name: &'static str,
     pub(crate) since: &'static str,
     pub(crate) library: &'static Slot<*const c_void>,
-    pub(crate) fill: unsafe fn(&ranks_load::Library, crate::Family),
+    pub(crate) table: &'static Slot<AnyCall>,
+    pub(crate) filling: &'static Filling,
 }
-
-// SAFETY: a function pointer, two texts and the address of a static that is `Sync` itself.
-unsafe impl Sync for Function {}
 
 impl Function {
     /// The C name.

@@ -10,6 +10,7 @@ use ranks_load::{Candidate, Library, LoadError};
 
 use crate::abi::{mpich, openmpi, predefined};
 use crate::fault_tolerance;
+use crate::fill::fill;
 use crate::function::functions;
 use crate::protocols;
 use crate::relocate;
@@ -246,7 +247,7 @@ fn take(mut library: Library, adopted: bool) -> Result<Loaded, String> {
     unsafe { predefined::fill(&library, family) };
     for function in functions().chain(fault_tolerance::FUNCTIONS) {
         // SAFETY: as above.
-        unsafe { (function.fill)(&library, family) };
+        unsafe { fill(function, &library, family) };
     }
     let path = library.path().to_path_buf();
     let relocation = if family == Family::OpenMpi && !adopted {

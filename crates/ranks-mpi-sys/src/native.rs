@@ -206,7 +206,7 @@ pub unsafe fn request_from_c(c: CHandle) -> Option<MPI_Request> {
 
 unsafe fn to_c<H: HandleKind>(standard: H) -> CHandle {
     // SAFETY: the tables are filled, by the caller's contract.
-    let word = unsafe { handle::to_native_word(standard) };
+    let word = unsafe { handle::to_native_word(standard.to_word()) };
     match crate::load::family() {
         Family::Mpich => CHandle::Int(NativeHandle::from_word(word)),
         Family::Standard | Family::OpenMpi => CHandle::Pointer(word),
@@ -229,7 +229,10 @@ unsafe fn from_c<H: HandleKind<Mpich = c_int>>(c: CHandle) -> Option<H> {
 #[inline(always)]
 unsafe fn handle<H: HandleKind>(standard: H) -> Handle<H> {
     // SAFETY: the tables are filled, by the caller's contract.
-    Handle(unsafe { handle::to_native_word(standard) }, PhantomData)
+    Handle(
+        unsafe { handle::to_native_word(standard.to_word()) },
+        PhantomData,
+    )
 }
 
 /// `MPI_ANY_SOURCE` as the library has it.

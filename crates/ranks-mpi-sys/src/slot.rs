@@ -2,11 +2,14 @@
 
 use std::cell::UnsafeCell;
 
+use crate::fill::AnyCall;
+
 /// A static that [`crate::load()`] fills and that everybody else only reads.
 ///
 /// A read is one plain load, with no lock and no atomic operation. That is sound because writing
 /// happens under the lock of [`crate::load()`], and whoever calls MPI has seen `load` return.
 #[derive(Debug)]
+#[repr(transparent)]
 pub(crate) struct Slot<T>(UnsafeCell<T>);
 
 // SAFETY: `set` is called only under the lock of `load`, before any reader may call `get`; both
@@ -32,6 +35,13 @@ impl<T> Slot<T> {
     pub(crate) unsafe fn set(&'static self, value: T) {
         // SAFETY: nobody else reads or writes before `load` has returned.
         unsafe { *self.0.get() = value };
+    }
+
+    /// The slot of a function, as one of a function of any type.
+    pub(crate) const fn of_any_type(&'static self) -> &'static Slot<AnyCall> {
+        const { assert!(size_of::<T>() == size_of::<AnyCall>()) };
+        // SAFETY: one pointer to a function, as in the other.
+        unsafe { &*std::ptr::from_ref(self).cast() }
     }
 
     /// # Safety

@@ -28,7 +28,7 @@ pub(crate) fn files(headers: &Headers) -> Result<Vec<File>> {
     let mut hot = Vec::new();
     for (name, about) in FAMILIES {
         let mut text = preamble(&format!("Functions of MPI: {about}."), "mpi_abi.h");
-        text.push_str("\nuse super::*;\n\nfunctions! {\n");
+        text.push_str("\nuse super::scope::*;\n\nfunctions! {\n");
         for function in functions {
             if family(&function.name)? == *name {
                 text.push_str(&entry(headers, function, name, &names, &mut used)?);
@@ -155,23 +155,28 @@ fn root(used: &[String], hot: &[&str]) -> String {
     text
 }
 
-/// The imports of the macro `functions!` and of the types in its lines.
+/// The names in the lists and in what the macro `functions!` makes of them. Each function has a
+/// module of its own that sees all of them, and so there are no others among them.
 const SCOPE: &str = "
-use core::ffi::{c_char, c_double, c_int, c_void};
+use crate::function::Function;
 
-use crate::Family;
-use crate::abi::Abi;
-use crate::abi::kinds::*;
-use crate::abi::large::Shrink;
-use crate::abi::memory::*;
-use crate::abi::mpich::Mpich;
-use crate::abi::numbers::*;
-use crate::abi::openmpi::OpenMpi;
-use crate::fill::*;
-use crate::function::{Function, Returned};
-use crate::generated::types::*;
-use crate::slot::Slot;
-use crate::types::*;
+/// The names in the lists of functions, and in what is made of them.
+mod scope {
+    pub(super) use core::ffi::{c_char, c_double, c_int, c_void};
+
+    pub(super) use crate::abi::Abi;
+    pub(super) use crate::abi::kinds::*;
+    pub(super) use crate::abi::large::Shrink;
+    pub(super) use crate::abi::memory::*;
+    pub(super) use crate::abi::mpich::Mpich;
+    pub(super) use crate::abi::numbers::*;
+    pub(super) use crate::abi::openmpi::OpenMpi;
+    pub(super) use crate::fill::*;
+    pub(super) use crate::function::{Function, Returned};
+    pub(super) use crate::generated::types::*;
+    pub(super) use crate::slot::Slot;
+    pub(super) use crate::types::*;
+}
 
 ";
 

@@ -101,13 +101,12 @@ handle_kinds! {
     MPI_Datatype: c_int, 0x200..CONSTANTS;
 }
 
-/// The library's own word of a handle in the standard's form.
+/// The library's own word of a handle whose word in the standard's form this is.
 ///
 /// # Safety
 /// [`crate::load()`] has returned, or the caller is inside of it and has filled [`PREDEFINED`].
 #[inline(always)]
-pub(crate) unsafe fn to_native_word<H: HandleKind>(handle: H) -> *mut c_void {
-    let word = handle.to_word();
+pub(crate) unsafe fn to_native_word(word: *mut c_void) -> *mut c_void {
     // SAFETY: the table is complete, by this function's contract.
     let predefined = unsafe { PREDEFINED.get() };
     predefined.get(word.addr()).copied().unwrap_or(word)
@@ -119,8 +118,14 @@ pub(crate) unsafe fn to_native_word<H: HandleKind>(handle: H) -> *mut c_void {
 /// As [`to_native_word`].
 #[inline(always)]
 pub(crate) unsafe fn to_native<A: Abi, H: HandleKind>(handle: H) -> A::Handle<H> {
+    /// Once for all shims, which are many.
+    #[inline(never)]
+    unsafe extern "C" fn native(word: *mut c_void) -> *mut c_void {
+        // SAFETY: the same contract.
+        unsafe { to_native_word(word) }
+    }
     // SAFETY: the same contract.
-    NativeHandle::from_word(unsafe { to_native_word(handle) })
+    NativeHandle::from_word(unsafe { native(handle.to_word()) })
 }
 
 /// The standard's form of a handle that the library gave.
@@ -129,24 +134,41 @@ pub(crate) unsafe fn to_native<A: Abi, H: HandleKind>(handle: H) -> A::Handle<H>
 /// As [`to_native_word`].
 #[inline(always)]
 pub(crate) unsafe fn to_standard<A: Abi, H: HandleKind>(native: A::Handle<H>) -> H {
-    let word = native.to_word();
+    let constants = H::CONSTANTS;
+    // SAFETY: the same contract.
+    H::from_word(unsafe { to_standard_word::<A>(native.to_word(), constants.start, constants.end) })
+}
+
+/// The standard's word of a handle that the library gave, whose constants lie between `null`, the
+/// first of them, and `end`. As a function of C it needs no landing pad in the shims.
+///
+/// # Safety
+/// As [`to_native_word`].
+#[inline(never)]
+unsafe extern "C" fn to_standard_word<A: Abi>(
+    word: *mut c_void,
+    null: usize,
+    end: usize,
+) -> *mut c_void {
     // SAFETY: the table is complete, by this function's contract.
     let predefined = unsafe { PREDEFINED.get() };
     // Every completed request becomes the null request, so this path is hot.
-    if word == predefined[H::CONSTANTS.start] {
-        return H::from_word(ptr::without_provenance_mut(H::CONSTANTS.start));
+    if word == predefined[null] {
+        return ptr::without_provenance_mut(null);
     }
     if A::is_made_by_user(word) {
-        return H::from_word(word);
+        return word;
     }
-    constant_of(word, predefined)
+    constant_of(word, null..end, predefined)
 }
 
 /// The standard's constant of a predefined handle; a word that is none stays as it is.
 #[cold]
-fn constant_of<H: HandleKind>(word: *mut c_void, predefined: &[*mut c_void; CONSTANTS]) -> H {
-    let constant = H::CONSTANTS
-        .clone()
-        .find(|&constant| predefined[constant] == word);
-    H::from_word(constant.map_or(word, ptr::without_provenance_mut))
+fn constant_of(
+    word: *mut c_void,
+    mut constants: Range<usize>,
+    predefined: &[*mut c_void; CONSTANTS],
+) -> *mut c_void {
+    let constant = constants.find(|&constant| predefined[constant] == word);
+    constant.map_or(word, ptr::without_provenance_mut)
 }

@@ -35,6 +35,15 @@ pub(crate) trait Arg<A: Abi>: Kind {
     /// # Safety
     /// The argument meets the contract of the MPI call, and the tables are filled.
     unsafe fn enter(standard: Self::Standard) -> Self::Held;
+    /// The same without a call, for the shims of hot functions.
+    ///
+    /// # Safety
+    /// As [`enter`](Self::enter).
+    #[inline(always)]
+    unsafe fn enter_inline(standard: Self::Standard) -> Self::Held {
+        // SAFETY: the same contract.
+        unsafe { Self::enter(standard) }
+    }
     /// The argument for the library.
     fn pass(held: &mut Self::Held) -> Self::Native;
     /// Converts back what the library wrote.
@@ -119,6 +128,11 @@ impl<A: Abi, H: HandleKind> Arg<A> for InHandle<H> {
     unsafe fn enter(standard: H) -> Self::Held {
         // SAFETY: the tables are filled, by this function's contract.
         unsafe { handle::to_native::<A, H>(standard) }
+    }
+    #[inline(always)]
+    unsafe fn enter_inline(standard: H) -> Self::Held {
+        // SAFETY: the same.
+        NativeHandle::from_word(unsafe { handle::to_native_word(standard.to_word()) })
     }
     #[inline(always)]
     fn pass(held: &mut Self::Held) -> Self::Native {

@@ -119,6 +119,7 @@ unchanged! {
 }
 
 impl Shrinks<c_int> for MPI_Count {
+    #[inline(never)]
     fn shrink(self, call: &mut Shrink<'_>) -> c_int {
         call.counts += 1;
         c_int::try_from(self).unwrap_or_else(|_| {
@@ -129,6 +130,7 @@ impl Shrinks<c_int> for MPI_Count {
 }
 
 impl Shrinks<MPI_Aint> for MPI_Count {
+    #[inline(never)]
     fn shrink(self, call: &mut Shrink<'_>) -> MPI_Aint {
         MPI_Aint::try_from(self).unwrap_or_else(|_| {
             call.refuse();
@@ -141,6 +143,7 @@ impl Shrinks<MPI_Aint> for MPI_Count {
 /// length and the stride of a vector's blocks, the room that is unpacked from) they are not all
 /// numbers of it.
 impl Shrinks<MPI_Datatype> for MPI_Datatype {
+    #[inline(never)]
     fn shrink(self, call: &mut Shrink<'_>) -> MPI_Datatype {
         let counts = std::mem::take(&mut call.counts);
         let Some(count) = call.pending.take() else {
@@ -170,6 +173,7 @@ impl Shrinks<MPI_Datatype> for MPI_Datatype {
 
 /// The unit of displacements in a window.
 impl Shrinks<c_int> for MPI_Aint {
+    #[inline(never)]
     fn shrink(self, call: &mut Shrink<'_>) -> c_int {
         c_int::try_from(self).unwrap_or_else(|_| {
             call.refuse();
@@ -180,6 +184,7 @@ impl Shrinks<c_int> for MPI_Aint {
 
 /// A reduction's operation applies to elements, not to a datatype that stands for many.
 impl Shrinks<MPI_Op> for MPI_Op {
+    #[inline(never)]
     fn shrink(self, call: &mut Shrink<'_>) -> MPI_Op {
         if call.made.iter().any(|made| *made != MPI_DATATYPE_NULL) {
             call.refuse();
@@ -189,6 +194,7 @@ impl Shrinks<MPI_Op> for MPI_Op {
 }
 
 impl Shrinks<*mut c_int> for *mut MPI_Count {
+    #[inline(never)]
     fn shrink(self, call: &mut Shrink<'_>) -> *mut c_int {
         let Some((value, place)) = call.written.iter().find(|free| free.1.get().is_null()) else {
             call.refuse();

@@ -116,18 +116,8 @@ impl<A: Abi> Arg<A> for OutStatus {
 
     #[inline(always)]
     unsafe fn enter(standard: *mut MPI_Status) -> Self::Held {
-        // Libraries may leave MPI_ERROR untouched; what it was has to survive the round trip.
-        let before = if standard.is_null() {
-            MPI_Status::EMPTY
-        } else {
-            // SAFETY: the caller of MPI gives a status that may be read, or IGNORE, which is null.
-            unsafe { standard.read() }
-        };
-        let fresh = MPI_Status {
-            MPI_ERROR: before.MPI_ERROR,
-            ..MPI_Status::EMPTY
-        };
-        (standard, A::status_in(&fresh))
+        // SAFETY: by this function's contract.
+        (standard, unsafe { fresh::<A>(standard) })
     }
     #[inline(always)]
     fn pass(held: &mut Self::Held) -> *mut c_void {
@@ -139,14 +129,43 @@ impl<A: Abi> Arg<A> for OutStatus {
     }
     #[inline(always)]
     unsafe fn leave((standard, native): Self::Held) {
-        if !standard.is_null() {
-            // SAFETY: the caller of MPI gives a status that may be written, and it is not IGNORE.
-            unsafe { standard.write(A::status_out(&native)) };
-        }
+        // SAFETY: by this function's contract.
+        unsafe { written::<A>(standard, &native) };
     }
     #[inline(always)]
     fn narrow(wide: *mut native::Status) -> *mut c_void {
         wide.cast()
+    }
+}
+
+/// A status for the library to write.
+///
+/// # Safety
+/// The status may be read, or is `MPI_STATUS_IGNORE`.
+#[inline(never)]
+unsafe extern "C" fn fresh<A: Abi>(standard: *mut MPI_Status) -> A::Status {
+    // Libraries may leave MPI_ERROR untouched; what it was has to survive the round trip.
+    let before = if standard.is_null() {
+        MPI_Status::EMPTY
+    } else {
+        // SAFETY: not IGNORE, which is null.
+        unsafe { standard.read() }
+    };
+    A::status_in(&MPI_Status {
+        MPI_ERROR: before.MPI_ERROR,
+        ..MPI_Status::EMPTY
+    })
+}
+
+/// Converts back the status that the library wrote.
+///
+/// # Safety
+/// The status may be written, or is `MPI_STATUS_IGNORE`.
+#[inline(never)]
+unsafe extern "C" fn written<A: Abi>(standard: *mut MPI_Status, native: &A::Status) {
+    if !standard.is_null() {
+        // SAFETY: not IGNORE, which is null.
+        unsafe { standard.write(A::status_out(native)) };
     }
 }
 

@@ -124,6 +124,7 @@ impl Enumeration for InvalidKeyval {
 }
 
 impl<E: Enumeration> Conversion for Keyvals<E> {
+    #[inline(never)]
     fn to_native<A: Abi>(standard: c_int) -> c_int {
         let known = |value: &&Value| value.canonical == standard;
         let predefined = E::VALUES.iter().find(known);
@@ -131,6 +132,7 @@ impl<E: Enumeration> Conversion for Keyvals<E> {
         let native = value.and_then(|value| A::column(value));
         native.unwrap_or_else(|| standard.wrapping_sub(A::KEYVAL_SHIFT))
     }
+    #[inline(never)]
     fn to_standard<A: Abi>(native: c_int) -> c_int {
         let known = |value: &&Value| A::column(value) == Some(native);
         let predefined = E::VALUES.iter().find(known);

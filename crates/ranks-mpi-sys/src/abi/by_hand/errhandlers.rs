@@ -24,7 +24,7 @@ use crate::types::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win};
 /// # Safety
 /// `address` is that of such a handler, and the library has passed the others.
 #[inline(never)]
-unsafe fn handled<A: Abi, H: HandleKind>(
+unsafe extern "C" fn handled<A: Abi, H: HandleKind>(
     address: *mut (),
     object: *mut A::Handle<H>,
     code: *mut c_int,

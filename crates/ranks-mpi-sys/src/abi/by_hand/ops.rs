@@ -17,7 +17,7 @@ use crate::types::{MPI_Count, MPI_Datatype, MPI_Op};
 /// # Safety
 /// `address` is that of such an operation, and the library has passed the others.
 #[inline(never)]
-unsafe fn combined<A: Abi, N>(
+unsafe extern "C" fn combined<A: Abi, N>(
     address: *mut (),
     left: *mut c_void,
     right: *mut c_void,

@@ -57,8 +57,8 @@ macro_rules! trampolines {
         )
     };
     (@each $trampoline:ident::<$family:ident>, $type:ty: $($place:literal)*) => {{
-        let all: [$type; $crate::abi::by_hand::trampolines::POOL] =
-            [$($trampoline::<$family, $place> as $type),*];
+        let all: &[$type; $crate::abi::by_hand::trampolines::POOL] =
+            const { &[$($trampoline::<$family, $place> as $type),*] };
         all
     }};
 }

@@ -72,21 +72,25 @@
 //! * `Win`
 //! * `WinKeyval`
 
-use core::ffi::{c_char, c_double, c_int, c_void};
+use crate::function::Function;
 
-use crate::Family;
-use crate::abi::Abi;
-use crate::abi::kinds::*;
-use crate::abi::large::Shrink;
-use crate::abi::memory::*;
-use crate::abi::mpich::Mpich;
-use crate::abi::numbers::*;
-use crate::abi::openmpi::OpenMpi;
-use crate::fill::*;
-use crate::function::{Function, Returned};
-use crate::generated::types::*;
-use crate::slot::Slot;
-use crate::types::*;
+/// The names in the lists of functions, and in what is made of them.
+mod scope {
+    pub(super) use core::ffi::{c_char, c_double, c_int, c_void};
+
+    pub(super) use crate::abi::Abi;
+    pub(super) use crate::abi::kinds::*;
+    pub(super) use crate::abi::large::Shrink;
+    pub(super) use crate::abi::memory::*;
+    pub(super) use crate::abi::mpich::Mpich;
+    pub(super) use crate::abi::numbers::*;
+    pub(super) use crate::abi::openmpi::OpenMpi;
+    pub(super) use crate::fill::*;
+    pub(super) use crate::function::{Function, Returned};
+    pub(super) use crate::generated::types::*;
+    pub(super) use crate::slot::Slot;
+    pub(super) use crate::types::*;
+}
 
 pub mod attr;
 pub mod coll;
