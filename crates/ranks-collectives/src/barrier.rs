@@ -52,6 +52,7 @@ fn ibarrier(comm: &Communicator) -> Result<StartedOp> {
 }
 
 /// Persistent.
+#[inline]
 pub(crate) fn persistent(comm: &Communicator) -> Result<Persistent<()>> {
     let call = Call::of(BARRIER_INIT.operation());
     prepared(

@@ -9,6 +9,9 @@
 //! Two ranks are enough to see it, and more may be too many: where a rank of MPICH 4.2 scatters old
 //! data to two others, one of them waits for ever. So the first two of a communicator try, one
 //! operation after the other until one fails, and all ranks of it are told.
+//!
+//! All operations on one type are much to compile, and most programs prepare none. What leads here
+//! is `#[inline]` all the way from `kept`, so that it is compiled where it is used alone.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -59,6 +62,7 @@ pub(crate) fn kept<P: Proven>(
 }
 
 /// Returns `true` if all ranks may leave persistent collectives to the library.
+#[inline]
 fn is_reliable(comm: &Communicator, operation: &'static str) -> Result<bool> {
     let is_over_mpi = matches!(comm.backend(), Backend::Mpi(_));
     // What is tried in one group says nothing about two.
@@ -90,6 +94,7 @@ fn is_reliable(comm: &Communicator, operation: &'static str) -> Result<bool> {
 }
 
 /// Tries all operations on one rank or two.
+#[inline]
 fn try_on(comm: &Communicator) -> Result<bool> {
     struct Reset;
     impl Drop for Reset {
@@ -104,6 +109,7 @@ fn try_on(comm: &Communicator) -> Result<bool> {
 }
 
 /// Elements that no other round, rank or operation sends.
+#[inline]
 fn elements(comm: &Communicator, length: usize, number: usize) -> Vec<usize> {
     let first = (2 * number + comm.rank()) * 1_000_000;
     (first..first + length).collect()
@@ -156,6 +162,7 @@ type Vectors = (Vec<usize>, Vec<usize>);
 type Once<'o> = &'o dyn Fn(&[usize], &mut [usize]) -> Result<()>;
 
 /// The same from one vector to another, of these lengths.
+#[inline]
 fn between(
     comm: &Communicator,
     [send, recv]: [usize; 2],
@@ -181,6 +188,7 @@ fn between(
 }
 
 /// The same in one vector, of this length, of which this much is left to be looked at.
+#[inline]
 fn alone(
     comm: &Communicator,
     [length, left]: [usize; 2],
@@ -205,6 +213,7 @@ fn alone(
 }
 
 /// Returns `true` if all operations in place that have no root repeat.
+#[inline]
 fn in_place(comm: &Communicator, length: usize, blocks: &Blocks) -> Result<bool> {
     let whole = length * comm.size();
     Ok(alone(
@@ -251,6 +260,7 @@ fn in_place(comm: &Communicator, length: usize, blocks: &Blocks) -> Result<bool>
 }
 
 /// Returns `true` if all operations on blocks of that length repeat.
+#[inline]
 fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
     let whole = length * comm.size();
     let blocks = &Blocks::from_counts(&vec![length; comm.size()])?;
@@ -389,6 +399,7 @@ fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
 
 /// Returns `true` if all operations among neighbours repeat: in a row of two, or on one rank that
 /// has none.
+#[inline]
 fn neighbors_exchange(comm: &Communicator, length: usize) -> Result<bool> {
     let Some(row) = comm.cart_create(&[comm.size()], &[false], false)? else {
         return Ok(true);
@@ -425,6 +436,7 @@ fn neighbors_exchange(comm: &Communicator, length: usize) -> Result<bool> {
 }
 
 /// Returns `true` if a barrier waits for who has not started it, at each start.
+#[inline]
 fn barriers_wait(comm: &Communicator) -> Result<bool> {
     const LOOKS: usize = 100;
     let mut barrier = comm.barrier_init()?;
