@@ -23,7 +23,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Names a new folder to the launcher of Open MPI 5; `None` for others, and if a folder is named
+    /// Names a new folder to the launcher of Open MPI 5; `None` for others, and if one is named
     /// already.
     pub(super) fn of(
         installation: &Installation,
