@@ -3,9 +3,9 @@
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, carry_out};
-use crate::root::Root;
+use crate::arguments::root::Root;
 
-pub use crate::lengths::{Holders, block_of, one_of_each, unequal};
+pub use crate::arguments::lengths::{Holders, block_of, one_of_each, unequal};
 pub use crate::ops::description::Describe;
 
 /// The same error on every rank unless all of them are about to call `operation` (the C name) on

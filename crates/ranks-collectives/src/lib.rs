@@ -67,100 +67,58 @@
 //!
 //! # How the crate is laid out
 //!
-//! An operation is a row in `moves.rs` or `reductions.rs`, which says what its slices must be and
-//! what does it in process, a row in `mpi/functions.rs`, which says what its C functions are and
-//! take, and a method in each of the traits. The forms (blocking, nonblocking, persistent, scoped,
-//! large) are written once for all of them. `InPlace<Operation>` (`in_place.rs`) and
-//! `BetweenGroups<Operation>` (`intercommunicators.rs`) are operations too, so that they have the
-//! same forms.
+//! An operation is a row in `operation/moves.rs` or `operation/reductions.rs`, which says what its
+//! slices must be and what does it in process, a row in `mpi/functions.rs`, which says what its C
+//! functions are and take, and a method in each of the `traits`. The forms (blocking, nonblocking,
+//! persistent, scoped, large) are written once for all of them. `InPlace<Operation>` and
+//! `BetweenGroups<Operation>` are operations too, so that they have the same forms.
+//!
+//! The folders are layers, from `ops` and `arguments` up to `traits` and `composed`.
 #![deny(unsafe_code)]
 
 mod agreement;
-mod allgatherv;
-mod alltoallv;
-mod average;
+mod arguments;
 #[doc(hidden)]
 pub mod backend;
-mod barrier;
-#[cfg(feature = "serde")]
-mod bcast_value;
-mod blocks;
-mod collectives;
-mod counts;
-mod crossing;
-mod fractional;
-#[cfg(all(fuzzing, feature = "topology"))]
-#[doc(hidden)]
-pub mod fuzzing;
-mod gathered;
-mod gatherv;
-mod hierarchy;
-mod in_place;
-mod in_place_collectives;
-mod in_place_forms;
+mod composed;
+mod in_flight;
 mod in_process;
-mod intercommunicators;
-mod layouts;
-mod lengths;
-mod located;
-mod moves;
 mod mpi;
-mod neighbor_collectives;
-mod neighbors;
-mod nonblocking_collectives;
-mod number;
+mod operation;
 pub mod ops;
-mod persistent_collectives;
-mod persistent_neighbor_collectives;
-mod persistent_varying_collectives;
-mod post_process;
-mod proven;
-mod reduce_local;
-mod reducing;
-mod reductions;
 mod reproducible;
-mod root;
-mod scatterv;
-mod scoped_collectives;
-mod scoped_neighbor_collectives;
-mod sealed;
-mod sparse_exchange;
-mod stable;
 #[cfg(feature = "topology")]
 pub mod topology;
-mod transfer;
-mod trial;
-mod two_level_alltoall;
-mod user_op;
-mod varying;
-mod varying_collectives;
-mod with_deadline;
+mod traits;
 
-pub use blocks::Blocks;
-pub use collectives::Collectives;
-pub use crossing::RootGroup;
-pub use fractional::Fractional;
-pub use gathered::Gathered;
-pub use hierarchy::Hierarchy;
-pub use in_place_collectives::InPlaceCollectives;
-pub use in_place_forms::{
-    NonblockingInPlaceCollectives, PersistentInPlaceCollectives, ScopedInPlaceCollectives,
-};
-pub use intercommunicators::IntercommunicatorCollectives;
-pub use layouts::Layouts;
-pub use located::{Locate, Located};
-pub use neighbor_collectives::{NeighborCollectives, NonblockingNeighborCollectives};
-pub use nonblocking_collectives::NonblockingCollectives;
-pub use number::{Integer, Number, Ordered};
+pub use arguments::blocks::Blocks;
+pub use arguments::crossing::RootGroup;
+pub use arguments::layouts::Layouts;
+pub use composed::hierarchy::Hierarchy;
+pub use composed::sparse_exchange::SparseExchange;
+pub use composed::two_level_alltoall::TwoLevelAlltoall;
+pub use operation::varying::gathered::Gathered;
+pub use ops::fractional::Fractional;
+pub use ops::located::{Locate, Located};
+pub use ops::number::{Integer, Number, Ordered};
 pub use ops::{Op, Reduction};
-pub use persistent_collectives::PersistentCollectives;
-pub use persistent_neighbor_collectives::PersistentNeighborCollectives;
-pub use persistent_varying_collectives::PersistentVaryingCollectives;
 pub use reproducible::{Compensated, Exact, Reproducible};
-pub use scoped_collectives::ScopedCollectives;
-pub use scoped_neighbor_collectives::ScopedNeighborCollectives;
-pub use sparse_exchange::SparseExchange;
 #[cfg(feature = "topology")]
 pub use topology::Topologies;
-pub use two_level_alltoall::TwoLevelAlltoall;
-pub use varying_collectives::VaryingCollectives;
+#[cfg(all(fuzzing, feature = "topology"))]
+#[doc(hidden)]
+pub use topology::fuzzing;
+pub use traits::collectives::Collectives;
+pub use traits::in_place_collectives::InPlaceCollectives;
+pub use traits::in_place_forms::{
+    NonblockingInPlaceCollectives, PersistentInPlaceCollectives, ScopedInPlaceCollectives,
+};
+pub use traits::intercommunicators::IntercommunicatorCollectives;
+pub use traits::neighbor_collectives::{NeighborCollectives, NonblockingNeighborCollectives};
+pub use traits::nonblocking_collectives::NonblockingCollectives;
+pub use traits::persistent_collectives::PersistentCollectives;
+pub use traits::persistent_neighbor_collectives::PersistentNeighborCollectives;
+pub use traits::persistent_varying_collectives::PersistentVaryingCollectives;
+pub use traits::scoped_collectives::ScopedCollectives;
+pub use traits::scoped_neighbor_collectives::ScopedNeighborCollectives;
+pub use traits::varying_collectives::VaryingCollectives;

@@ -9,25 +9,44 @@ use super::tree::Tree;
 /// A crate and its layers, from the bottom up.
 type Row = (&'static str, &'static [&'static str]);
 
-const TABLE: [Row; 1] = [(
-    "crates/ranks-comm/src/",
-    &[
-        "result",
-        "data",
-        "call",
-        "observe",
-        "layout",
-        "transport",
-        "communicator",
-        "op",
-        "p2p",
-        "intercommunicator",
-        "topology",
-        "runtime",
-        "interop",
-        "backend",
-    ],
-)];
+const TABLE: [Row; 2] = [
+    (
+        "crates/ranks-comm/src/",
+        &[
+            "result",
+            "data",
+            "call",
+            "observe",
+            "layout",
+            "transport",
+            "communicator",
+            "op",
+            "p2p",
+            "intercommunicator",
+            "topology",
+            "runtime",
+            "interop",
+            "backend",
+        ],
+    ),
+    (
+        "crates/ranks-collectives/src/",
+        &[
+            "ops",
+            "arguments",
+            "in_flight",
+            "agreement",
+            "mpi",
+            "in_process",
+            "operation",
+            "reproducible",
+            "traits",
+            "composed",
+            "topology",
+            "backend",
+        ],
+    ),
+];
 
 /// The line where the tests of a file begin, which may use anything.
 const TESTS: &str = "#[cfg(test)]\nmod tests";

@@ -4,7 +4,7 @@ use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, Star
 use ranks_comm::{Communicator, Result};
 
 use super::{Call, compared, description};
-use crate::proven::Proven;
+use crate::arguments::proven::Proven;
 
 /// Begins a collective on whichever backend this is, if this thread may.
 pub(crate) fn begin<P: Proven>(

@@ -3,7 +3,7 @@
 use ranks_comm::backend::digest;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use crate::neighbors::Edge;
+use crate::arguments::neighbors::Edge;
 
 /// Words that a rank tells of an end of an edge: that there is one, where the edge begins and ends,
 /// its number among those between the same ranks, whether this is its beginning, and how many

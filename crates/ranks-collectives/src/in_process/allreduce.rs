@@ -11,8 +11,8 @@ use super::bcast::bcast_bytes;
 use super::bytes::bytes_mut;
 use super::call::{Call, Outcome};
 use super::reduce::reduce_slices;
+use crate::arguments::reducing::Reducing;
 use crate::ops::Reduction;
-use crate::reducing::Reducing;
 
 /// The words of rank 0 before the result.
 const WELL: u8 = 0;

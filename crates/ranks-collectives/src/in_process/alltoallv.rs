@@ -6,7 +6,7 @@ use ranks_comm::backend::InProcessComm as Comm;
 
 use super::call::{Call, Outcome};
 use super::varying::{Places, received, sent};
-use crate::varying::Exchange;
+use crate::arguments::varying::Exchange;
 
 pub(crate) fn alltoallv<T: Pod>(comm: &Comm, exchange: Exchange<'_, T>) -> Result<()> {
     let call = Call::of::<T>(comm, exchange.operation);

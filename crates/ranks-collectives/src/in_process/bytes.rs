@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use super::call::Call;
-use crate::transfer::Transfer;
+use crate::arguments::transfer::Transfer;
 
 /// A [`Transfer`] whose slices and block are in bytes.
 pub(super) struct Bytes<'a> {

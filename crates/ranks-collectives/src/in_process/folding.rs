@@ -11,7 +11,7 @@ use ranks_comm::backend::{Deferred, InProcessComm as Comm, RawSlice, StartedOp};
 use super::bytes::bytes;
 use super::call::{Call, Outcome};
 use crate::ops::Reduction;
-use crate::user_op::Panicked;
+use crate::ops::user_op::Panicked;
 
 /// One rank's part in a reduction under way: its own contribution was sent to those who need it
 /// when it began.

@@ -6,7 +6,7 @@ use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::{Bytes, block_mut};
 use super::call::{Call, Outcome};
-use crate::transfer::Transfer;
+use crate::arguments::transfer::Transfer;
 
 pub(crate) fn gather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
     let (call, bytes) = Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1);

@@ -6,7 +6,7 @@ use ranks_comm::backend::InProcessComm as Comm;
 
 use super::call::{Call, Outcome};
 use super::varying::{Places, received, sent};
-use crate::varying::Gathering;
+use crate::arguments::varying::Gathering;
 
 pub(crate) fn gatherv<T: Pod>(comm: &Comm, gathering: Gathering<'_, T>) -> Result<()> {
     let call = Call::of::<T>(comm, gathering.operation);

@@ -9,10 +9,10 @@ use super::bytes::{block_mut, bytes, bytes_mut};
 use super::call::{Call, Outcome};
 use super::folding::Folding;
 use super::reduce::combine;
-use crate::crossing::{Crossing, RootGroup};
+use crate::arguments::crossing::{Crossing, RootGroup};
+use crate::arguments::reducing::Reducing;
+use crate::in_flight::stable::Stable;
 use crate::ops::Reduction;
-use crate::reducing::Reducing;
-use crate::stable::Stable;
 
 pub(super) fn barrier_between(call: &Call<'_>) -> Result<()> {
     exchange(call, &[], |_, from| call.receive(from, &mut []))

@@ -8,9 +8,9 @@ use ranks_comm::layout::Layout;
 use super::arrivals::Arrivals;
 use super::bytes::bytes_mut;
 use super::call::{Call, Outcome};
-use crate::layouts::{Layouts, Pattern};
-use crate::neighbors::Trade;
-use crate::stable::Stable;
+use crate::arguments::layouts::{Layouts, Pattern};
+use crate::arguments::neighbors::Trade;
+use crate::in_flight::stable::Stable;
 
 pub(crate) fn alltoallw<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<()> {
     let call = Call::of::<T>(comm, pattern.operation);

@@ -8,8 +8,8 @@ use super::arrivals::Arrivals;
 use super::bytes::{bytes, bytes_mut};
 use super::call::{Call, Outcome};
 use super::varying::Places;
-use crate::neighbors::Trade;
-use crate::stable::Stable;
+use crate::arguments::neighbors::Trade;
+use crate::in_flight::stable::Stable;
 
 pub(crate) fn neighbor_exchange<T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> Result<()> {
     let call = Call::of::<T>(comm, trade.operation);

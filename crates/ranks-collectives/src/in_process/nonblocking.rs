@@ -11,10 +11,10 @@ use super::arrivals::Arrivals;
 use super::bytes::{Bytes, block_mut, block_of, bytes, bytes_mut};
 use super::call::Call;
 use super::folding::Folding;
+use crate::arguments::reducing::Reducing;
+use crate::arguments::transfer::Transfer;
+use crate::in_flight::stable::{Stable, nowhere};
 use crate::ops::Reduction;
-use crate::reducing::Reducing;
-use crate::stable::{Stable, nowhere};
-use crate::transfer::Transfer;
 
 pub(crate) fn ibarrier(comm: &Comm) -> Result<StartedOp> {
     let call = Call::of::<u8>(comm, "MPI_Ibarrier");

@@ -8,8 +8,8 @@ use super::arrivals::Arrivals;
 use super::bytes::{bytes, bytes_mut};
 use super::call::Call;
 use super::varying::Places;
-use crate::stable::Stable;
-use crate::varying::{Exchange, Gathering, Scattering};
+use crate::arguments::varying::{Exchange, Gathering, Scattering};
+use crate::in_flight::stable::Stable;
 
 pub(crate) fn igatherv<T: Pod>(
     comm: &Comm,

@@ -6,9 +6,9 @@ use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::{bytes, bytes_mut};
 use super::call::{Call, Outcome};
+use crate::arguments::reducing::Reducing;
 use crate::ops::Reduction;
-use crate::reducing::Reducing;
-use crate::user_op::Panicked;
+use crate::ops::user_op::Panicked;
 
 pub(crate) fn reduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,

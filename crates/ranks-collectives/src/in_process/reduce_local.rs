@@ -3,9 +3,9 @@
 use bytemuck::Pod;
 use ranks_comm::Result;
 
+use crate::arguments::transfer::Transfer;
 use crate::ops::Op;
-use crate::transfer::Transfer;
-use crate::user_op::Panicked;
+use crate::ops::user_op::Panicked;
 
 pub(crate) fn reduce_local<T: Pod, O: Op<T>>(op: &O, transfer: Transfer<'_, T>) -> Result<()> {
     let operation = transfer.operation();

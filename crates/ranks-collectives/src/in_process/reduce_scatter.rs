@@ -4,8 +4,8 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
+use crate::arguments::reducing::Reducing;
 use crate::ops::Reduction;
-use crate::reducing::Reducing;
 
 pub(crate) fn reduce_scatter<T: Pod, O: Reduction<T>>(
     comm: &Comm,

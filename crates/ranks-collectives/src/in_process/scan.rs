@@ -8,9 +8,9 @@ use ranks_comm::backend::InProcessComm as Comm;
 use super::bytes::{bytes, bytes_mut};
 use super::call::{Call, Outcome};
 use super::reduce::combine;
+use crate::arguments::reducing::Reducing;
+use crate::arguments::transfer::Transfer;
 use crate::ops::Reduction;
-use crate::reducing::Reducing;
-use crate::transfer::Transfer;
 
 /// Up to this rank.
 pub(crate) fn scan<T: Pod, O: Reduction<T>>(

@@ -7,7 +7,7 @@ use ranks_comm::backend::InProcessComm as Comm;
 use super::bytes::{bytes, bytes_mut};
 use super::call::{Call, Outcome};
 use super::varying::Places;
-use crate::varying::Scattering;
+use crate::arguments::varying::Scattering;
 
 pub(crate) fn scatterv<T: Pod>(comm: &Comm, scattering: Scattering<'_, T>) -> Result<()> {
     let call = Call::of::<T>(comm, scattering.operation);

@@ -6,8 +6,8 @@ use std::ops::Range;
 use bytemuck::Pod;
 
 use super::bytes::{bytes, bytes_mut};
-use crate::blocks::Blocks;
-use crate::varying::Divided;
+use crate::arguments::blocks::Blocks;
+use crate::arguments::varying::Divided;
 
 /// The division of a slice, in bytes.
 pub(super) struct Places<'a> {

@@ -11,8 +11,8 @@ use ranks_comm::backend::{MpiComm as Comm, Plain, StartedOp};
 
 use super::functions::Alltoallv;
 use super::varying::{self, Division, Side, Varying};
-use crate::stable::Stable;
-use crate::varying::Exchange;
+use crate::arguments::varying::Exchange;
+use crate::in_flight::stable::Stable;
 
 /// As the function has it.
 fn varying<'a, T>(exchange: Exchange<'a, T>) -> Varying<'a, T> {

@@ -4,7 +4,7 @@
 //! function. Whether they do is the same on all ranks: it follows from the library and from the sum
 //! of the counts, which the ranks have in common ([`Blocks::are_large`]).
 //!
-//! [`Blocks::are_large`]: crate::blocks::Blocks::are_large
+//! [`Blocks::are_large`]: crate::arguments::blocks::Blocks::are_large
 
 use std::borrow::Cow;
 use std::ffi::c_int;
@@ -18,8 +18,8 @@ use super::functions::{Allgatherv, Gatherv, Moved, Moves, Native};
 use super::large_varying::{self, is_through_types};
 use super::packed::{self, at_the_front};
 use super::varying::{self, Division, Side, Varying};
-use crate::stable::Stable;
-use crate::varying::Gathering;
+use crate::arguments::varying::Gathering;
+use crate::in_flight::stable::Stable;
 
 /// A gather to one rank or to all.
 pub(crate) trait Gathers: Moves {

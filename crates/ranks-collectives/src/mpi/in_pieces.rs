@@ -7,7 +7,7 @@ use std::fmt;
 use ranks_comm::Result;
 use ranks_comm::backend::{InFlight, Keep, StartedOp};
 
-use crate::stable::SharedCopy;
+use crate::in_flight::stable::SharedCopy;
 
 /// One operation of several, each of which is begun. Once one is, that another one is not shows at
 /// the end: who gets an error from here takes none to be under way.

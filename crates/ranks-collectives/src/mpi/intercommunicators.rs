@@ -10,9 +10,9 @@ use ranks_mpi_sys as sys;
 use super::begun::begin_large;
 use super::functions::{Abi, Alltoallv, Large, Moved, Moves};
 use super::varying::{self, Division, Side, Varying};
-use crate::blocks::Blocks;
-use crate::crossing::{Crossing, RootGroup};
-use crate::stable::Stable;
+use crate::arguments::blocks::Blocks;
+use crate::arguments::crossing::{Crossing, RootGroup};
+use crate::in_flight::stable::Stable;
 
 const NOBODY: RootGroup = RootGroup::OfThisGroup;
 

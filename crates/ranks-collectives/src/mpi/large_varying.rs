@@ -12,9 +12,9 @@ use ranks_comm::{Result, SendBuffer};
 use super::functions::is_in_library;
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use super::typed_blocks::{TypedBlocks, begin_exchange, exchange};
-use crate::blocks::Blocks;
-use crate::stable::Stable;
-use crate::varying::{Gathering, Scattering};
+use crate::arguments::blocks::Blocks;
+use crate::arguments::varying::{Gathering, Scattering};
+use crate::in_flight::stable::Stable;
 
 /// Returns `true` if such blocks travel by derived types, as the library has no function of that
 /// name for so many items: all ranks say the same, as they have the counts in common.

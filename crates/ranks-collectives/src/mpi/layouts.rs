@@ -13,8 +13,8 @@ use ranks_mpi_sys::{MPI_Aint, MPI_Count, MPI_Datatype, native};
 use super::begun::begin_large;
 use super::functions::is_in_library;
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
-use crate::layouts::Pattern;
-use crate::stable::Stable;
+use crate::arguments::layouts::Pattern;
+use crate::in_flight::stable::Stable;
 
 /// The parts of a slice in the order in which the library has them. The datatypes are there as long
 /// as this lives.

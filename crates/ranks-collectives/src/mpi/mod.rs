@@ -10,12 +10,12 @@
 //! in one place:
 //!
 //! * The memory behind a pointer is as large as the counts say:
-//!   [`Transfer`](crate::transfer::Transfer) is made only from slices whose lengths fit the
-//!   operation on the communicator that it is then used with (the rows of `moves` and `reductions`
-//!   name operation and proof together, and the forms there pass one communicator), its kin in
-//!   `varying`, `layouts` and `neighbors` only from blocks that lie in their slices, as many as the
-//!   library's topology has neighbours, and [`TypeOf`](ranks_comm::backend::TypeOf) counts the same
-//!   bytes in MPI's terms.
+//!   [`Transfer`](crate::arguments::transfer::Transfer) is made only from slices whose lengths fit
+//!   the operation on the communicator that it is then used with (the rows of `moves` and
+//!   `reductions` name operation and proof together, and the forms there pass one communicator), its
+//!   kin in `varying`, `layouts` and `neighbors` only from blocks that lie in their slices, as many
+//!   as the library's topology has neighbours, and [`TypeOf`](ranks_comm::backend::TypeOf) counts
+//!   the same bytes in MPI's terms.
 //! * An empty slice is given as the address of a static (`pointer`), because its own pointer may
 //!   have the value of a sentinel such as `MPI_IN_PLACE`, which stands for a slice that is not
 //!   there and for nothing else.
@@ -25,8 +25,8 @@
 //!   exists only then, and `Communicator::fast_path` or `dispatch` has let the operation in.
 //!
 //! A blocking operation is done with its buffers when it returns. A nonblocking one is handed
-//! memory that lasts until it is complete: [`Stable`](crate::stable::Stable) slices, and what it
-//! keeps besides (`begun`). A persistent one is handed the same until it is freed.
+//! memory that lasts until it is complete: [`Stable`](crate::in_flight::stable::Stable) slices, and
+//! what it keeps besides (`begun`). A persistent one is handed the same until it is freed.
 #![allow(unsafe_code)]
 
 mod barrier;

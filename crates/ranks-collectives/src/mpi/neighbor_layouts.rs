@@ -12,9 +12,9 @@ use super::functions::is_in_library;
 use super::layouts::{Parts, Sides, begin_layouts};
 use super::neighbor_order::{Form, slots_for};
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
-use crate::layouts::Layouts;
-use crate::neighbors::Trade;
-use crate::stable::Stable;
+use crate::arguments::layouts::Layouts;
+use crate::arguments::neighbors::Trade;
+use crate::in_flight::stable::Stable;
 
 /// The parts that are sent to the neighbours, and those that come from them, in the order of the
 /// library.

@@ -16,7 +16,7 @@ use ranks_comm::{Error, ErrorKind, Neighborhood, Result};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Datatype, native};
 
-use crate::neighbors::{Order, slots};
+use crate::arguments::neighbors::{Order, slots};
 
 /// Functions that may differ in it.
 #[derive(Clone, Copy)]

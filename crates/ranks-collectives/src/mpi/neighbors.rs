@@ -15,8 +15,8 @@ use super::functions::{
 };
 use super::neighbor_order::{Form, slots_for};
 use super::varying::{self, Division, Side, Varying};
-use crate::neighbors::Trade;
-use crate::stable::Stable;
+use crate::arguments::neighbors::Trade;
+use crate::in_flight::stable::Stable;
 
 /// The sides of an operation that blocks of both are divided on.
 pub(crate) trait Trades: Moves {

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use bytemuck::Pod;
 use ranks_comm::Result;
 
-use crate::blocks::Blocks;
-use crate::varying::{Divided, Gathering, Scattering};
+use crate::arguments::blocks::Blocks;
+use crate::arguments::varying::{Divided, Gathering, Scattering};
 
 /// Puts the only block at the beginning of the slice, where libraries put it that let it arrive
 /// somewhere else.

@@ -6,8 +6,8 @@ use ranks_mpi_sys::native;
 
 use super::operation::{Operation, PIECE, count, is_small};
 use super::pointer::{recv_pointer, send_pointer};
+use crate::arguments::transfer::Transfer;
 use crate::ops::Op;
-use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Reduce_local";
 

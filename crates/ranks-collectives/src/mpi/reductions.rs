@@ -18,11 +18,11 @@ use super::begun::{begin, begin_large};
 use super::functions::{Abi, Large, Native, Reduce, Reduced, Reduces, Standard, is_in_library};
 use super::in_pieces;
 use super::operation::{Operation, OwnedOperation, PIECE, count, is_small, large_count};
-use crate::blocks::Blocks;
+use crate::arguments::blocks::Blocks;
+use crate::arguments::reducing::{Reducing, Share};
+use crate::arguments::transfer::Transfer;
+use crate::in_flight::stable::Stable;
 use crate::ops::Reduction;
-use crate::reducing::{Reducing, Share};
-use crate::stable::Stable;
-use crate::transfer::Transfer;
 
 /// The arguments of the function that the transfer was proven for, with `counts` if it takes those.
 #[inline(always)]

@@ -10,8 +10,8 @@ use super::functions::{Moves, Scatterv};
 use super::large_varying::{self, is_through_types};
 use super::packed;
 use super::varying::{self, Division, Side, Varying};
-use crate::stable::Stable;
-use crate::varying::Scattering;
+use crate::arguments::varying::Scattering;
+use crate::in_flight::stable::Stable;
 
 /// As the function has it.
 fn varying<'a, T>(scattering: Scattering<'a, T>) -> Varying<'a, T> {

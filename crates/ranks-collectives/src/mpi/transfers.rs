@@ -12,8 +12,8 @@ use ranks_comm::record::Over;
 
 use super::begun::{begin, begin_large};
 use super::functions::{Abi, Large, Moved, Moves, Native, is_in_library};
-use crate::stable::Stable;
-use crate::transfer::Transfer;
+use crate::arguments::transfer::Transfer;
+use crate::in_flight::stable::Stable;
 
 /// The arguments of the function that the transfer was proven for.
 #[inline(always)]

@@ -23,7 +23,7 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Datatype, MPI_Op};
 
 use crate::ops::Reduction;
-use crate::user_op::Panicked;
+use crate::ops::user_op::Panicked;
 
 /// Combines `length` elements at `left` with those at `right`, into `right`.
 type Fold = unsafe fn(op: *const c_void, left: *const c_void, right: *mut c_void, length: usize);

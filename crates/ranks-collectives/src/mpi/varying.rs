@@ -14,8 +14,8 @@ use ranks_comm::{Result, SendBuffer};
 
 use super::begun::{begin, begin_large};
 use super::functions::{Abi, Large, Moved, Moves, Native, Standard, is_in_library};
-use crate::blocks::Blocks;
-use crate::stable::Stable;
+use crate::arguments::blocks::Blocks;
+use crate::in_flight::stable::Stable;
 
 /// Proven slices, and how they are divided.
 pub(super) struct Varying<'a, T> {

@@ -9,7 +9,7 @@
     reason = "a number is cut into 32 bits on purpose, and places of bits are below 2^12"
 )]
 
-use crate::fractional::fractions::Form;
+use crate::ops::fractional::fractions::Form;
 
 /// The number of words of an accumulator. The sum of two accumulators, word by word, is that of
 /// what was added to them.

@@ -4,7 +4,7 @@ use ranks_comm::{Communicator, Result};
 
 use super::reduced;
 use crate::agreement::{Call, all_ready};
-use crate::fractional::Fractional;
+use crate::ops::fractional::Fractional;
 
 /// Sums with twice the digits, over the same tree as [`Reproducible`](crate::Reproducible)'s; from
 /// [`Reproducible::compensated`](crate::Reproducible::compensated).

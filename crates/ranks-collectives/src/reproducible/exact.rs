@@ -4,9 +4,11 @@ use ranks_comm::{Communicator, Result};
 
 use super::accumulator::{Accumulator, WORDS};
 use crate::agreement::{Call, all_ready};
-use crate::fractional::Fractional;
+use crate::arguments::lengths;
+use crate::mpi::functions::Allreduce;
+use crate::operation::reductions;
 use crate::ops::Sum;
-use crate::{InPlaceCollectives, lengths};
+use crate::ops::fractional::Fractional;
 
 /// The number of accumulators that travel together.
 const AT_ONCE: usize = 512;
@@ -80,7 +82,7 @@ impl Exact<'_> {
         recv: &mut [T],
     ) -> Result<()> {
         let mut words: Vec<i64> = sums.into_iter().flat_map(Accumulator::into_words).collect();
-        self.comm.allreduce_in_place(&mut words, Sum)?;
+        reductions::reduce_in_place::<Allreduce, _, _>(self.comm, &mut words, Sum, ())?;
         let elements = words.chunks_exact(T::COMPONENTS * WORDS);
         for (element, words) in recv.iter_mut().zip(elements) {
             *element = T::rounded(|component, form| {

@@ -4,7 +4,7 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result, backend::Backend};
 use ranks_launch::Domain;
 
 use super::{Answer, Carrier, Policy, Topology, bind};
-use crate::allgatherv::allgatherv;
+use crate::operation::varying::allgatherv::allgatherv;
 
 /// The places of the ranks of a communicator.
 pub trait Topologies {

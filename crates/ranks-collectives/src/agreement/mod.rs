@@ -1,0 +1,281 @@
+//! The agreement of all ranks to call the same, before a collective, where [`Checks::Collective`]
+//! is in force.
+//!
+//! [`Checks::Collective`]: ranks_comm::Checks::Collective
+
+mod begun;
+mod edges;
+
+use std::fmt::{self, Display};
+
+use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, digest};
+use ranks_comm::record::{self, Class, Kind};
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
+
+use crate::arguments::proven::Proven;
+
+pub(crate) use begun::begin;
+
+/// A call, as far as it must be the same everywhere.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    kind: Kind,
+    root: Option<usize>,
+}
+
+impl Call {
+    /// An operation of that C name.
+    pub(crate) const fn of(operation: &'static str) -> Self {
+        Self {
+            kind: Kind::of(Class::Collective, operation),
+            root: None,
+        }
+    }
+
+    pub(crate) const fn moving<T>(operation: &'static str) -> Self {
+        Self {
+            kind: Kind::moving::<T>(operation),
+            root: None,
+        }
+    }
+
+    pub(crate) const fn reducing<T, O>(operation: &'static str) -> Self {
+        Self {
+            kind: Kind::reducing::<T, O>(operation),
+            root: None,
+        }
+    }
+
+    pub(crate) const fn at(self, root: usize) -> Self {
+        Self {
+            kind: self.kind.rooted(),
+            root: Some(root),
+        }
+    }
+
+    /// The same with a root, if the operation has one.
+    pub(crate) fn rooted(self, root: Option<usize>) -> Self {
+        match root {
+            Some(root) => self.at(root),
+            None => self,
+        }
+    }
+
+    /// The C name.
+    pub(crate) fn operation(&self) -> &'static str {
+        self.kind.operation
+    }
+
+    /// As it is recorded.
+    fn recorded(&self, elements: usize) -> record::Call {
+        let call = record::Call::of(self.kind.known()).items(elements);
+        match self.root {
+            Some(root) => call.root(root),
+            None => call,
+        }
+    }
+}
+
+/// Does a collective on whichever backend this is, if this thread may, and if all ranks agree where
+/// they compare.
+///
+/// `proven` may be an error, which the other ranks are told of then.
+pub(crate) fn carry_out<P: Proven, R>(
+    comm: &Communicator,
+    call: Call,
+    proven: Result<P>,
+    over_mpi: impl FnOnce(&MpiComm, P) -> Result<R>,
+    in_process: impl FnOnce(&InProcessComm, P) -> Result<R>,
+) -> Result<R> {
+    carry_out_by(comm, call, proven, |proven| match comm.backend() {
+        Backend::Mpi(comm) => over_mpi(comm, proven),
+        Backend::InProcess(comm) => in_process(comm, proven),
+    })
+}
+
+/// The same by one function for both backends.
+pub(crate) fn carry_out_by<P: Proven, R>(
+    comm: &Communicator,
+    call: Call,
+    proven: Result<P>,
+    by: impl FnOnce(P) -> Result<R>,
+) -> Result<R> {
+    let elements = proven.as_ref().map_or(0, Proven::elements);
+    let mut entered = comm.enter(call.recorded(elements))?;
+    let result = compared(comm, call, proven).and_then(by);
+    entered.note(&result);
+    result
+}
+
+/// The same error on all ranks that compare, if one of them has one before a call of several steps.
+pub(crate) fn all_ready<P: Proven>(comm: &Communicator, call: Call, ready: Result<P>) -> Result<P> {
+    let _entered = comm.enter_unrecorded(call.kind.operation)?;
+    compared(comm, call, ready)
+}
+
+/// The same for who was let in.
+fn compared<P: Proven>(comm: &Communicator, call: Call, ready: Result<P>) -> Result<P> {
+    if comm.compares_calls() {
+        agreed(comm, call, ready)
+    } else {
+        ready
+    }
+}
+
+#[cold]
+fn agreed<P: Proven>(comm: &Communicator, call: Call, proven: Result<P>) -> Result<P> {
+    let told = match &proven {
+        Ok(proven) => description(call, &proven.lengths()),
+        Err(error) => CallDescription::refusing(error),
+    };
+    let compared = comm.compare_descriptions(call.kind.operation, &told);
+    // Why this rank refuses is more to the point than that one does.
+    let proven = proven?;
+    compared?;
+    if let Some(pairs) = proven.pairs() {
+        let mine: Vec<u8> = pairs
+            .concat()
+            .iter()
+            .flat_map(|&count| (count as u64).to_le_bytes())
+            .collect();
+        let all = comm.exchange_within(call.kind.operation, &mine)?;
+        compare_pairs(call.kind.operation, &all, comm.size())?;
+    }
+    if let Some([out, into]) = proven.edges() {
+        edges::compare(comm, call.kind.operation, &out, &into)?;
+    }
+    Ok(proven)
+}
+
+/// The words of a rank about its call.
+fn description(call: Call, lengths: &[usize]) -> CallDescription {
+    let text = |text: &'static str| {
+        let length = text.len() as u64;
+        std::iter::once(length).chain(text.bytes().map(u64::from))
+    };
+    let element = call
+        .kind
+        .element
+        .map(|(name, size)| text(name()).chain([size as u64]));
+    let reduction = call.kind.reduction.map(|name| text(name()));
+    let numbers = call.root.iter().chain(lengths).map(|&number| number as u64);
+    let digest = digest(
+        text(call.kind.operation)
+            .chain(element.into_iter().flatten())
+            .chain(reduction.into_iter().flatten())
+            .chain(numbers),
+    );
+    CallDescription::calling(digest, &Described { call, lengths }.to_string())
+}
+
+/// A call as a reader of an error wants it: `MPI_Reduce of 3 f64 with Sum to rank 0`.
+struct Described<'a> {
+    call: Call,
+    lengths: &'a [usize],
+}
+
+impl Display for Described<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.call.kind.operation)?;
+        if let Some((name, _)) = self.call.kind.element {
+            let name = short(name());
+            match self.lengths {
+                [] => write!(f, " of {name}")?,
+                [length] => write!(f, " of {length} {name}")?,
+                lengths => write!(f, " of {lengths:?} {name}")?,
+            }
+        }
+        if let Some(reduction) = self.call.kind.reduction {
+            write!(f, " with {}", short(reduction()))?;
+        }
+        if let Some(root) = self.call.root {
+            write!(f, ", root {root}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The name of a type without the modules that it is in.
+fn short(name: &str) -> &str {
+    let end = name.find('<').unwrap_or(name.len());
+    let start = name[..end].rfind("::").map_or(0, |colons| colons + 2);
+    &name[start..]
+}
+
+/// # Errors
+/// [`ErrorKind::Mismatch`], the same on every rank, if one sends to another what that does not
+/// expect.
+fn compare_pairs(operation: &'static str, all: &[u8], size: usize) -> Result<()> {
+    let count = |rank: usize, index: usize| {
+        let word = all.chunks(8).nth(rank * 2 * size + index);
+        word.and_then(|word| word.try_into().ok())
+            .map(u64::from_le_bytes)
+    };
+    for source in 0..size {
+        for dest in 0..size {
+            let (sent, expected) = (count(source, dest), count(dest, size + source));
+            if sent != expected {
+                let (sent, expected) = (sent.unwrap_or(0), expected.unwrap_or(0));
+                return Err(Error::with_text(
+                    ErrorKind::Mismatch,
+                    operation,
+                    format!(
+                        "ranks do not call the same collective: in {operation} rank {source} sends {sent} elements to \
+                         rank {dest}, which expects {expected}"
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_shortened_to_what_tells_them_apart() {
+        assert_eq!(short("f64"), "f64");
+        assert_eq!(short("ranks_collectives::ops::Sum"), "Sum");
+        assert_eq!(short("a::Complex<b::C>"), "Complex<b::C>");
+    }
+
+    #[test]
+    fn a_call_is_told_as_it_was_made() {
+        let call = Call::moving::<f64>("MPI_Bcast").at(0);
+        let all = [
+            description(call, &[4]),
+            description(call, &[5]),
+            description(call, &[4]),
+        ];
+        let error = CallDescription::compare(
+            "MPI_Bcast",
+            &all.each_ref().map(CallDescription::bytes).concat(),
+        );
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "ranks do not call the same collective: ranks 0 and 2 call MPI_Bcast of 4 f64, root 0; \
+             rank 1 calls MPI_Bcast of 5 f64, root 0"
+        );
+    }
+
+    #[test]
+    fn what_is_sent_must_be_expected() {
+        let words = |counts: [u64; 8]| {
+            counts
+                .iter()
+                .flat_map(|c| c.to_le_bytes())
+                .collect::<Vec<_>>()
+        };
+        // Rank 0 sends 1 and 2, expects 1 and 3; rank 1 sends 3 and 4, expects 2 and 4.
+        assert!(compare_pairs("MPI_Alltoallv", &words([1, 2, 1, 3, 3, 4, 2, 4]), 2).is_ok());
+        let error =
+            compare_pairs("MPI_Alltoallv", &words([1, 2, 1, 3, 3, 4, 9, 4]), 2).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("rank 0 sends 2 elements to rank 1, which expects 9")
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! The checks of blocks against the slices and ranks of an operation.
+
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
+
+use super::Blocks;
+use crate::arguments::lengths::Holders;
+
+impl Blocks {
+    /// # Errors
+    /// [`ErrorKind::Length`] if there is not a block for each of them, or one ends behind a slice
+    /// of `length`, called `name`.
+    #[inline]
+    pub(crate) fn fit(
+        &self,
+        operation: &'static str,
+        holders: impl Into<Holders>,
+        name: &str,
+        length: usize,
+    ) -> Result<()> {
+        let holders = holders.into();
+        if self.len() != holders.count {
+            return Err(self.not_one_each(operation, holders));
+        }
+        if self.end > length {
+            return Err(self.beyond(operation, name, length));
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Length`] if the block of this rank is not of `length`, that of the slice called
+    /// `name`.
+    #[inline]
+    pub(crate) fn own_is(
+        &self,
+        operation: &'static str,
+        comm: &Communicator,
+        name: &str,
+        length: usize,
+    ) -> Result<()> {
+        match self.counts.get(comm.rank()) {
+            Some(&count) if count == length => Ok(()),
+            own => Err(not_own(operation, comm.rank(), name, length, own.copied())),
+        }
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Argument`] if an element is in two blocks.
+    #[inline]
+    pub(crate) fn must_be_disjoint(
+        &self,
+        operation: &'static str,
+        holders: impl Into<Holders>,
+        name: &str,
+    ) -> Result<()> {
+        if self.is_disjoint() {
+            return Ok(());
+        }
+        Err(self.overlap(operation, holders.into(), name))
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Argument`] if the blocks do not lie one after the other.
+    pub(crate) fn must_be_packed(&self, operation: &'static str) -> Result<()> {
+        if self.is_packed() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Argument,
+            operation,
+            "the blocks must lie one after the other in the order of ranks, as Blocks::from_counts makes them",
+        ))
+    }
+
+    #[cold]
+    fn not_one_each(&self, operation: &'static str, holders: Holders) -> Error {
+        let (blocks, Holders { count, name }) = (self.len(), holders);
+        Error::new(
+            ErrorKind::Length,
+            operation,
+            format_args!("there are {blocks} blocks for {count} {name}s; each {name} has one"),
+        )
+    }
+
+    #[cold]
+    fn beyond(&self, operation: &'static str, name: &str, length: usize) -> Error {
+        let end = self.end;
+        Error::new(
+            ErrorKind::Length,
+            operation,
+            format_args!("the last block ends at {end}, and {name} has {length} elements"),
+        )
+    }
+
+    #[cold]
+    fn overlap(&self, operation: &'static str, holders: Holders, name: &str) -> Error {
+        let mut ranks: Vec<usize> = (0..self.len())
+            .filter(|&rank| self.counts[rank] > 0)
+            .collect();
+        ranks.sort_by_key(|&rank| self.displacements[rank]);
+        let pair = ranks
+            .windows(2)
+            .find(|pair| self.range(pair[0]).end > self.displacements[pair[1]])
+            .unwrap_or(&[0, 0]);
+        Error::new(
+            ErrorKind::Argument,
+            operation,
+            format_args!(
+                "the blocks of {}s {} and {} in {name} overlap: {:?} and {:?}",
+                holders.name,
+                pair[0],
+                pair[1],
+                self.range(pair[0]),
+                self.range(pair[1])
+            ),
+        )
+    }
+}
+
+#[cold]
+fn not_own(
+    operation: &'static str,
+    rank: usize,
+    name: &str,
+    length: usize,
+    own: Option<usize>,
+) -> Error {
+    let detail = match own {
+        Some(own) => format!(
+            "{name} has {length} elements, and the block of rank {rank} {own}; they must be as long as each other"
+        ),
+        None => format!("there is no block for rank {rank}; each rank has one"),
+    };
+    Error::new(ErrorKind::Length, operation, detail)
+}

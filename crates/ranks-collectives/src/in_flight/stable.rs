@@ -1,0 +1,466 @@
+//! Slices for operations that go on after their call has returned.
+#![allow(unsafe_code)]
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::{Arc, Mutex};
+
+use bytemuck::Pod;
+use ranks_comm::backend::{Again, Lent, OpInfo, Places, Plain, RawSlice, StartedOp};
+use ranks_comm::{
+    Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer,
+};
+
+use crate::arguments::blocks::Blocks;
+use crate::arguments::neighbors::Edge;
+use crate::arguments::proven::{Movable, Proven};
+use crate::arguments::transfer::Transfer;
+
+/// The slices that an operation sends and receives into; one that it does not use is empty.
+pub(crate) struct Slices<'a, T> {
+    pub(crate) send: &'a [T],
+    pub(crate) recv: &'a mut [T],
+}
+
+/// Slices, or what was proven of them, whose memory stays where it is until the operation that is
+/// begun with them is over. Until then nobody else writes to it, or reads what is received into.
+///
+/// It is made by the functions below and by nothing else; they give the memory to what waits for
+/// the end.
+pub(crate) struct Stable<X>(X);
+
+impl<P: Proven> Proven for Stable<P> {
+    fn elements(&self) -> usize {
+        self.get().elements()
+    }
+
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        self.get().lengths()
+    }
+
+    fn pairs(&self) -> Option<[&[usize]; 2]> {
+        self.get().pairs()
+    }
+
+    fn edges(&self) -> Option<[Vec<Edge>; 2]> {
+        self.get().edges()
+    }
+}
+
+impl<X> Stable<X> {
+    pub(crate) fn get(&self) -> &X {
+        &self.0
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut X {
+        &mut self.0
+    }
+
+    pub(crate) fn into_inner(self) -> X {
+        self.0
+    }
+
+    /// The same in another form, or an error if the slices do not fit the operation. What `prove`
+    /// returns is made out of what it gets and of no other memory.
+    pub(crate) fn proven<Y>(self, prove: impl FnOnce(X) -> Result<Y>) -> Result<Stable<Y>> {
+        prove(self.0).map(Stable)
+    }
+
+    /// The same in another form, under the same condition.
+    pub(crate) fn map<Y>(self, change: impl FnOnce(X) -> Y) -> Stable<Y> {
+        Stable(change(self.0))
+    }
+}
+
+impl<'a, T: Pod> Stable<Transfer<'a, T>> {
+    /// The same in pieces, as [`Transfer::pieces`].
+    pub(crate) fn pieces(self, longest: usize) -> impl Iterator<Item = Stable<Transfer<'a, T>>> {
+        self.0.pieces(longest).map(Stable)
+    }
+
+    /// The same not in place: what is sent is a copy then, which is to be kept until the operation
+    /// is over.
+    pub(crate) fn not_in_place(self) -> (Self, Option<SharedCopy>) {
+        let mut transfer = self.0;
+        let (None, Some(data)) = transfer.slices_mut() else {
+            return (Self(transfer), None);
+        };
+        let copy = Plain::copy(data);
+        let place = NonNull::from(copy.as_slice());
+        // SAFETY: the copy stays where it is as long as it is kept, and does not change.
+        let transfer = transfer.sending(unsafe { place.as_ref() });
+        (Self(transfer), Some(Arc::new(Mutex::new(copy))))
+    }
+
+    /// The same as a reduction to each rank, as [`Transfer::reductions`], each with what is to be
+    /// kept until it is over.
+    pub(crate) fn reductions(
+        self,
+        me: usize,
+        blocks: &Blocks,
+        mut each: impl FnMut(Stable<Transfer<'_, T>>, Option<&SharedCopy>),
+    ) {
+        let (Self(transfer), kept) = self.not_in_place();
+        // What `each` says is no error.
+        let _ = transfer.reductions(me, blocks, |one| {
+            each(Stable(one), kept.as_ref());
+            Ok(())
+        });
+    }
+}
+
+/// Memory that several operations use.
+pub(crate) type SharedCopy = Arc<Mutex<dyn Any + Send>>;
+
+impl Stable<&mut [u8]> {
+    /// The memory, to be written to until the operation is over.
+    pub(crate) fn into_span(self) -> RawSlice {
+        // SAFETY: a `Stable` is made for memory that stays there for the operation alone.
+        unsafe { RawSlice::of(self.0) }
+    }
+}
+
+impl<T: Pod> Stable<Slices<'_, T>> {
+    /// The elements of `recv` as they will be when the operation is complete.
+    pub(crate) fn left(&mut self) -> Left<T> {
+        let recv = NonNull::from(&mut *self.0.recv);
+        // All that is received comes by way of the same pointer, which so holds for what is left.
+        // SAFETY: the slice was there for as long as this, and is used by way of the pointer alone
+        // from here on.
+        self.0.recv = unsafe { &mut *recv.as_ptr() };
+        Left {
+            address: recv.cast::<T>().as_ptr().expose_provenance(),
+            length: recv.len(),
+            elements: PhantomData,
+        }
+    }
+}
+
+/// The elements that an operation leaves. It is for what the operation itself does last: the memory
+/// is its own until what waits for the end has been told of it.
+///
+/// Like a library it keeps the address alone: buffers of persistent operations are lent between
+/// starts (`lent.rs` of ranks-comm).
+pub(crate) struct Left<T> {
+    address: usize,
+    length: usize,
+    elements: PhantomData<fn() -> T>,
+}
+
+impl<T: Pod> Left<T> {
+    /// The elements, for a `Keep` or a `Deferred` of the operation at its end, or before the
+    /// operation is given to anybody.
+    pub(crate) fn elements(&mut self) -> &mut [T] {
+        let start = ptr::with_exposed_provenance_mut(self.address);
+        // SAFETY: a `Stable` is made for memory that stays there for the operation alone until that
+        // is over, and the backends end what they keep before they give the memory back. Nothing
+        // else writes to it any more. The pointer that it is used by is exposed: by `left`, or
+        // where it was lent out since, by `Lent`.
+        unsafe { slice::from_raw_parts_mut(start, self.length) }
+    }
+}
+
+/// No memory at all.
+pub(crate) fn nowhere() -> RawSlice {
+    // SAFETY: there are no bytes that anybody could use.
+    unsafe { RawSlice::of::<u8>(&mut []) }
+}
+
+/// Begins an operation that uses no memory.
+pub(crate) fn without_memory(
+    comm: &Communicator,
+    role: &'static OpInfo,
+    begin: impl FnOnce() -> Result<StartedOp>,
+) -> Result<Request<()>> {
+    // SAFETY: the operation works on no memory but what is in what was begun.
+    unsafe { Request::begun(comm, role, (), |()| begin()) }
+}
+
+/// Begins an operation whose only memory is `buffer`, which the request owns until it is over.
+pub(crate) fn owned_one<B>(
+    comm: &Communicator,
+    role: &'static OpInfo,
+    buffer: B,
+    begin: impl FnOnce(Stable<Slices<'_, B::Element>>) -> Result<StartedOp>,
+) -> Result<Request<B>>
+where
+    B: RecvBuffer + Send + 'static,
+{
+    let begin = |buffer: &mut B| {
+        let recv = buffer.as_mut_slice();
+        begin(Stable(Slices { send: &[], recv }))
+    };
+    // SAFETY: the operation works on the elements of `buffer`, which by its trait stay where they
+    // are when it moves.
+    unsafe { Request::begun(comm, role, buffer, begin) }
+}
+
+/// Blocks that leave gaps, and the same without them.
+struct Gaps<'a> {
+    wide: &'a Blocks,
+    close: Box<Blocks>,
+}
+
+impl<'a> Gaps<'a> {
+    /// If there are any, the slice is to be divided in the second way from here on.
+    ///
+    /// # Safety
+    /// `blocks` is used no longer than what this returns.
+    unsafe fn closed_up(blocks: &mut &'a Blocks) -> Result<Option<Self>> {
+        let wide = *blocks;
+        if !wide.leave_gaps() {
+            return Ok(None);
+        }
+        let close = Box::new(Blocks::from_counts(wide.counts())?);
+        let place = NonNull::from(&*close);
+        // SAFETY: the box keeps it where it is, and is there as long as `blocks` is used, by this
+        // function's contract.
+        *blocks = unsafe { place.as_ref() };
+        Ok(Some(Self { wide, close }))
+    }
+
+    /// A copy of the blocks of a slice, or of all of it if there are no gaps.
+    fn copy<T: Pod>(gaps: Option<&Self>, slice: &[T]) -> Plain<T> {
+        // Where the slice does not count it is empty, and the blocks are another rank's.
+        let Some(gaps) = gaps.filter(|_| !slice.is_empty()) else {
+            return Plain::copy(slice);
+        };
+        let blocks = (0..gaps.wide.len()).map(|rank| &slice[gaps.wide.range(rank)]);
+        Plain::joined(gaps.close.end(), blocks)
+    }
+
+    /// Puts the blocks of a copy back.
+    fn put_back<T: Pod>(gaps: Option<&Self>, copy: &[T], slice: &mut [T]) {
+        let Some(gaps) = gaps.filter(|_| !slice.is_empty()) else {
+            return slice.copy_from_slice(copy);
+        };
+        for rank in 0..gaps.wide.len() {
+            slice[gaps.wide.range(rank)].copy_from_slice(&copy[gaps.close.range(rank)]);
+        }
+    }
+}
+
+/// Copies of what is sent and of what is received into.
+type Copies<T> = (Option<Plain<T>>, Option<Plain<T>>);
+
+/// Does an operation on copies of its slices, until its time limit: from there on the copies are
+/// the runtime's, and the slices as they were. What lies between blocks is not copied.
+pub(crate) fn on_copies<'a, P: Movable<'a>>(
+    comm: &Communicator,
+    role: &'static OpInfo,
+    mut proven: P,
+    begin: impl FnOnce(Stable<P>) -> Result<StartedOp>,
+) -> Result<()> {
+    let [sent_blocks, received_blocks] = proven.divisions().map(|blocks| {
+        // SAFETY: what is made lives until this function ends, and `begin` takes `proven` and
+        // returns nothing that borrows.
+        blocks.map(|blocks| unsafe { Gaps::closed_up(blocks) })
+    });
+    let sent_gaps = sent_blocks.transpose()?.flatten();
+    let received_gaps = received_blocks.transpose()?.flatten();
+    let (send, recv) = proven.slices();
+    let sent = send
+        .as_ref()
+        .map(|slice| Gaps::copy(sent_gaps.as_ref(), slice));
+    let received = recv
+        .as_ref()
+        .map(|slice| Gaps::copy(received_gaps.as_ref(), slice));
+    let mut result = None;
+    let begin = |(sent, received): &mut Copies<P::Element>| {
+        let (send, recv) = proven.slices();
+        if let (Some(slice), Some(copy)) = (send, sent) {
+            let place = NonNull::from(copy.as_slice());
+            // SAFETY: the copy stays where it is until the operation is over, as the request below
+            // has it, and does not change.
+            *slice = unsafe { place.as_ref() };
+        }
+        if let (Some(slice), Some(copy)) = (recv, received) {
+            let mut place = NonNull::from(copy.as_mut_slice());
+            // SAFETY: the same, and the copy is looked at when the operation is over.
+            let there = unsafe { place.as_mut() };
+            result = Some(std::mem::replace(slice, there));
+        }
+        begin(Stable(proven))
+    };
+    // SAFETY: the operation works on the copies and on what is in what was begun; the copies stay
+    // where they are when they move.
+    let request = unsafe { Request::begun(comm, role, (sent, received), begin)? };
+    let ((_, received), _) = request.wait()?;
+    if let (Some(received), Some(result)) = (received, result) {
+        Gaps::put_back(received_gaps.as_ref(), received.as_slice(), result);
+    }
+    Ok(())
+}
+
+/// Begins an operation from `send` to `recv`, both of which the request owns until it is over.
+pub(crate) fn owned<S, R>(
+    comm: &Communicator,
+    role: &'static OpInfo,
+    send: S,
+    recv: R,
+    begin: impl FnOnce(Stable<Slices<'_, R::Element>>) -> Result<StartedOp>,
+) -> Result<Request<(S, R)>>
+where
+    S: SendBuffer<Element = R::Element> + Send + 'static,
+    R: RecvBuffer + Send + 'static,
+{
+    let begin = |(send, recv): &mut (S, R)| {
+        begin(Stable(Slices {
+            send: send.as_slice(),
+            recv: recv.as_mut_slice(),
+        }))
+    };
+    // SAFETY: the operation works on the elements of both, which by their traits stay where they
+    // are when they move.
+    unsafe { Request::begun(comm, role, (send, recv), begin) }
+}
+
+/// The way to the slices of an operation in a `B`, which owns them: elements of buffers that by
+/// their traits stay where they are when it moves. Made by the functions below and by nothing else.
+pub(crate) struct Shape<B, T>(fn(&mut B) -> Slices<'_, T>);
+
+impl<S, R> Shape<(S, R), R::Element>
+where
+    S: SendBuffer<Element = R::Element>,
+    R: RecvBuffer,
+{
+    /// From one buffer to another.
+    pub(crate) fn both() -> Self {
+        Self(|(send, recv)| Slices {
+            send: send.as_slice(),
+            recv: recv.as_mut_slice(),
+        })
+    }
+}
+
+impl<B: RecvBuffer> Shape<B, B::Element> {
+    /// On one buffer.
+    pub(crate) fn one() -> Self {
+        Self(|buffer| Slices {
+            send: &[],
+            recv: buffer.as_mut_slice(),
+        })
+    }
+}
+
+impl Shape<(), u8> {
+    /// On no memory.
+    pub(crate) fn none() -> Self {
+        Self(|()| Slices {
+            send: &[],
+            recv: &mut [],
+        })
+    }
+}
+
+/// Prepares an operation on the slices of `buffer`, which it owns until it is freed: by `prepare`,
+/// or where that returns nothing by `again` at each start.
+pub(crate) fn prepared<B: Send + 'static, T: Pod>(
+    comm: &Communicator,
+    role: &'static OpInfo,
+    buffer: B,
+    shape: Shape<B, T>,
+    prepare: impl FnOnce(Stable<Slices<'_, T>>) -> Result<Option<StartedOp>>,
+    mut again: impl FnMut(&Communicator, Stable<Slices<'_, T>>) -> Result<StartedOp> + Send + 'static,
+) -> Result<Persistent<B>> {
+    let mut prepare = Some(prepare);
+    let mut prepare = |slices: Stable<Slices<'_, T>>| match prepare.take() {
+        Some(prepare) => prepare(slices),
+        None => Ok(None),
+    };
+    // SAFETY: the places are those of the operation, and its own from its start on.
+    let again = move |comm: &Communicator, places| again(comm, unsafe { slices_at(places) });
+    prepared_by(comm, role, buffer, shape, &mut prepare, Box::new(again))
+}
+
+/// A function that prepares an operation on slices, or returns nothing.
+type Prepare<'p, T> = &'p mut dyn FnMut(Stable<Slices<'_, T>>) -> Result<Option<StartedOp>>;
+
+/// Compiled for each type of buffers, not for each operation.
+#[inline(never)]
+fn prepared_by<B: Send + 'static, T: Pod>(
+    comm: &Communicator,
+    role: &'static OpInfo,
+    buffer: B,
+    Shape(slices): Shape<B, T>,
+    prepare: Prepare<'_, T>,
+    again: Again,
+) -> Result<Persistent<B>> {
+    let prepare = |buffer: &mut B| {
+        let Slices { send, recv } = slices(buffer);
+        let send = Lent::to_read(send);
+        // SAFETY: they stay where they are, as `Shape` says; what is made below has the buffer, and
+        // uses them by way of this alone.
+        let buffer = unsafe { Lent::to_write(recv) };
+        let places = Places { send, buffer };
+        // SAFETY: the places are those slices.
+        let slices = unsafe { slices_at(places) };
+        Ok((places, prepare(slices)?))
+    };
+    // SAFETY: what is made is not started; it and what is begun work on what they keep and on the
+    // slices of the buffer, which stay where they are when that moves, as `Shape` says.
+    unsafe { Persistent::prepared(comm, role, buffer, prepare, again) }
+}
+
+/// The slices at the places of a prepared operation.
+///
+/// # Safety
+/// They are of this type, and stay there for the operation alone until what is begun with them is
+/// over.
+unsafe fn slices_at<'a, T: Pod>(places: Places) -> Stable<Slices<'a, T>> {
+    Stable(Slices {
+        // SAFETY: by this function's contract.
+        send: unsafe { places.send.as_slice() },
+        // SAFETY: the same.
+        recv: unsafe { places.buffer.as_mut_slice() },
+    })
+}
+
+/// Begins an operation from `send` to `recv`, which are borrowed until the scope ends.
+pub(crate) fn scoped<'scope, T: Pod>(
+    scope: &'scope Scope<'scope, '_>,
+    role: &'static OpInfo,
+    send: &'scope [T],
+    recv: &'scope mut [T],
+    begin: impl FnOnce(Stable<Slices<'_, T>>) -> Result<StartedOp>,
+) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
+    // To pass the slice on while the operation has its address would say that nobody else writes to
+    // it.
+    let place = NonNull::from(recv);
+    // SAFETY: the slice is borrowed for `'scope`, and used by way of the pointer alone from here
+    // on.
+    let recv = unsafe { &mut *place.as_ptr() };
+    let begin = || begin(Stable(Slices { send, recv }));
+    // SAFETY: both slices are borrowed for `'scope`, and the operation has `recv` by way of
+    // `place`.
+    unsafe { scope.begun(role, place, begin) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_of_what_is_left_was_kept_while_its_buffer_was_lent() {
+        let mut buffer = vec![0.0; 4];
+        // SAFETY: the buffer is there to the end, and used by way of this alone.
+        let place = unsafe { Lent::to_write(&mut buffer) };
+        let send = Lent::to_read::<f64>(&[]);
+        let buffer = place;
+        // SAFETY: the elements of the buffer, which nobody else uses.
+        let mut slices = unsafe { slices_at::<f64>(Places { send, buffer }) };
+        let mut left = slices.left();
+        for round in [4.0, 6.0, 8.0] {
+            // SAFETY: as above.
+            let lent = unsafe { place.as_mut_slice::<f64>() };
+            lent.fill(round);
+            left.elements().iter_mut().for_each(|one| *one /= 2.0);
+            // SAFETY: as above.
+            let ended = unsafe { place.as_slice::<f64>() };
+            assert_eq!(ended, [round / 2.0; 4]);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Barrier: no data, only the wait.
+
+use ranks_comm::backend::{MpiComm, OpInfo, StartedOp};
+use ranks_comm::record::{self, Class, Kind};
+use ranks_comm::{Communicator, Persistent, Request, Result};
+
+use crate::agreement::{Call, begin};
+use crate::in_flight::stable::{Shape, prepared, without_memory};
+use crate::operation::trial::kept;
+use crate::operation::with_deadline::carry_out_in_time;
+use crate::{in_process, mpi};
+
+const NAME: &str = "MPI_Barrier";
+static IBARRIER: OpInfo = OpInfo::of("MPI_Ibarrier");
+static BARRIER_INIT: OpInfo = OpInfo::of("MPI_Barrier_init");
+
+#[inline]
+pub(crate) fn barrier(comm: &Communicator) -> Result<()> {
+    let call = record::Call::of(const { &Kind::of(Class::Collective, NAME) });
+    match comm.fast_path_collective(1) {
+        Some(over) => mpi::barrier(comm.recorded(over, call)),
+        None => slow_path(comm),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn slow_path(comm: &Communicator) -> Result<()> {
+    carry_out_in_time(
+        comm,
+        Call::of(NAME),
+        Ok(()),
+        |comm, ()| mpi::barrier(comm),
+        Some((&IBARRIER, |comm: &MpiComm, _| mpi::ibarrier(comm))),
+        |comm, ()| in_process::barrier(comm),
+    )
+}
+
+/// Nonblocking.
+pub(crate) fn nonblocking(comm: &Communicator) -> Result<Request<()>> {
+    without_memory(comm, &IBARRIER, || ibarrier(comm))
+}
+
+fn ibarrier(comm: &Communicator) -> Result<StartedOp> {
+    begin(
+        comm,
+        Call::of(IBARRIER.operation()),
+        Ok(()),
+        |comm, ()| mpi::ibarrier(comm),
+        |comm, ()| in_process::ibarrier(comm),
+    )
+}
+
+/// Persistent.
+#[inline]
+pub(crate) fn persistent(comm: &Communicator) -> Result<Persistent<()>> {
+    let call = Call::of(BARRIER_INIT.operation());
+    prepared(
+        comm,
+        &BARRIER_INIT,
+        (),
+        Shape::none(),
+        |_| kept(comm, call, Ok(()), |comm, ()| mpi::barrier_init(comm)),
+        |comm, _| ibarrier(comm),
+    )
+}

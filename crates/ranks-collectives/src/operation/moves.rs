@@ -1,0 +1,345 @@
+//! Operations that move elements: each is described once, in the table at the end; what is done in
+//! each form is written once for all.
+
+use bytemuck::Pod;
+use ranks_comm::backend::{InProcessComm, MpiComm, StartedOp, TypeOf};
+use ranks_comm::record::{self, Kind};
+use ranks_comm::{
+    Communicator, Neighborhood, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest,
+    SendBuffer,
+};
+
+use crate::agreement::{Call, begin};
+use crate::arguments::blocks::Blocks;
+use crate::arguments::crossing::{Crossing, RootGroup};
+use crate::arguments::layouts::{Layouts, Pattern};
+use crate::arguments::neighbors::Trade;
+use crate::arguments::proven::Movable;
+use crate::arguments::transfer::Transfer;
+use crate::arguments::varying::{Exchange, Gathering, Scattering};
+use crate::in_flight::stable::{self, Shape, Slices, Stable};
+use crate::mpi::functions::{self, Moves, Named};
+use crate::operation::between_groups::BetweenGroups;
+use crate::operation::trial;
+use crate::operation::with_deadline::carry_out_in_time;
+use crate::{in_process, mpi};
+
+/// One operation that moves elements.
+pub(crate) trait Mover: Named + 'static {
+    /// The arguments besides slices: a root, blocks, layouts, neighbours.
+    type With<'a>: Copy;
+    /// Slices that were proven to fit.
+    type Proven<'a, T: Pod>: Movable<'a>;
+
+    /// Proves that the slices fit; `operation` is the C name of the form.
+    fn prove<'a, 'w: 'a, T: Pod>(
+        operation: &'static str,
+        comm: &Communicator,
+        slices: Slices<'a, T>,
+        with: Self::With<'w>,
+    ) -> Result<Self::Proven<'a, T>>;
+
+    /// The rank that sends or receives all.
+    fn root(with: Self::With<'_>) -> Option<usize>;
+
+    fn over_mpi<T: Pod>(comm: &MpiComm, proven: Self::Proven<'_, T>) -> Result<()>;
+
+    fn nonblocking_over_mpi<T: Pod>(
+        comm: &MpiComm,
+        proven: Stable<Self::Proven<'_, T>>,
+    ) -> Result<StartedOp>;
+
+    fn init_over_mpi<T: Pod>(
+        comm: &MpiComm,
+        proven: Stable<Self::Proven<'_, T>>,
+    ) -> Result<Option<StartedOp>>;
+
+    fn in_process<T: Pod>(comm: &InProcessComm, proven: Self::Proven<'_, T>) -> Result<()>;
+
+    fn nonblocking_in_process<T: Pod>(
+        comm: &InProcessComm,
+        proven: Stable<Self::Proven<'_, T>>,
+    ) -> Result<StartedOp>;
+}
+
+/// One that has a form in place.
+pub(crate) trait InPlaceMover: Mover {
+    /// Proves that the one slice fits.
+    fn prove_in_place<'a, 'w: 'a, T: Pod>(
+        operation: &'static str,
+        comm: &Communicator,
+        data: &'a mut [T],
+        with: Self::With<'w>,
+    ) -> Result<Self::Proven<'a, T>>;
+}
+
+/// Blocking.
+pub(crate) fn moved<M: Mover, T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    with: M::With<'_>,
+) -> Result<()> {
+    carry_out_in_time(
+        comm,
+        Call::moving::<T>(M::BLOCKING).rooted(M::root(with)),
+        M::prove(M::BLOCKING, comm, Slices { send, recv }, with),
+        M::over_mpi::<T>,
+        Some((M::NONBLOCKING_ROLE, M::nonblocking_over_mpi::<T>)),
+        M::in_process::<T>,
+    )
+}
+
+/// Blocking, of blocks of one length: `block` is as long as one.
+#[inline]
+pub(crate) fn transferred<M, T: Pod>(
+    comm: &Communicator,
+    block: usize,
+    send: &[T],
+    recv: &mut [T],
+    with: M::With<'_>,
+) -> Result<()>
+where
+    M: Moves + for<'a> Mover<Proven<'a, T> = Transfer<'a, T>>,
+{
+    let Some(over) = comm.fast_path_collective(block * TypeOf::<T>::items()) else {
+        return slow_path::<M, T>(comm, send, recv, with);
+    };
+    let call = match M::root(with) {
+        None => record::Call::of(const { &Kind::moving::<T>(M::BLOCKING) }),
+        Some(root) => {
+            record::Call::of(const { &Kind::moving::<T>(M::BLOCKING).rooted() }).root(root)
+        }
+    };
+    let transfer = M::prove(M::BLOCKING, comm, Slices { send, recv }, with)?;
+    mpi::transfers::small::<M, T>(comm.recorded(over, call.count_u32(block)), transfer)
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn slow_path<M: Mover, T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    with: M::With<'_>,
+) -> Result<()> {
+    moved::<M, T>(comm, send, recv, with)
+}
+
+/// Nonblocking.
+fn begun<M: Mover, T: Pod>(
+    comm: &Communicator,
+    slices: Stable<Slices<'_, T>>,
+    with: M::With<'_>,
+) -> Result<StartedOp> {
+    begin(
+        comm,
+        Call::moving::<T>(M::NONBLOCKING).rooted(M::root(with)),
+        slices.proven(|slices| M::prove(M::NONBLOCKING, comm, slices, with)),
+        M::nonblocking_over_mpi::<T>,
+        M::nonblocking_in_process::<T>,
+    )
+}
+
+/// Nonblocking, from one buffer to another, which the request owns.
+pub(crate) fn owned<M, S, R>(
+    comm: &Communicator,
+    send: S,
+    recv: R,
+    with: M::With<'_>,
+) -> Result<Request<(S, R)>>
+where
+    M: Mover,
+    S: SendBuffer<Element = R::Element> + Send + 'static,
+    R: RecvBuffer + Send + 'static,
+{
+    stable::owned(comm, M::NONBLOCKING_ROLE, send, recv, |slices| {
+        begun::<M, _>(comm, slices, with)
+    })
+}
+
+/// Nonblocking, in one buffer.
+pub(crate) fn owned_one<M: Mover, B: RecvBuffer + Send + 'static>(
+    comm: &Communicator,
+    buffer: B,
+    with: M::With<'_>,
+) -> Result<Request<B>> {
+    stable::owned_one(comm, M::NONBLOCKING_ROLE, buffer, |slices| {
+        begun::<M, _>(comm, slices, with)
+    })
+}
+
+/// Nonblocking, from one slice to another, which the scope borrows.
+pub(crate) fn scoped<'scope, M: Mover, T: Pod>(
+    scope: &'scope Scope<'scope, '_>,
+    send: &'scope [T],
+    recv: &'scope mut [T],
+    with: M::With<'_>,
+) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
+    stable::scoped(scope, M::NONBLOCKING_ROLE, send, recv, |slices| {
+        begun::<M, T>(scope.communicator(), slices, with)
+    })
+}
+
+/// Persistent, on the slices of `buffer`: what else the program has passed is read out of `kept` by
+/// `with`, at each start where the library has no such function.
+pub(crate) fn persistent<M: Mover, B: Send + 'static, T: Pod, K: Clone + Send + 'static>(
+    comm: &Communicator,
+    buffer: B,
+    shape: Shape<B, T>,
+    kept: K,
+    with: fn(&K) -> M::With<'_>,
+) -> Result<Persistent<B>> {
+    let kept_again = kept.clone();
+    let again = move |comm: &Communicator, slices: Stable<Slices<'_, T>>| {
+        begun::<M, T>(comm, slices, with(&kept_again))
+    };
+    let init = |slices: Stable<Slices<'_, T>>| {
+        let with = with(&kept);
+        let proven = slices.proven(|slices| M::prove(M::INIT, comm, slices, with));
+        let call = Call::moving::<T>(M::INIT).rooted(M::root(with));
+        trial::kept(comm, call, proven, M::init_over_mpi::<T>)
+    };
+    stable::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)
+}
+
+/// The rows: what the program passes besides slices, the root among it, what is proven of the
+/// slices, or of the one slice in place, and the functions that do it, by the module over MPI and
+/// by name in process.
+macro_rules! movers {
+    ($($mover:ty: ($with:pat in $type:ty) root($root:expr)
+       prove($proven:ident, |$operation:ident, $comm:pat_param, $slices:ident| $prove:expr)
+       $(in_place(|$in:ident, $in_comm:pat_param, $data:ident| $prove_in_place:expr))?
+       mpi($module:ident $(::<$functions:ident>)?) in_process($blocking:ident, $nonblocking:ident);)*) => { $(
+        $(impl InPlaceMover for $mover {
+            #[allow(unused_variables, reason = "one division stands for both")]
+            fn prove_in_place<'a, 'w: 'a, T: Pod>(
+                $in: &'static str,
+                $in_comm: &Communicator,
+                $data: &'a mut [T],
+                $with: Self::With<'w>,
+            ) -> Result<$proven<'a, T>> {
+                $prove_in_place
+            }
+        })?
+
+        impl Mover for $mover {
+            type With<'a> = $type;
+            type Proven<'a, T: Pod> = $proven<'a, T>;
+
+            #[inline(always)]
+            fn prove<'a, 'w: 'a, T: Pod>(
+                $operation: &'static str,
+                $comm: &Communicator,
+                $slices: Slices<'a, T>,
+                $with: Self::With<'w>,
+            ) -> Result<$proven<'a, T>> {
+                $prove
+            }
+
+            #[inline(always)]
+            #[allow(unused_variables, reason = "not all have a root")]
+            fn root($with: Self::With<'_>) -> Option<usize> {
+                $root
+            }
+
+            fn over_mpi<T: Pod>(comm: &MpiComm, proven: $proven<'_, T>) -> Result<()> {
+                mpi::$module::blocking::<$(functions::$functions,)? T>(comm, proven)
+            }
+
+            fn nonblocking_over_mpi<T: Pod>(
+                comm: &MpiComm,
+                proven: Stable<$proven<'_, T>>,
+            ) -> Result<StartedOp> {
+                mpi::$module::nonblocking::<$(functions::$functions,)? T>(comm, proven)
+            }
+
+            fn init_over_mpi<T: Pod>(
+                comm: &MpiComm,
+                proven: Stable<$proven<'_, T>>,
+            ) -> Result<Option<StartedOp>> {
+                mpi::$module::init::<$(functions::$functions,)? T>(comm, proven)
+            }
+
+            fn in_process<T: Pod>(comm: &InProcessComm, proven: $proven<'_, T>) -> Result<()> {
+                in_process::$blocking(comm, proven)
+            }
+
+            fn nonblocking_in_process<T: Pod>(
+                comm: &InProcessComm,
+                proven: Stable<$proven<'_, T>>,
+            ) -> Result<StartedOp> {
+                in_process::$nonblocking(comm, proven)
+            }
+        }
+    )* };
+}
+
+/// Slices and layouts among neighbours.
+type LaidOut<'a, T> = Trade<'a, T, &'a Layouts>;
+
+movers! {
+    functions::Bcast: (root in usize) root(Some(root))
+        prove(Transfer, |operation, comm, slices| Transfer::broadcast(operation, comm, slices.recv, root))
+        mpi(transfers::<Bcast>) in_process(bcast, ibcast);
+    functions::Gather: (root in usize) root(Some(root))
+        prove(Transfer, |operation, comm, slices| Transfer::gathered_at(operation, comm, slices.send, slices.recv, root))
+        in_place(|operation, comm, data| Transfer::gathered_in_place(operation, comm, data, root))
+        mpi(transfers::<Gather>) in_process(gather, igather);
+    functions::Scatter: (root in usize) root(Some(root))
+        prove(Transfer, |operation, comm, slices| Transfer::scattered_from(operation, comm, slices.send, slices.recv, root))
+        in_place(|operation, comm, data| Transfer::scattered_in_place(operation, comm, data, root))
+        mpi(transfers::<Scatter>) in_process(scatter, iscatter);
+    functions::Allgather: (() in ()) root(None)
+        prove(Transfer, |operation, comm, slices| Transfer::gathered(operation, comm, slices.send, slices.recv))
+        in_place(|operation, comm, data| Transfer::blocks_in_place(operation, comm, data))
+        mpi(transfers::<Allgather>) in_process(allgather, iallgather);
+    functions::Alltoall: (() in ()) root(None)
+        prove(Transfer, |operation, comm, slices| Transfer::exchanged(operation, comm, slices.send, slices.recv))
+        in_place(|operation, comm, data| Transfer::blocks_in_place(operation, comm, data))
+        mpi(transfers::<Alltoall>) in_process(alltoall, ialltoall);
+
+    functions::Gatherv: ((blocks, root) in (&'a Blocks, usize)) root(Some(root))
+        prove(Gathering, |operation, comm, slices| Gathering::at(operation, comm, slices.send, slices.recv, blocks, root))
+        in_place(|operation, comm, data| Gathering::in_place_at(operation, comm, data, blocks, root))
+        mpi(gatherings::<Gatherv>) in_process(gatherv, igatherv);
+    functions::Scatterv: ((blocks, root) in (&'a Blocks, usize)) root(Some(root))
+        prove(Scattering, |operation, comm, slices| Scattering::from(operation, comm, slices.send, slices.recv, blocks, root))
+        in_place(|operation, comm, data| Scattering::in_place_from(operation, comm, data, blocks, root))
+        mpi(scatterings) in_process(scatterv, iscatterv);
+    functions::Allgatherv: (blocks in &'a Blocks) root(None)
+        prove(Gathering, |operation, comm, slices| Gathering::new(operation, comm, slices.send, slices.recv, blocks))
+        in_place(|operation, comm, data| Gathering::in_place(operation, comm, data, blocks))
+        mpi(gatherings::<Allgatherv>) in_process(allgatherv, iallgatherv);
+    functions::Alltoallv: ((here, there) in (&'a Blocks, &'a Blocks)) root(None)
+        prove(Exchange, |operation, comm, slices| Exchange::new(operation, comm, (slices.send, here), (slices.recv, there)))
+        in_place(|operation, comm, data| Exchange::in_place(operation, comm, data, there))
+        mpi(exchanges) in_process(alltoallv, ialltoallv);
+    functions::Alltoallw: ((here, there) in (&'a Layouts, &'a Layouts)) root(None)
+        prove(Pattern, |operation, comm, slices| Pattern::among_all(operation, comm, (slices.send, here), (slices.recv, there)))
+        mpi(layouts) in_process(alltoallw, ialltoallw);
+
+    BetweenGroups<functions::Bcast>: (root in RootGroup) root(None)
+        prove(Crossing, |operation, comm, slices| Crossing::from_root(operation, comm, slices.recv, root))
+        mpi(intercommunicators::<Bcast>) in_process(bcast_between, ibcast_between);
+    BetweenGroups<functions::Allgather>: (() in ()) root(None)
+        prove(Crossing, |operation, comm, slices| Crossing::gathered(operation, comm, slices.send, slices.recv))
+        mpi(intercommunicators::<Allgather>) in_process(allgather_between, iallgather_between);
+
+    functions::NeighborAllgather: (around in &'a dyn Neighborhood) root(None)
+        prove(Trade, |operation, _, slices| Trade::gathered(operation, around, slices.send, slices.recv))
+        mpi(neighbors::<NeighborAllgather>) in_process(neighbor_exchange, ineighbor_exchange);
+    functions::NeighborAllgatherv: ((around, blocks) in (&'a dyn Neighborhood, &'a Blocks)) root(None)
+        prove(Trade, |operation, _, slices| Trade::gathered_into(operation, around, slices.send, (slices.recv, blocks)))
+        mpi(neighbors::<NeighborAllgatherv>) in_process(neighbor_exchange, ineighbor_exchange);
+    functions::NeighborAlltoall: (around in &'a dyn Neighborhood) root(None)
+        prove(Trade, |operation, _, slices| Trade::exchanged(operation, around, slices.send, slices.recv))
+        mpi(neighbors::<NeighborAlltoallv>) in_process(neighbor_exchange, ineighbor_exchange);
+    functions::NeighborAlltoallv: ((around, here, there) in (&'a dyn Neighborhood, &'a Blocks, &'a Blocks)) root(None)
+        prove(Trade, |operation, _, slices| Trade::exchanged_into(operation, around, (slices.send, here), (slices.recv, there)))
+        mpi(neighbors::<NeighborAlltoallv>) in_process(neighbor_exchange, ineighbor_exchange);
+    functions::NeighborAlltoallw: ((around, here, there) in (&'a dyn Neighborhood, &'a Layouts, &'a Layouts)) root(None)
+        prove(LaidOut, |operation, _, slices| Trade::laid_out(operation, around, (slices.send, here), (slices.recv, there)))
+        mpi(neighbor_layouts) in_process(neighbor_alltoallw, ineighbor_alltoallw);
+}

@@ -1,0 +1,390 @@
+//! Operations that combine elements: each is described once, in the table at the end; what is done
+//! in each form is written once for all.
+
+use bytemuck::Pod;
+use ranks_comm::backend::{InProcessComm, MpiComm, StartedOp};
+use ranks_comm::record::{self, Kind};
+use ranks_comm::{
+    Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer,
+};
+
+use crate::agreement::{Call, begin};
+use crate::arguments::blocks::Blocks;
+use crate::arguments::reducing::{Reducing, Share};
+use crate::arguments::transfer::Transfer;
+use crate::in_flight::post_process::Finishing;
+use crate::in_flight::stable::{self, Shape, Slices, Stable};
+use crate::in_process;
+use crate::mpi::OwnedOperation;
+use crate::mpi::functions::{self, Named, Reduces};
+use crate::mpi::reductions as mpi;
+use crate::operation::trial;
+use crate::operation::with_deadline::carry_out_in_time;
+use crate::ops::Reduction;
+
+/// One operation that combines elements.
+pub(crate) trait Reducer: Named + 'static {
+    /// True if the input lies where the output goes.
+    const IN_PLACE: bool = false;
+
+    type Functions: Reduces;
+    /// The rank that gets the result, or the blocks in which it is dealt out, if the program says
+    /// one of them.
+    type With<'a>: Copy;
+
+    /// Proves that the slices fit; `operation` is the C name of the form.
+    fn prove<'a, 'w: 'a, T>(
+        operation: &'static str,
+        comm: &Communicator,
+        slices: Slices<'a, T>,
+        with: Self::With<'w>,
+    ) -> Result<Transfer<'a, T>>;
+
+    /// The part of the result that this rank gets.
+    fn share<'a>(comm: &Communicator, with: Self::With<'a>) -> Share<'a>;
+
+    /// The rank that alone gets the result.
+    fn root(with: Self::With<'_>) -> Option<usize>;
+
+    fn in_process<T: Pod, O: Reduction<T>>(
+        comm: &InProcessComm,
+        op: &O,
+        reducing: Reducing<'_, T>,
+    ) -> Result<()>;
+
+    fn nonblocking_in_process<T: Pod, O: Reduction<T> + Send + 'static>(
+        comm: &InProcessComm,
+        op: O,
+        reducing: Stable<Reducing<'_, T>>,
+    ) -> Result<StartedOp>;
+}
+
+/// One that has a form in place.
+pub(crate) trait InPlaceReducer: Reducer {
+    /// Proves that the one slice fits.
+    fn prove_in_place<'a, 'w: 'a, T>(
+        operation: &'static str,
+        comm: &Communicator,
+        data: &'a mut [T],
+        with: Self::With<'w>,
+    ) -> Result<Transfer<'a, T>>;
+}
+
+/// The call of that C name, as ranks compare it.
+fn call<R: Reducer, T, O>(operation: &'static str, with: R::With<'_>) -> Call {
+    Call::reducing::<T, O>(operation).rooted(R::root(with))
+}
+
+/// Returns `true` if this rank gets a result.
+#[inline(always)]
+fn gets<R: Reducer>(comm: &Communicator, with: R::With<'_>) -> bool {
+    R::root(with).is_none_or(|root| root == comm.rank())
+}
+
+/// Blocking, from one slice to another.
+#[inline]
+pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    op: O,
+    with: R::With<'_>,
+) -> Result<()> {
+    // Only MPI's own operations are quick to begin with; an item of theirs is an element.
+    let fast = O::predefined().and_then(|_| comm.fast_path_collective(send.len()));
+    match fast {
+        Some(over) if R::share(comm, with).counts().is_none() => {
+            let call = match R::root(with) {
+                None => record::Call::of(const { &Kind::reducing::<T, O>(R::BLOCKING) }),
+                Some(root) => {
+                    record::Call::of(const { &Kind::reducing::<T, O>(R::BLOCKING).rooted() })
+                        .root(root)
+                }
+            };
+            let slices = Slices {
+                send,
+                recv: &mut *recv,
+            };
+            let transfer = R::prove(R::BLOCKING, comm, slices, with)?;
+            mpi::small::<R::Functions, T, O>(
+                comm.recorded(over, call.count_u32(send.len())),
+                &op,
+                transfer,
+            )
+        }
+        _ => slow_path::<R, T, O>(comm, send, recv, &op, with),
+    }?;
+    if gets::<R>(comm, with) {
+        op.finish(recv, comm.peers());
+    }
+    Ok(())
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn slow_path<R: Reducer, T: Pod, O: Reduction<T>>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    op: &O,
+    with: R::With<'_>,
+) -> Result<()> {
+    let transfer = R::prove(R::BLOCKING, comm, Slices { send, recv }, with);
+    carry_out::<R, T, O>(comm, op, transfer, with)
+}
+
+/// Blocking, in one slice.
+pub(crate) fn reduce_in_place<R: InPlaceReducer, T: Pod, O: Reduction<T>>(
+    comm: &Communicator,
+    data: &mut [T],
+    op: O,
+    with: R::With<'_>,
+) -> Result<()> {
+    let transfer = R::prove_in_place(R::BLOCKING, comm, &mut *data, with);
+    let block = transfer.as_ref().map_or(0, Transfer::block);
+    carry_out::<R, T, O>(comm, &op, transfer, with)?;
+    if gets::<R>(comm, with) {
+        op.finish(&mut data[..block], comm.peers());
+    }
+    Ok(())
+}
+
+fn carry_out<R: Reducer, T: Pod, O: Reduction<T>>(
+    comm: &Communicator,
+    op: &O,
+    transfer: Result<Transfer<'_, T>>,
+    with: R::With<'_>,
+) -> Result<()> {
+    let (me, share) = (comm.rank(), R::share(comm, with));
+    carry_out_in_time(
+        comm,
+        call::<R, T, O>(R::BLOCKING, with),
+        transfer.map(|transfer| Reducing { transfer, share }),
+        |comm, reducing| mpi::blocking::<R::Functions, T, O>(comm, me, op, reducing),
+        O::predefined().map(|_| {
+            let begin = |comm: &MpiComm, reducing: Stable<Reducing<'_, T>>| {
+                mpi::nonblocking_in_pieces::<R::Functions, T, O>(comm, me, reducing)
+            };
+            (R::NONBLOCKING_ROLE, begin)
+        }),
+        |comm, reducing| R::in_process(comm, op, reducing),
+    )
+}
+
+/// Nonblocking.
+#[inline]
+fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
+    comm: &Communicator,
+    mut slices: Stable<Slices<'_, T>>,
+    op: O,
+    with: R::With<'_>,
+) -> Result<StartedOp> {
+    let finishing = Finishing::of(&mut slices, op, comm.peers()).filter(|_| gets::<R>(comm, with));
+    let begun = begin(
+        comm,
+        call::<R, T, O>(R::NONBLOCKING, with),
+        slices.proven(|slices| proven::<R, T>(R::NONBLOCKING, comm, slices, with)),
+        |comm, reducing| {
+            let make = || OwnedOperation::of::<T, O>(op);
+            if R::IN_PLACE {
+                mpi::nonblocking_in_place::<R::Functions, T, O>(comm, make, reducing)
+            } else {
+                mpi::nonblocking::<R::Functions, T, O>(comm, make, reducing)
+            }
+        },
+        |comm, reducing| R::nonblocking_in_process(comm, op, reducing),
+    )?;
+    Ok(Finishing::after(finishing, begun))
+}
+
+fn proven<'a, 'w: 'a, R: Reducer, T>(
+    operation: &'static str,
+    comm: &Communicator,
+    slices: Slices<'a, T>,
+    with: R::With<'w>,
+) -> Result<Reducing<'a, T>> {
+    let transfer = R::prove(operation, comm, slices, with)?;
+    let share = R::share(comm, with);
+    Ok(Reducing { transfer, share })
+}
+
+/// Nonblocking, from one buffer to another, which the request owns.
+pub(crate) fn owned<M, S, R, O>(
+    comm: &Communicator,
+    send: S,
+    recv: R,
+    op: O,
+    with: M::With<'_>,
+) -> Result<Request<(S, R)>>
+where
+    M: Reducer,
+    S: SendBuffer<Element = R::Element> + Send + 'static,
+    R: RecvBuffer + Send + 'static,
+    O: Reduction<R::Element> + Send + 'static,
+{
+    stable::owned(comm, M::NONBLOCKING_ROLE, send, recv, |slices| {
+        begun::<M, _, _>(comm, slices, op, with)
+    })
+}
+
+/// Nonblocking, in one buffer.
+pub(crate) fn owned_one<M, B, O>(
+    comm: &Communicator,
+    buffer: B,
+    op: O,
+    with: M::With<'_>,
+) -> Result<Request<B>>
+where
+    M: Reducer,
+    B: RecvBuffer + Send + 'static,
+    O: Reduction<B::Element> + Send + 'static,
+{
+    stable::owned_one(comm, M::NONBLOCKING_ROLE, buffer, |slices| {
+        begun::<M, _, _>(comm, slices, op, with)
+    })
+}
+
+/// Nonblocking, from one slice to another, which the scope borrows.
+pub(crate) fn scoped<'scope, R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
+    scope: &'scope Scope<'scope, '_>,
+    send: &'scope [T],
+    recv: &'scope mut [T],
+    op: O,
+    with: R::With<'_>,
+) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
+    stable::scoped(scope, R::NONBLOCKING_ROLE, send, recv, |slices| {
+        begun::<R, T, O>(scope.communicator(), slices, op, with)
+    })
+}
+
+/// Persistent, on the slices of `buffer`: what else the program has passed is read out of `kept` by
+/// `with`, at each start where the library has no such function.
+pub(crate) fn persistent<M, B, T, O, K>(
+    comm: &Communicator,
+    buffer: B,
+    shape: Shape<B, T>,
+    op: O,
+    kept: K,
+    with: fn(&K) -> M::With<'_>,
+) -> Result<Persistent<B>>
+where
+    M: Reducer,
+    B: Send + 'static,
+    T: Pod,
+    O: Reduction<T> + Send + 'static,
+    K: Clone + Send + 'static,
+{
+    let kept_again = kept.clone();
+    let again = move |comm: &Communicator, slices: Stable<Slices<'_, T>>| {
+        begun::<M, _, _>(comm, slices, op, with(&kept_again))
+    };
+    let init = |mut slices: Stable<Slices<'_, T>>| {
+        let with = with(&kept);
+        let finishing = Finishing::of(&mut slices, op, comm.peers());
+        let finishing = finishing.filter(|_| gets::<M>(comm, with));
+        let reducing = slices.proven(|slices| proven::<M, _>(M::INIT, comm, slices, with));
+        let call = call::<M, T, O>(M::INIT, with);
+        let made = trial::kept(comm, call, reducing, |comm, reducing| {
+            mpi::init::<M::Functions, _, O>(comm, op, reducing)
+        })?;
+        Ok(made.map(|made| Finishing::after(finishing, made)))
+    };
+    stable::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)
+}
+
+/// The rows: what the program passes besides slices and operation, who gets the result, what part
+/// of it, what the slices must be, and the functions that do it in process.
+macro_rules! reducers {
+    ($($reducer:ident($with:pat in $type:ty) root($root:expr) share(|$c:pat_param| $share:expr)
+       prove(|$operation:ident, $comm:pat_param, $slices:ident| $prove:expr)
+       in_place(|$in:ident, $in_comm:pat_param, $data:ident| $prove_in_place:expr)
+       in_process($blocking:ident, $nonblocking:ident);)*) => { $(
+        impl InPlaceReducer for functions::$reducer {
+            fn prove_in_place<'a, 'w: 'a, T>(
+                $in: &'static str,
+                $in_comm: &Communicator,
+                $data: &'a mut [T],
+                $with: Self::With<'w>,
+            ) -> Result<Transfer<'a, T>> {
+                $prove_in_place
+            }
+        }
+
+        impl Reducer for functions::$reducer {
+            type Functions = Self;
+            type With<'a> = $type;
+
+            #[inline(always)]
+            #[allow(unused_variables, reason = "not all have a root")]
+            fn root($with: Self::With<'_>) -> Option<usize> {
+                $root
+            }
+
+            #[inline(always)]
+            #[allow(unused_variables, reason = "not all have blocks")]
+            fn share<'a>($c: &Communicator, $with: Self::With<'a>) -> Share<'a> {
+                $share
+            }
+
+            #[inline(always)]
+            fn prove<'a, 'w: 'a, T>(
+                $operation: &'static str,
+                $comm: &Communicator,
+                $slices: Slices<'a, T>,
+                $with: Self::With<'w>,
+            ) -> Result<Transfer<'a, T>> {
+                $prove
+            }
+
+            fn in_process<T: Pod, O: Reduction<T>>(
+                comm: &InProcessComm,
+                op: &O,
+                reducing: Reducing<'_, T>,
+            ) -> Result<()> {
+                in_process::$blocking(comm, op, reducing)
+            }
+
+            fn nonblocking_in_process<T: Pod, O: Reduction<T> + Send + 'static>(
+                comm: &InProcessComm,
+                op: O,
+                reducing: Stable<Reducing<'_, T>>,
+            ) -> Result<StartedOp> {
+                in_process::$nonblocking(comm, op, reducing)
+            }
+        }
+    )* };
+}
+
+reducers! {
+    Reduce(root in usize)
+        root(Some(root)) share(|_| Share::Whole)
+        prove(|operation, comm, slices| Transfer::to_root(operation, comm, slices.send, slices.recv, root))
+        in_place(|operation, comm, data| Transfer::in_place_to_root(operation, comm, data, root))
+        in_process(reduce, ireduce);
+    Allreduce(() in ())
+        root(None) share(|_| Share::Whole)
+        prove(|operation, _, slices| Transfer::equal(operation, slices.send, slices.recv))
+        in_place(|operation, _, data| Ok(Transfer::in_place(operation, data)))
+        in_process(allreduce, iallreduce);
+    Scan(() in ())
+        root(None) share(|_| Share::Whole)
+        prove(|operation, _, slices| Transfer::equal(operation, slices.send, slices.recv))
+        in_place(|operation, _, data| Ok(Transfer::in_place(operation, data)))
+        in_process(scan, iscan);
+    Exscan(() in ())
+        root(None) share(|_| Share::Whole)
+        prove(|operation, _, slices| Transfer::equal(operation, slices.send, slices.recv))
+        in_place(|operation, _, data| Ok(Transfer::in_place(operation, data)))
+        in_process(exscan, iexscan);
+    ReduceScatterBlock(() in ())
+        root(None) share(|comm| Share::Block { ranks: comm.size() })
+        prove(|operation, comm, slices| Transfer::scattered(operation, comm, slices.send, slices.recv))
+        in_place(|operation, comm, data| Transfer::blocks_in_place(operation, comm, data))
+        in_process(reduce_scatter, ireduce_scatter);
+    ReduceScatter(blocks in &'a Blocks)
+        root(None) share(|_| Share::Counts(blocks))
+        prove(|operation, comm, slices| Transfer::dealt(operation, comm, slices.send, slices.recv, blocks))
+        in_place(|operation, comm, data| Transfer::dealt_in_place(operation, comm, data, blocks))
+        in_process(reduce_scatter, ireduce_scatter);
+}

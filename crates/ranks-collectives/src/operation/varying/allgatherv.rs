@@ -1,0 +1,61 @@
+//! Gather of blocks of different lengths to all ranks.
+
+use bytemuck::Pod;
+use ranks_comm::backend::TypeOf;
+use ranks_comm::record::{self, Kind};
+use ranks_comm::{Communicator, Result};
+
+use crate::arguments::blocks::Blocks;
+use crate::arguments::varying::Gathering;
+use crate::mpi;
+use crate::mpi::functions::Allgatherv;
+use crate::operation::moves;
+use crate::operation::varying::counts;
+use crate::operation::varying::gathered::Gathered;
+
+const NAME: &str = "MPI_Allgatherv";
+
+pub(crate) fn allgatherv<T: Pod>(comm: &Communicator, send: &[T]) -> Result<Gathered<T>> {
+    let mut gathered = Gathered::default();
+    allgatherv_again(comm, send, &mut gathered)?;
+    Ok(gathered)
+}
+
+pub(crate) fn allgatherv_again<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    gathered: &mut Gathered<T>,
+) -> Result<()> {
+    let blocks = counts::of_all(comm, send.len())?;
+    let (recv, blocks) = gathered.make_room(NAME, blocks)?;
+    allgatherv_into(comm, send, recv, blocks)
+}
+
+#[inline]
+pub(crate) fn allgatherv_into<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    blocks: &Blocks,
+) -> Result<()> {
+    let call = record::Call::of(const { &Kind::moving::<T>(NAME) }).count_u32(send.len());
+    if let Some(ints) = blocks.ready_ints(TypeOf::<T>::items())
+        && let Some(over) = comm.fast_path_collective(1)
+    {
+        let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
+        return mpi::gatherings::small::<Allgatherv, T>(comm.recorded(over, call), ints, gathering);
+    }
+    slow_path(comm, send, recv, blocks)
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn slow_path<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    blocks: &Blocks,
+) -> Result<()> {
+    moves::moved::<Allgatherv, T>(comm, send, recv, blocks)
+}

@@ -1,0 +1,84 @@
+//! The exchange of the lengths of blocks, for operations that find them out.
+
+use bytemuck::Pod;
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
+
+use crate::arguments::blocks::Blocks;
+use crate::arguments::root::Root;
+use crate::mpi::functions::Allgather;
+use crate::operation::moves;
+
+/// The blocks of all ranks, one after the other, where that of this rank has `own` elements.
+/// Collective.
+///
+/// # Errors
+/// As those of an allgather, and of [`read`].
+pub(crate) fn of_all(comm: &Communicator, own: usize) -> Result<Blocks> {
+    let mut all = vec![0; comm.size()];
+    moves::transferred::<Allgather, u64>(comm, 1, &[own as u64], &mut all, ())?;
+    read("MPI_Allgather", &all)
+}
+
+/// Counts as they travel.
+pub(crate) fn write(blocks: &Blocks, travelling: &mut [u64]) {
+    for (place, &count) in travelling.iter_mut().zip(blocks.counts()) {
+        *place = count as u64;
+    }
+}
+
+/// Counts that have come from other ranks.
+///
+/// # Errors
+/// [`ErrorKind::Length`] if this machine cannot count so many elements.
+pub(crate) fn read(operation: &'static str, travelled: &[u64]) -> Result<Blocks> {
+    let counts: Option<Vec<usize>> = travelled
+        .iter()
+        .map(|&count| usize::try_from(count).ok())
+        .collect();
+    counts
+        .and_then(|counts| Blocks::from_counts(&counts).ok())
+        .ok_or_else(|| {
+            let detail = "the ranks' blocks are more elements together than a usize can say";
+            Error::new(ErrorKind::Length, operation, detail)
+        })
+}
+
+/// Room for so many elements.
+///
+/// # Errors
+/// [`ErrorKind::Length`] if there is no memory for them.
+pub(crate) fn room<T: Pod>(operation: &'static str, elements: usize) -> Result<Vec<T>> {
+    bytemuck::allocation::try_zeroed_vec(elements).map_err(|()| no_memory::<T>(operation, elements))
+}
+
+#[cold]
+pub(crate) fn no_memory<T>(operation: &'static str, elements: usize) -> Error {
+    Error::new(
+        ErrorKind::Length,
+        operation,
+        format_args!(
+            "the ranks' blocks are {elements} elements of {} bytes, for which there is no memory",
+            size_of::<T>()
+        ),
+    )
+}
+
+/// The error of something that is for a rank that there is not.
+#[cold]
+pub(crate) fn no_such_rank(operation: &'static str, comm: &Communicator, rank: usize) -> Error {
+    let size = comm.size();
+    Error::new(
+        ErrorKind::Rank,
+        operation,
+        format_args!(
+            "there is no rank {rank} to send to; ranks run from 0 to {}",
+            size - 1
+        ),
+    )
+}
+
+/// # Errors
+/// [`ErrorKind::Root`] if there is no such rank.
+pub(crate) fn check_root(operation: &'static str, comm: &Communicator, root: usize) -> Result<()> {
+    Root::new(operation, comm, root).map(|_| ())
+}

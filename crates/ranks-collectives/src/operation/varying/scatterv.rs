@@ -1,0 +1,40 @@
+//! Scatter: blocks of different lengths from the root, one for each rank.
+
+use bytemuck::Pod;
+use ranks_comm::{Communicator, Result};
+
+use crate::agreement::{Call, all_ready};
+use crate::arguments::blocks::Blocks;
+use crate::mpi::functions::{Bcast, Scatterv};
+use crate::operation::moves;
+use crate::operation::varying::counts;
+
+const NAME: &str = "MPI_Scatterv";
+
+/// Every rank learns the counts, since all take the same way by them.
+pub(crate) fn scatterv<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    blocks: &Blocks,
+    root: usize,
+) -> Result<Vec<T>> {
+    let at_root = comm.rank() == root;
+    let ready = counts::check_root(NAME, comm, root).and_then(|()| {
+        if at_root {
+            blocks.fit(NAME, comm, "send", send.len())?;
+            blocks.must_be_disjoint(NAME, comm, "send")?;
+        }
+        Ok(())
+    });
+    all_ready(comm, Call::moving::<T>(NAME).at(root), ready)?;
+    let mut all = vec![0; comm.size()];
+    if at_root {
+        counts::write(blocks, &mut all);
+    }
+    moves::transferred::<Bcast, u64>(comm, comm.size(), &[], &mut all, root)?;
+    let told = counts::read(NAME, &all)?;
+    let mut recv = counts::room(NAME, told.counts()[comm.rank()])?;
+    let blocks = if at_root { blocks } else { &told };
+    moves::moved::<Scatterv, T>(comm, send, &mut recv, (blocks, root))?;
+    Ok(recv)
+}
