@@ -9,41 +9,29 @@
 //! | [`NodeShared`] | an array of which each node has one copy, read by all of its ranks |
 #![deny(unsafe_code)]
 
-mod access;
-mod accumulation;
-mod dealings;
-mod dynamic;
-mod epochs;
-mod exposure;
-mod fence;
+mod epoch;
 mod in_process;
-mod inner;
-mod layouts;
-mod locked;
 mod mpi;
-mod node_arena;
 mod node_shared;
-mod operations;
-mod passive;
+mod page;
 pub mod preflight;
 mod region;
-mod requests;
 mod shared_window;
-mod table;
 mod window;
 
-pub use accumulation::{Accumulation, Change, NoOp, Replace};
-pub use dynamic::{
+pub use epoch::accumulation::{Accumulation, Change, NoOp, Replace};
+pub use epoch::lock_kind::LockKind;
+pub use node_shared::arena::NodeArena;
+pub use node_shared::{NodeBackend, NodeShared, NodeSharedBuilder, Progress};
+pub use shared_window::{HasAtomic, Placement, SharedWindow, SharedWindowBuilder, Spacing, phase};
+pub use window::Window;
+pub use window::dynamic::{
     Access, Attached, DynamicLocked, DynamicOperations, DynamicWindow, FencedDynamicWindow,
     PassiveDynamicWindow,
 };
-pub use exposure::Exposed;
-pub use fence::Fenced;
-pub use locked::{Locked, LockedOperations};
-pub use node_arena::NodeArena;
-pub use node_shared::{NodeBackend, NodeShared, NodeSharedBuilder, Progress};
-pub use operations::Operations;
-pub use passive::{LockKind, PassiveWindow};
-pub use requests::EpochRequest;
-pub use shared_window::{HasAtomic, Placement, SharedWindow, SharedWindowBuilder, Spacing, phase};
-pub use window::Window;
+pub use window::exposure::Exposed;
+pub use window::fence::Fenced;
+pub use window::locked::{Locked, LockedOperations};
+pub use window::operations::Operations;
+pub use window::passive::PassiveWindow;
+pub use window::requests::EpochRequest;

@@ -9,7 +9,7 @@ use super::tree::Tree;
 /// A crate and its layers, from the bottom up.
 type Row = (&'static str, &'static [&'static str]);
 
-const TABLE: [Row; 2] = [
+const TABLE: [Row; 3] = [
     (
         "crates/ranks-comm/src/",
         &[
@@ -44,6 +44,20 @@ const TABLE: [Row; 2] = [
             "composed",
             "topology",
             "backend",
+        ],
+    ),
+    (
+        "crates/ranks-rma-window/src/",
+        &[
+            "preflight",
+            "page",
+            "epoch",
+            "mpi",
+            "in_process",
+            "region",
+            "window",
+            "shared_window",
+            "node_shared",
         ],
     ),
 ];

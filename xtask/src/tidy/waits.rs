@@ -67,7 +67,7 @@ const MAY: [(&str, &str); 33] = [
         "after a panic, with an end of its own",
     ),
     (
-        "crates/ranks-rma-window/src/inner.rs",
+        "crates/ranks-rma-window/src/window/inner.rs",
         "for another thread's call, which has its limit",
     ),
     // Threads of ours, which nobody waits for.

@@ -4,7 +4,7 @@
 use ranks_comm::{Pod, Result};
 
 use super::window::LocalWindow;
-use crate::accumulation::Accumulation;
+use crate::epoch::accumulation::Accumulation;
 
 impl LocalWindow {
     /// Combines `data` with the elements from byte `at` on of the memory of `rank`.

@@ -13,7 +13,7 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, native};
 
 use super::window::{Elements, Window, aint};
-use crate::epochs::Epochs;
+use crate::epoch::epochs::Epochs;
 
 const ATTACH: &str = "MPI_Win_attach";
 const DETACH: &str = "MPI_Win_detach";

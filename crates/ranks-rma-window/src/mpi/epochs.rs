@@ -9,8 +9,8 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Win, native};
 
 use super::window::Window;
-use crate::epochs::{Epochs, Hold};
-use crate::passive::LockKind;
+use crate::epoch::epochs::{Epochs, Hold};
+use crate::epoch::lock_kind::LockKind;
 
 /// Nothing is asserted.
 const NO_ASSERTION: c_int = 0;

@@ -10,7 +10,7 @@ use ranks_mpi_sys::{MPI_Comm, MPI_Group, MPI_Win};
 
 use super::epochs::int;
 use super::window::Window;
-use crate::dealings::Dealings;
+use crate::epoch::dealings::Dealings;
 
 /// Nothing is asserted: `MPI_MODE_NOCHECK` makes the shared-memory windows of Open MPI 4.1 go
 /// wrong.

@@ -7,7 +7,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys as sys;
 
 use super::window::Window;
-use crate::table::Place;
+use crate::epoch::table::Place;
 
 impl<T: Pod> Window<T> {
     /// Begins to write what `from` takes of `data` to what `to` takes of the part that begins at

@@ -3,12 +3,12 @@
 //! Facts that make them sound, so that the comments in these files can be short:
 //!
 //! * The library lives as long as a communicator, and a window holds one
-//!   ([`Inner`](crate::inner::Inner)).
-//! * A [`Place`](crate::table::Place) was compared with the lengths of all ranks, which they
+//!   ([`Inner`](crate::window::inner::Inner)).
+//! * A [`Place`](crate::epoch::table::Place) was compared with the lengths of all ranks, which they
 //!   exchanged when the window was made.
 //! * Memory that the library reads or writes later is borrowed until a call has completed the
-//!   operation; if that call fails, the job is aborted ([`operations`](crate::operations)), so
-//!   nobody gets the memory back.
+//!   operation; if that call fails, the job is aborted ([`operations`](crate::window::operations)),
+//!   so nobody gets the memory back.
 //! * Memory of the window is ours to look at only while the state of the window says that nobody
 //!   accesses it; while others do, only through [`own`].
 #![allow(unsafe_code)]

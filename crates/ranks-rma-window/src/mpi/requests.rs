@@ -11,8 +11,8 @@ use ranks_mpi_sys::{MPI_Request, native};
 use super::narrow_sums;
 use super::transfer::{attempt, known, wide};
 use super::window::Window;
-use crate::accumulation::Accumulation;
-use crate::table::Place;
+use crate::epoch::accumulation::Accumulation;
+use crate::epoch::table::Place;
 
 impl<T: Pod> Window<T> {
     /// Begins to write `data`, which has at least a byte, to `place`.

@@ -11,8 +11,8 @@ use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Op, native};
 
 use super::window::Window;
 use super::{narrow_sums, network_atomics};
-use crate::accumulation::Accumulation;
-use crate::table::Place;
+use crate::epoch::accumulation::Accumulation;
+use crate::epoch::table::Place;
 
 impl<T: Pod> Window<T> {
     /// Begins to write `data`, which has at least a byte, to `place`.

@@ -17,8 +17,8 @@ use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Win, native};
 use super::dynamic::Attachments;
 use super::nothing;
 use super::own_comm::OwnComm;
-use crate::epochs::Epochs;
-use crate::region::take;
+use crate::epoch::epochs::Epochs;
+use crate::page::take;
 
 /// Minimum alignment of elements: a cache line.
 const LINE: usize = 64;

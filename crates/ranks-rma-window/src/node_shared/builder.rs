@@ -12,7 +12,7 @@ use ranks_comm::{Communicator, Error, Result};
 
 use super::fill::{Filling, Form, Wishes};
 use super::{NodeBackend, NodeShared, Whole};
-use crate::node_arena::NodeArena;
+use crate::node_shared::arena::NodeArena;
 use crate::shared_window::Placement;
 
 /// Number of bytes of an array that a node has.

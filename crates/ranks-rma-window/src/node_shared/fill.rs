@@ -19,8 +19,8 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use super::NodeShared;
 use super::builder::Progress;
 use super::whole::{Array, Whole};
+use crate::page::page_size;
 use crate::preflight;
-use crate::region::page_size;
 use crate::shared_window::Placement;
 
 const OPERATION: &str = "NodeShared";

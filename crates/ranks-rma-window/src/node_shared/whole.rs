@@ -20,7 +20,8 @@ use ranks_comm::{Error, ErrorKind, Result};
 
 use super::backend::{Chosen, NodeBackend};
 use super::having::Having;
-use crate::region::{Backing, Region, page_size};
+use crate::page::page_size;
+use crate::region::{Backing, Region};
 
 /// A region, with the ranks that have one.
 #[derive(Debug)]

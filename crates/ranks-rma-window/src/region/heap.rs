@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use ranks_comm::{Error, ErrorKind, Result};
 
-use super::page::page_size;
+use crate::page::page_size;
 
 /// Zeros that begin with a page.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use super::page::page_size;
+use crate::page::page_size;
 
 const OPERATION: &str = "NodeShared";
 

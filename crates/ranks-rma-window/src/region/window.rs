@@ -18,8 +18,8 @@ use ranks_comm::{Communicator, Error, ErrorKind, Info, Result};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Win};
 
-use super::page::page_size;
 use crate::mpi::OwnComm;
+use crate::page::page_size;
 
 /// A window in which rank 0 has all the memory.
 #[derive(Debug)]

@@ -11,8 +11,9 @@ use super::plan::Plan;
 use super::segments::Segments;
 use super::steps::{Goal, Step};
 use super::{Placement, SharedWindow, Spacing, Write};
+use crate::page::page_size;
 use crate::preflight;
-use crate::region::{Backing, Region, page_size};
+use crate::region::{Backing, Region};
 
 const OPERATION: &str = "MPI_Win_allocate_shared";
 

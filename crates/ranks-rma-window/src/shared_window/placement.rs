@@ -7,7 +7,7 @@ use ranks_comm::Result;
 
 use super::plan::Plan;
 use super::segments::Segments;
-use crate::region::page_size;
+use crate::page::page_size;
 
 /// Near which ranks the memory of a window lies, where a node has several parts of memory, each
 /// nearer to some of its ranks.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::steps::Mark;
-use crate::region::page_size;
+use crate::page::page_size;
 
 /// Spacing between the segments of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -6,11 +6,11 @@ use ranks_comm::backend::{Backend as CommFastPath, MpiComm, TypeOf};
 use ranks_comm::layout::Layout;
 use ranks_comm::{Error, ErrorKind, Result};
 
+use crate::epoch::table::{Place, Targets};
 use crate::in_process::LocalWindow;
-use crate::inner::{Inner, Over};
-use crate::locked::Locked;
-use crate::operations::Operations;
-use crate::table::{Place, Targets};
+use crate::window::inner::{Inner, Over};
+use crate::window::locked::Locked;
+use crate::window::operations::Operations;
 
 const PUT: &str = "MPI_Put";
 const GET: &str = "MPI_Get";

@@ -10,13 +10,13 @@ use bytemuck::Pod;
 use ranks_collectives::Integer;
 use ranks_comm::{Error, ErrorKind, Result};
 
-use crate::accumulation::{Accumulation, Change};
-use crate::epochs::Hold;
+use crate::epoch::accumulation::{Accumulation, Change};
+use crate::epoch::epochs::Hold;
+use crate::epoch::table::Targets;
 use crate::in_process::LocalWindow;
-use crate::inner::{Inner, Over};
 use crate::mpi;
-use crate::operations::{self, Operations, UnderWay};
-use crate::table::Targets;
+use crate::window::inner::{Inner, Over};
+use crate::window::operations::{self, Operations, UnderWay};
 
 const FLUSH: &str = "MPI_Win_flush";
 const FLUSH_ALL: &str = "MPI_Win_flush_all";

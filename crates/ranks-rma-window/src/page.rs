@@ -1,4 +1,5 @@
 //! Pages: the units in which the system hands out memory and places it.
+#![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read};
@@ -88,7 +89,7 @@ fn refused(bytes: usize, error: &io::Error) -> Error {
 /// Says to the system that the whole pages among `bytes` bytes from `base` may be large ones; both
 /// lie in one mapping. What it makes of that is its own affair.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(super) fn welcome_large(base: NonNull<u8>, bytes: usize) {
+pub(crate) fn welcome_large(base: NonNull<u8>, bytes: usize) {
     use nix::sys::mman::{MmapAdvise, madvise};
 
     let whole = bytes / page_size() * page_size();
@@ -97,12 +98,12 @@ pub(super) fn welcome_large(base: NonNull<u8>, bytes: usize) {
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(super) fn welcome_large(_: NonNull<u8>, _: usize) {}
+pub(crate) fn welcome_large(_: NonNull<u8>, _: usize) {}
 
 /// Lets the whole pages among these bytes from `base`, which begins a page, be written to, or only
 /// be read. Whether that worked.
 #[cfg(not(miri))]
-pub(super) fn make_writable(base: NonNull<u8>, bytes: Range<usize>, writable: bool) -> bool {
+pub(crate) fn make_writable(base: NonNull<u8>, bytes: Range<usize>, writable: bool) -> bool {
     use nix::sys::mman::{ProtFlags, mprotect};
 
     let page = page_size();
@@ -122,6 +123,6 @@ pub(super) fn make_writable(base: NonNull<u8>, bytes: Range<usize>, writable: bo
 }
 
 #[cfg(miri)]
-pub(super) fn make_writable(_: NonNull<u8>, _: Range<usize>, _: bool) -> bool {
+pub(crate) fn make_writable(_: NonNull<u8>, _: Range<usize>, _: bool) -> bool {
     true
 }

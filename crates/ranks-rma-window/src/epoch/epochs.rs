@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ranks_comm::{Error, ErrorKind, Result};
 
-use crate::dealings::Dealings;
+use crate::epoch::dealings::Dealings;
 
 /// Shared by a window and its deferred free.
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 //! An array of which each node has one copy, which all of its ranks read.
 
+pub(crate) mod arena;
 mod backend;
 mod builder;
 mod fill;

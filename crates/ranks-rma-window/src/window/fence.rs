@@ -7,11 +7,11 @@ use std::fmt;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use ranks_comm::Result;
 
-use crate::inner::Inner;
+use crate::epoch::table::Targets;
 use crate::mpi;
-use crate::operations::{self, Operations};
-use crate::table::Targets;
 use crate::window::Window;
+use crate::window::inner::Inner;
+use crate::window::operations::{self, Operations};
 
 const FENCE: &str = "MPI_Win_fence";
 const LAST_FENCE: &str = "MPI_Win_fence(MPI_MODE_NOSUCCEED)";

@@ -6,7 +6,6 @@
 
 mod heap;
 mod mapping;
-mod page;
 mod window;
 
 use std::ops::Range;
@@ -17,11 +16,11 @@ use std::sync::atomic::{Ordering, fence};
 use ranks_comm::backend::{Backend, Child, FreedTogether, InProcessComm, MpiComm};
 use ranks_comm::{Communicator, Error, ErrorKind, Info, Result};
 
+use crate::page::{make_writable, take, welcome_large};
 use crate::preflight;
 use heap::Heap;
 use mapping::Mapping;
 pub(crate) use mapping::Nameless;
-pub(crate) use page::{page_size, take};
 use window::Window;
 
 /// Kind of memory that a region is made of.
@@ -228,14 +227,14 @@ impl Region {
     pub(crate) fn make_writable(&self, bytes: Range<usize>, writable: bool) -> bool {
         let bytes = bytes.start.min(self.len)..bytes.end.min(self.len);
         // The base begins a page, and behind the last whole one there may be memory of others.
-        page::make_writable(self.base(), bytes, writable)
+        make_writable(self.base(), bytes, writable)
     }
 
     /// Says to the system that large pages are welcome; whether it has any is its own affair.
     /// Local.
     pub(crate) fn welcome_large_pages(&self) {
         // The base begins a page, and all bytes lie in one block or one window.
-        page::welcome_large(self.base(), self.len);
+        welcome_large(self.base(), self.len);
     }
 }
 

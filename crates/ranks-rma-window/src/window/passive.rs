@@ -7,27 +7,15 @@ use bytemuck::Pod;
 use ranks_collectives::Collectives;
 use ranks_comm::Result;
 
-use crate::epochs::Hold;
-use crate::inner::Inner;
-use crate::locked::Locked;
+use crate::epoch::epochs::Hold;
+use crate::epoch::lock_kind::LockKind;
 use crate::mpi;
 use crate::window::Window;
+use crate::window::inner::Inner;
+use crate::window::locked::Locked;
 
 const LOCK: &str = "MPI_Win_lock";
 const LOCK_ALL: &str = "MPI_Win_lock_all";
-
-/// Kind of a lock: the locks that others may hold at the same time.
-///
-/// MPI 5.0 §12.5.3.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LockKind {
-    /// Others with a shared lock.
-    #[doc(alias = "MPI_LOCK_SHARED")]
-    Shared,
-    /// Nobody.
-    #[doc(alias = "MPI_LOCK_EXCLUSIVE")]
-    Exclusive,
-}
 
 /// A window whose memory is open to those who lock it; from [`Window::passive`].
 ///

@@ -1,6 +1,16 @@
 //! Memory of each rank of a communicator that the others can access, in epochs; here it is quiet,
 //! and its owner's alone.
-#![allow(unsafe_code)]
+
+pub(crate) mod access;
+pub(crate) mod dynamic;
+pub(crate) mod exposure;
+pub(crate) mod fence;
+pub(crate) mod inner;
+mod layouts;
+pub(crate) mod locked;
+pub(crate) mod operations;
+pub(crate) mod passive;
+pub(crate) mod requests;
 
 use std::any::type_name;
 use std::fmt;
@@ -11,14 +21,14 @@ use ranks_collectives::Collectives;
 use ranks_comm::backend::{Backend as CommFastPath, digest};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use crate::epochs::Epochs;
-use crate::fence::Fenced;
+use crate::epoch::epochs::Epochs;
+use crate::epoch::table::{Part, Table};
 use crate::in_process::LocalWindow;
-use crate::inner::{Backend, Inner};
 use crate::mpi;
-use crate::passive::PassiveWindow;
 use crate::preflight;
-use crate::table::{Part, Table};
+use crate::window::fence::Fenced;
+use crate::window::inner::{Backend, Inner};
+use crate::window::passive::PassiveWindow;
 
 const ALLOCATE: &str = "MPI_Win_allocate";
 const CREATE: &str = "MPI_Win_create";
@@ -293,6 +303,7 @@ impl<T: Pod> Window<T> {
 
     /// This rank's elements.
     #[must_use]
+    #[allow(unsafe_code)]
     pub fn local(&self) -> &[T] {
         // SAFETY: a quiet window is accessed by its owner alone, and to be written to it is
         // borrowed.
@@ -301,6 +312,7 @@ impl<T: Pod> Window<T> {
 
     /// This rank's elements, to be written to.
     #[must_use]
+    #[allow(unsafe_code)]
     pub fn local_mut(&mut self) -> &mut [T] {
         // SAFETY: a quiet window is accessed by its owner alone, and borrowed here.
         unsafe { self.inner.local_mut() }

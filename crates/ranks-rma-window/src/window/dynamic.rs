@@ -10,13 +10,14 @@ use ranks_collectives::Collectives;
 use ranks_comm::backend::Backend as CommFastPath;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use crate::fence::Fenced;
+use crate::epoch::lock_kind::LockKind;
+use crate::epoch::table::{Part, Table};
 use crate::in_process::LocalWindow;
-use crate::inner::{Backend, Inner};
-use crate::locked::Locked;
-use crate::operations::Operations;
-use crate::passive::{LockKind, PassiveWindow};
-use crate::table::{Part, Table};
+use crate::window::fence::Fenced;
+use crate::window::inner::{Backend, Inner};
+use crate::window::locked::Locked;
+use crate::window::operations::Operations;
+use crate::window::passive::PassiveWindow;
 use crate::window::{self, CallDescription, Window};
 
 const ATTACH: &str = "MPI_Win_attach";

@@ -13,10 +13,10 @@ use ranks_comm::backend::{CallGuard, TypeOf};
 use ranks_comm::record::{Call, Kind};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use crate::epochs::{Epochs, Hold};
+use crate::epoch::epochs::{Epochs, Hold};
+use crate::epoch::table::{Part, Place, Table};
 use crate::in_process::LocalWindow;
 use crate::mpi;
-use crate::table::{Part, Place, Table};
 
 /// Backend of a window.
 pub(crate) enum Backend<T: Pod> {

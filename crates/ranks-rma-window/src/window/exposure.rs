@@ -6,12 +6,12 @@ use std::fmt;
 use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Result};
 
+use crate::epoch::table::Targets;
 use crate::in_process::LocalWindow;
-use crate::inner::Inner;
 use crate::mpi;
-use crate::operations::{self, Operations};
-use crate::table::Targets;
 use crate::window::Window;
+use crate::window::inner::Inner;
+use crate::window::operations::{self, Operations};
 
 /// A window whose part on this rank is open to some ranks, from when each of them
 /// [starts](Window::start) until it completes. From [`Window::post`].

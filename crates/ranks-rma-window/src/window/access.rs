@@ -9,9 +9,9 @@ use ranks_collectives::Integer;
 use ranks_comm::backend::TypeOf;
 use ranks_comm::{Error, ErrorKind, Result};
 
-use crate::accumulation::Accumulation;
-use crate::inner::{Inner, Over};
-use crate::table::Targets;
+use crate::epoch::accumulation::Accumulation;
+use crate::epoch::table::Targets;
+use crate::window::inner::{Inner, Over};
 
 /// # Safety
 ///

@@ -10,9 +10,9 @@ use bytemuck::Pod;
 use ranks_collectives::Integer;
 use ranks_comm::{Error, ErrorKind, Result};
 
-use crate::accumulation::{Accumulation, Change};
-use crate::inner::{Backend, Inner, Over};
-use crate::table::Targets;
+use crate::epoch::accumulation::{Accumulation, Change};
+use crate::epoch::table::Targets;
+use crate::window::inner::{Backend, Inner, Over};
 
 /// Begins operations on the memory of other ranks, with memory that outlives the scope: of a
 /// [step between fences](crate::Fenced::step) or [under a lock](crate::Locked::scope).

@@ -9,10 +9,10 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use ranks_comm::backend::{OpInfo, StartedOp};
 use ranks_comm::{RecvBuffer, Request, Result, SendBuffer};
 
-use crate::access::lengths_differ;
-use crate::accumulation::{Accumulation, Change};
-use crate::locked::Locked;
-use crate::table::Place;
+use crate::epoch::accumulation::{Accumulation, Change};
+use crate::epoch::table::Place;
+use crate::window::access::lengths_differ;
+use crate::window::locked::Locked;
 
 static RPUT: OpInfo = OpInfo::of("MPI_Rput");
 static RGET: OpInfo = OpInfo::of("MPI_Rget");
