@@ -17,6 +17,7 @@ mod coverage;
 mod demo;
 mod gpu;
 mod mpi;
+mod pictures;
 mod run;
 mod test;
 mod tidy;
@@ -52,6 +53,8 @@ enum Command {
     Gpu(gpu::Arguments),
     /// Lists, provisions and locates the MPI libraries that the tests run on.
     Mpi(mpi::Arguments),
+    /// Draws the pictures of ARCHITECTURE.md, or checks that they are current.
+    Pictures(pictures::Arguments),
     /// Builds an example and runs it on n ranks of one MPI, or in process.
     Run(run::Arguments),
     /// Tests everything in process, and every test on ranks on every MPI.
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::main(&arguments),
         Command::Gpu(arguments) => gpu::main(&arguments),
         Command::Mpi(arguments) => mpi::main(&arguments),
+        Command::Pictures(arguments) => pictures::main(&arguments),
         Command::Run(arguments) => run::main(&arguments),
         Command::Test(arguments) => test::main(&arguments),
         Command::Tidy(arguments) => tidy::main(&arguments),

@@ -16,7 +16,7 @@ mod layers;
 mod length;
 mod links;
 mod manifests;
-mod metadata;
+pub(crate) mod metadata;
 mod names;
 mod opening;
 mod paths;

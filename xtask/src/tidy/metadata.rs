@@ -5,34 +5,43 @@ use serde::Deserialize;
 
 /// Every package that cargo would build, the workspace's and others.
 #[derive(Debug, Deserialize)]
-pub(super) struct Metadata {
+pub(crate) struct Metadata {
     packages: Vec<Package>,
     workspace_members: Vec<String>,
 }
 
 /// One package.
 #[derive(Debug, Deserialize)]
-pub(super) struct Package {
+pub(crate) struct Package {
     id: String,
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The native library that it says it links.
-    pub(super) links: Option<String>,
-    pub(super) dependencies: Vec<Dependency>,
-    pub(super) targets: Vec<Target>,
+    pub(crate) links: Option<String>,
+    pub(crate) dependencies: Vec<Dependency>,
+    pub(crate) targets: Vec<Target>,
+    /// Where it may be published to: nowhere, if the list is empty.
+    publish: Option<Vec<String>>,
+}
+
+impl Package {
+    /// Returns `true` if it may be published.
+    pub(crate) fn is_published(&self) -> bool {
+        self.publish.is_none()
+    }
 }
 
 /// A dependency that a manifest names.
 #[derive(Debug, Deserialize)]
-pub(super) struct Dependency {
-    pub(super) name: String,
+pub(crate) struct Dependency {
+    pub(crate) name: String,
     /// Absent for a normal one.
-    pub(super) kind: Option<String>,
+    pub(crate) kind: Option<String>,
 }
 
 /// Something that is built of a package.
 #[derive(Debug, Deserialize)]
-pub(super) struct Target {
-    pub(super) kind: Vec<String>,
+pub(crate) struct Target {
+    pub(crate) kind: Vec<String>,
 }
 
 impl Metadata {
@@ -40,7 +49,7 @@ impl Metadata {
     ///
     /// # Errors
     /// Errors of cargo.
-    pub(super) fn of_workspace() -> Result<Self, String> {
+    pub(crate) fn of_workspace() -> Result<Self, String> {
         let output = workspace::cargo()
             .args(["metadata", "--format-version", "1"])
             .output()
@@ -55,19 +64,19 @@ impl Metadata {
     }
 
     /// The output of `cargo metadata`.
-    pub(super) fn of(json: &str) -> Result<Self, String> {
+    pub(crate) fn of(json: &str) -> Result<Self, String> {
         serde_json::from_str(json).map_err(|error| format!("cargo metadata: {error}"))
     }
 
     /// The packages of the workspace.
-    pub(super) fn members(&self) -> impl Iterator<Item = &Package> {
+    pub(crate) fn members(&self) -> impl Iterator<Item = &Package> {
         self.packages
             .iter()
             .filter(|package| self.workspace_members.contains(&package.id))
     }
 
     /// The packages of others.
-    pub(super) fn others(&self) -> impl Iterator<Item = &Package> {
+    pub(crate) fn others(&self) -> impl Iterator<Item = &Package> {
         self.packages
             .iter()
             .filter(|package| !self.workspace_members.contains(&package.id))
