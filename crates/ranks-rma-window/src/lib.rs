@@ -31,7 +31,8 @@ pub use window::dynamic::{
 };
 pub use window::exposure::Exposed;
 pub use window::fence::Fenced;
-pub use window::locked::{Locked, LockedOperations};
+pub use window::locked::Locked;
+pub use window::locked_operations::LockedOperations;
 pub use window::operations::Operations;
 pub use window::passive::PassiveWindow;
 pub use window::requests::EpochRequest;

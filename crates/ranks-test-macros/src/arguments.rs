@@ -6,7 +6,7 @@ use crate::Mistake;
 
 /// The backends on which a test makes sense.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Backends {
     Everywhere,
     MpiOnly,
     InProcessOnly,
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     pub(crate) threads: Level,
     /// The time limit in seconds.
     pub(crate) timeout: Option<u64>,
-    pub(crate) place: Place,
+    pub(crate) backends: Backends,
 }
 
 /// A thread level of MPI.
@@ -69,7 +69,7 @@ pub(crate) fn parse(tokens: TokenStream) -> Result<Arguments, Mistake> {
         ranks: Vec::new(),
         threads: Level::Multiple,
         timeout: None,
-        place: Place::Everywhere,
+        backends: Backends::Everywhere,
     };
     for argument in split_at_commas(tokens) {
         match argument.as_slice() {
@@ -89,18 +89,18 @@ pub(crate) fn parse(tokens: TokenStream) -> Result<Arguments, Mistake> {
                 arguments.ranks.push(ranks);
             }
             [TokenTree::Ident(word)] => {
-                let place = match word.to_string().as_str() {
-                    "mpi_only" => Place::MpiOnly,
-                    "in_process_only" => Place::InProcessOnly,
+                let backends = match word.to_string().as_str() {
+                    "mpi_only" => Backends::MpiOnly,
+                    "in_process_only" => Backends::InProcessOnly,
                     _ => return Err(Mistake::new(word.span(), HELP)),
                 };
-                if arguments.place != Place::Everywhere {
+                if arguments.backends != Backends::Everywhere {
                     return Err(Mistake::new(
                         word.span(),
                         "one of mpi_only and in_process_only, and once",
                     ));
                 }
-                arguments.place = place;
+                arguments.backends = backends;
             }
             [TokenTree::Ident(key), TokenTree::Punct(equals), value] if equals.as_char() == '=' => {
                 let text = value.to_string();

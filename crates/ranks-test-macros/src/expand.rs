@@ -3,7 +3,7 @@
 use proc_macro::{LexError, Span, TokenStream};
 
 use crate::Mistake;
-use crate::arguments::{Arguments, Level, Place};
+use crate::arguments::{Arguments, Backends, Level};
 use crate::function::Function;
 
 /// Writes the function as it was, and beside it the module with a test a number of ranks.
@@ -32,19 +32,19 @@ fn test(arguments: &Arguments, function: &Function, ranks: usize) -> String {
         name = format!("{name}_{}", arguments.threads.name());
     }
     let mut ignore = function.ignore.clone().unwrap_or_default();
-    match arguments.place {
-        Place::Everywhere => {}
-        Place::InProcessOnly => name.push_str("_in_process"),
-        Place::MpiOnly if function.ignore.is_some() => name.push_str("_mpi_ignored"),
-        Place::MpiOnly => {
+    match arguments.backends {
+        Backends::Everywhere => {}
+        Backends::InProcessOnly => name.push_str("_in_process"),
+        Backends::MpiOnly if function.ignore.is_some() => name.push_str("_mpi_ignored"),
+        Backends::MpiOnly => {
             name.push_str("_mpi");
             ignore = "#[ignore = \"needs an MPI\"]".to_owned();
         }
     }
-    let place = match arguments.place {
-        Place::Everywhere => "Everywhere",
-        Place::MpiOnly => "MpiOnly",
-        Place::InProcessOnly => "InProcessOnly",
+    let backends = match arguments.backends {
+        Backends::Everywhere => "Everywhere",
+        Backends::MpiOnly => "MpiOnly",
+        Backends::InProcessOnly => "InProcessOnly",
     };
     let timeout = match arguments.timeout {
         Some(seconds) => format!("::core::option::Option::Some({seconds})"),
@@ -63,7 +63,7 @@ fn test(arguments: &Arguments, function: &Function, ranks: usize) -> String {
                     ranks: {ranks},
                     threads: ::ranks_test::__private::ThreadLevel::{threads},
                     timeout: {timeout},
-                    place: ::ranks_test::__private::Place::{place},
+                    backends: ::ranks_test::__private::Backends::{backends},
                     should_panic: {should_panic},
                 }},
                 super::{function},

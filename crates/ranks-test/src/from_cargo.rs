@@ -9,7 +9,7 @@ use ranks_launch::Installation;
 
 use crate::driver::{Binary, Case, Suite, Verdict};
 use crate::outcome::Outcome;
-use crate::test::{Place, Test};
+use crate::test::{Backends, Test};
 use crate::{in_process, installations, job_rank, record};
 
 /// Runs the test where it is to run, and panics with a report if it fails anywhere. The attribute
@@ -31,17 +31,17 @@ pub fn run<R: Outcome>(test: &'static Test, body: fn(Communicator) -> R) {
 /// Runs the test in process, then on each MPI. Returns the text of all failures.
 fn everywhere<R: Outcome>(test: &'static Test, body: fn(Communicator) -> R) -> String {
     let mut failures = String::new();
-    if test.place != Place::MpiOnly
+    if test.backends != Backends::MpiOnly
         && let Err(why) = in_process::run(test, body)
     {
         let _ = writeln!(failures, "{} failed in process: {why}", test.name());
     }
-    if test.place == Place::InProcessOnly {
+    if test.backends == Backends::InProcessOnly {
         return failures;
     }
     match installations::named() {
         Ok(installations) => {
-            if installations.is_empty() && test.place == Place::MpiOnly {
+            if installations.is_empty() && test.backends == Backends::MpiOnly {
                 let _ = writeln!(
                     failures,
                     "{} needs an MPI: name one in {}, or `all`",

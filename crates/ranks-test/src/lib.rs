@@ -106,6 +106,6 @@ pub use ranks_test_macros::ranks;
 #[doc(hidden)]
 pub mod __private {
     pub use crate::from_cargo::run;
-    pub use crate::test::{Place, Test};
+    pub use crate::test::{Backends, Test};
     pub use ranks_comm::ThreadLevel;
 }

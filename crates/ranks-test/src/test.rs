@@ -24,14 +24,14 @@ pub struct Test {
     /// Seconds after which it counts as timed out.
     pub timeout: Option<u64>,
     /// The backends on which it has a meaning.
-    pub place: Place,
+    pub backends: Backends,
     /// The text that must be in the message with which every rank is to panic.
     pub should_panic: Option<&'static str>,
 }
 
 /// The backends on which a test has a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Backends {
     /// Every backend.
     Everywhere,
     /// An MPI alone.
@@ -123,7 +123,7 @@ mod tests {
             ranks: 4,
             threads: ThreadLevel::Multiple,
             timeout: Some(5),
-            place: Place::Everywhere,
+            backends: Backends::Everywhere,
             should_panic,
         }
     }

@@ -8,7 +8,7 @@ use ranks_mpi_sys::MPI_Aint;
 
 /// The part of one rank.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct Extent {
     /// In elements.
     pub(crate) len: usize,
     /// Offset of its first element, in bytes from where the library counts.
@@ -18,19 +18,19 @@ pub(crate) struct Part {
 /// The parts of all ranks, and the size of an element.
 #[derive(Debug)]
 pub(crate) struct Table {
-    parts: Box<[Part]>,
+    parts: Box<[Extent]>,
     width: usize,
 }
 
 /// Elements of one rank, known to be there.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct TargetRange {
     pub(crate) rank: usize,
     /// In bytes from where the library counts.
     pub(crate) at_bytes: usize,
 }
 
-impl Place {
+impl TargetRange {
     #[inline(always)]
     #[expect(
         clippy::cast_possible_truncation,
@@ -90,7 +90,7 @@ impl Display for Targets<'_> {
 
 impl Table {
     /// `None` if a part is larger than memory can be.
-    pub(crate) fn new(parts: Box<[Part]>, width: usize) -> Option<Self> {
+    pub(crate) fn new(parts: Box<[Extent]>, width: usize) -> Option<Self> {
         let fits = parts.iter().all(|part| {
             let bytes = part.len.checked_mul(width);
             let end = bytes.and_then(|bytes| bytes.checked_add(part.start));
@@ -99,11 +99,11 @@ impl Table {
         fits.then_some(Self { parts, width })
     }
 
-    pub(crate) fn part(&self, rank: usize) -> Option<Part> {
+    pub(crate) fn part(&self, rank: usize) -> Option<Extent> {
         self.parts.get(rank).copied()
     }
 
-    /// Place of `len` elements of `rank` from `at` on, if they are there and the epoch opens them.
+    /// Range of `len` elements of `rank` from `at` on, if they are there and the epoch opens them.
     #[inline(always)]
     pub(crate) fn place(
         &self,
@@ -112,12 +112,12 @@ impl Table {
         rank: usize,
         at: usize,
         len: usize,
-    ) -> Result<Place> {
+    ) -> Result<TargetRange> {
         match self.parts.get(rank) {
             Some(part) if at <= part.len && len <= part.len - at && targets.include(rank) => {
                 // No overflow: the end of each part was computed in `new`.
                 let at_bytes = part.start + at * self.width;
-                Ok(Place { rank, at_bytes })
+                Ok(TargetRange { rank, at_bytes })
             }
             _ => Err(self.no_place(operation, targets, rank, at, len)),
         }
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let parts = [(4, 8), (0, 0), (2, 0)].map(|(len, start)| Part { len, start });
+        let parts = [(4, 8), (0, 0), (2, 0)].map(|(len, start)| Extent { len, start });
         Table::new(Box::new(parts), 8).unwrap()
     }
 
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_no_memory_holds_is_no_part() {
-        let part = |len, start| Box::new([Part { len, start }]);
+        let part = |len, start| Box::new([Extent { len, start }]);
         assert!(Table::new(part(usize::MAX / 8, 0), 8).is_none());
         assert!(Table::new(part(usize::MAX / 8 + 1, 0), 8).is_none());
         assert!(Table::new(part(isize::MAX.unsigned_abs() / 8, 0), 8).is_some());

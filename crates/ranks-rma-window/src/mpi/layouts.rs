@@ -7,7 +7,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys as sys;
 
 use super::window::Window;
-use crate::epoch::table::Place;
+use crate::epoch::table::TargetRange;
 
 impl<T: Pod> Window<T> {
     /// Begins to write what `from` takes of `data` to what `to` takes of the part that begins at
@@ -21,7 +21,7 @@ impl<T: Pod> Window<T> {
         comm: Option<&MpiComm>,
         data: &[T],
         from: &Layout,
-        place: Place,
+        place: TargetRange,
         to: &Layout,
     ) -> Result<()> {
         const NAME: &str = "MPI_Put";
@@ -56,7 +56,7 @@ impl<T: Pod> Window<T> {
         comm: Option<&MpiComm>,
         into: &mut [T],
         to: &Layout,
-        place: Place,
+        place: TargetRange,
         from: &Layout,
     ) -> Result<()> {
         const NAME: &str = "MPI_Get";
@@ -95,14 +95,14 @@ fn portions<T: Pod>(
 }
 
 /// Begin of a portion of the part at `place`; the sum is no more than the end of the part.
-fn moved(place: Place, portion: &Portion) -> Place {
-    Place {
+fn moved(place: TargetRange, portion: &Portion) -> TargetRange {
+    TargetRange {
         rank: place.rank,
         at_bytes: place.at_bytes + portion.offset,
     }
 }
 
-fn attempt(direction: &str, layout: &Layout, place: Place) -> String {
+fn attempt(direction: &str, layout: &Layout, place: TargetRange) -> String {
     let (elements, rank) = (layout.elements(), place.rank);
     format!("{elements} elements of a layout {direction} rank {rank}")
 }

@@ -4,8 +4,8 @@
 //!
 //! * The library lives as long as a communicator, and a window holds one
 //!   ([`Inner`](crate::window::inner::Inner)).
-//! * A [`Place`](crate::epoch::table::Place) was compared with the lengths of all ranks, which they
-//!   exchanged when the window was made.
+//! * A [`TargetRange`](crate::epoch::table::TargetRange) was compared with the lengths of all
+//!   ranks, which they exchanged when the window was made.
 //! * Memory that the library reads or writes later is borrowed until a call has completed the
 //!   operation; if that call fails, the job is aborted ([`operations`](crate::window::operations)),
 //!   so nobody gets the memory back.

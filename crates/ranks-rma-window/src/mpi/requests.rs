@@ -12,14 +12,14 @@ use super::narrow_sums;
 use super::transfer::{attempt, known, wide};
 use super::window::Window;
 use crate::epoch::accumulation::Accumulation;
-use crate::epoch::table::Place;
+use crate::epoch::table::TargetRange;
 
 impl<T: Pod> Window<T> {
     /// Begins to write `data`, which has at least a byte, to `place`.
     ///
     /// # Safety
     /// `data` stays until the request is complete, and as many elements are at `place`.
-    pub(crate) unsafe fn rput(&self, data: &[T], place: Place) -> Result<StartedOp> {
+    pub(crate) unsafe fn rput(&self, data: &[T], place: TargetRange) -> Result<StartedOp> {
         let (from, datatype) = (data.as_ptr().cast(), TypeOf::<T>::datatype());
         let items = data.len() * TypeOf::<T>::items();
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
@@ -49,7 +49,7 @@ impl<T: Pod> Window<T> {
     /// # Safety
     /// `into` stays and nobody else uses it until the request is complete, and as many elements are
     /// at `place`.
-    pub(crate) unsafe fn rget(&self, into: &mut [T], place: Place) -> Result<StartedOp> {
+    pub(crate) unsafe fn rget(&self, into: &mut [T], place: TargetRange) -> Result<StartedOp> {
         let (to, datatype) = (into.as_mut_ptr().cast(), TypeOf::<T>::datatype());
         let items = into.len() * TypeOf::<T>::items();
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
@@ -79,7 +79,7 @@ impl<T: Pod> Window<T> {
     pub(crate) unsafe fn raccumulate<O: Accumulation<T>>(
         &self,
         data: &[T],
-        place: Place,
+        place: TargetRange,
     ) -> Result<StartedOp> {
         const NAME: &str = "MPI_Raccumulate";
         let (op, datatype) = known::<T, O>(NAME)?;
@@ -121,7 +121,7 @@ impl<T: Pod> Window<T> {
         &self,
         data: &[T],
         into: &mut [T],
-        place: Place,
+        place: TargetRange,
     ) -> Result<StartedOp> {
         const NAME: &str = "MPI_Rget_accumulate";
         let (op, datatype) = known::<T, O>(NAME)?;
@@ -160,7 +160,7 @@ impl<T: Pod> Window<T> {
 fn begin(
     name: &'static str,
     len: usize,
-    place: Place,
+    place: TargetRange,
     call: impl FnOnce(*mut MPI_Request) -> c_int,
 ) -> Result<StartedOp> {
     let mut request = sys::MPI_REQUEST_NULL;

@@ -12,7 +12,7 @@ use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Op, native};
 use super::window::Window;
 use super::{narrow_sums, network_atomics};
 use crate::epoch::accumulation::Accumulation;
-use crate::epoch::table::Place;
+use crate::epoch::table::TargetRange;
 
 impl<T: Pod> Window<T> {
     /// Begins to write `data`, which has at least a byte, to `place`.
@@ -20,7 +20,7 @@ impl<T: Pod> Window<T> {
     /// # Safety
     /// `data` stays until the operation is complete, and as many elements are at `place`.
     #[inline(always)]
-    pub(crate) unsafe fn put(&self, data: &[T], place: Place) -> Result<()> {
+    pub(crate) unsafe fn put(&self, data: &[T], place: TargetRange) -> Result<()> {
         const NAME: &str = "MPI_Put";
         let (from, rank, at) = (data.as_ptr().cast(), place.rank(), place.displacement());
         let code = match TypeOf::<T>::small_count(data.len()) {
@@ -45,7 +45,7 @@ impl<T: Pod> Window<T> {
 
     #[cold]
     #[inline(never)]
-    unsafe fn put_large(&self, from: *const c_void, count: MPI_Count, place: Place) -> c_int {
+    unsafe fn put_large(&self, from: *const c_void, count: MPI_Count, place: TargetRange) -> c_int {
         let datatype = TypeOf::<T>::datatype();
         // SAFETY: by contract of `put`.
         unsafe {
@@ -68,7 +68,7 @@ impl<T: Pod> Window<T> {
     /// `into` stays and nobody else uses it until the operation is complete, and as many elements
     /// are at `place`.
     #[inline(always)]
-    pub(crate) unsafe fn get(&self, into: &mut [T], place: Place) -> Result<()> {
+    pub(crate) unsafe fn get(&self, into: &mut [T], place: TargetRange) -> Result<()> {
         const NAME: &str = "MPI_Get";
         let (to, rank, at) = (into.as_mut_ptr().cast(), place.rank(), place.displacement());
         let code = match TypeOf::<T>::small_count(into.len()) {
@@ -93,7 +93,7 @@ impl<T: Pod> Window<T> {
 
     #[cold]
     #[inline(never)]
-    unsafe fn get_large(&self, to: *mut c_void, count: MPI_Count, place: Place) -> c_int {
+    unsafe fn get_large(&self, to: *mut c_void, count: MPI_Count, place: TargetRange) -> c_int {
         let datatype = TypeOf::<T>::datatype();
         // SAFETY: by contract of `get`.
         unsafe {
@@ -118,7 +118,7 @@ impl<T: Pod> Window<T> {
     pub(crate) unsafe fn accumulate<O: Accumulation<T>>(
         &self,
         data: &[T],
-        place: Place,
+        place: TargetRange,
     ) -> Result<()> {
         const NAME: &str = "MPI_Accumulate";
         let (op, datatype) = known::<T, O>(NAME)?;
@@ -139,7 +139,7 @@ impl<T: Pod> Window<T> {
     pub(super) unsafe fn accumulate_narrow<O: Accumulation<T>>(
         &self,
         data: &[T],
-        place: Place,
+        place: TargetRange,
     ) -> Result<()> {
         const NAME: &str = "MPI_Accumulate";
         let (op, datatype) = known::<T, O>(NAME)?;
@@ -147,7 +147,7 @@ impl<T: Pod> Window<T> {
         let first = place.at_bytes;
         let mut at_bytes = first;
         for data in data.chunks(piece) {
-            let place = Place { at_bytes, ..place };
+            let place = TargetRange { at_bytes, ..place };
             // SAFETY: by contract, of a part.
             let begun = unsafe { self.accumulate_at_once(data, place, op, datatype) };
             narrow_sums::all_or_none(begun, at_bytes == first)?;
@@ -162,7 +162,7 @@ impl<T: Pod> Window<T> {
     unsafe fn accumulate_at_once(
         &self,
         data: &[T],
-        place: Place,
+        place: TargetRange,
         op: MPI_Op,
         datatype: MPI_Datatype,
     ) -> Result<()> {
@@ -193,7 +193,7 @@ impl<T: Pod> Window<T> {
         &self,
         data: &[T],
         into: &mut [T],
-        place: Place,
+        place: TargetRange,
     ) -> Result<()> {
         const NAME: &str = "MPI_Get_accumulate";
         let (op, datatype) = known::<T, O>(NAME)?;
@@ -205,7 +205,7 @@ impl<T: Pod> Window<T> {
         let first = place.at_bytes;
         let mut at_bytes = first;
         for (data, into) in data.chunks(piece).zip(into.chunks_mut(piece)) {
-            let place = Place { at_bytes, ..place };
+            let place = TargetRange { at_bytes, ..place };
             // SAFETY: by contract, of parts.
             let begun = unsafe { self.get_accumulate_at_once(data, into, place, op, datatype) };
             narrow_sums::all_or_none(begun, at_bytes == first)?;
@@ -220,7 +220,7 @@ impl<T: Pod> Window<T> {
         &self,
         data: &[T],
         into: &mut [T],
-        place: Place,
+        place: TargetRange,
         op: MPI_Op,
         datatype: MPI_Datatype,
     ) -> Result<()> {
@@ -258,7 +258,7 @@ impl<T: Pod> Window<T> {
         &self,
         value: &T,
         old: &mut T,
-        place: Place,
+        place: TargetRange,
     ) -> Result<()> {
         const NAME: &str = "MPI_Fetch_and_op";
         let (op, _) = known::<T, O>(NAME)?;
@@ -302,7 +302,7 @@ impl<T: Pod> Window<T> {
         expected: &T,
         new: &T,
         old: &mut T,
-        place: Place,
+        place: TargetRange,
     ) -> Result<()>
     where
         T: Integer,
@@ -362,8 +362,8 @@ fn no_swap() -> Error {
     )
 }
 
-pub(super) fn attempt(direction: &str, len: usize, place: Place) -> String {
-    let Place { rank, at_bytes } = place;
+pub(super) fn attempt(direction: &str, len: usize, place: TargetRange) -> String {
+    let TargetRange { rank, at_bytes } = place;
     format!("{len} elements {direction} rank {rank}, {at_bytes} bytes into its part")
 }
 
@@ -375,7 +375,7 @@ fn check_access(
     operation: &'static str,
     direction: &'static str,
     len: usize,
-    place: Place,
+    place: TargetRange,
 ) -> Result<()> {
     if code == sys::MPI_SUCCESS {
         return Ok(());
@@ -390,7 +390,7 @@ fn failed(
     operation: &'static str,
     direction: &str,
     len: usize,
-    place: Place,
+    place: TargetRange,
 ) -> Result<()> {
     check_with(code, operation, || attempt(direction, len, place))
 }

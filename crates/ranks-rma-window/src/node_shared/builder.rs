@@ -25,7 +25,7 @@ pub struct Progress {
     pub total: usize,
 }
 
-/// Place in which an array is made.
+/// TargetRange in which an array is made.
 pub(crate) enum Home<'a> {
     /// Ranks whose nodes are to be found out.
     Comm(&'a Communicator),

@@ -344,7 +344,7 @@ mod tests {
         for (round, bytes) in [0, 1, 5000, 300_000, 5000, 300_000].into_iter().enumerate() {
             let region = Region::allocate(&world, &node, bytes, Backing::MpiWindow, None)?;
             assert_eq!(region.len(), bytes);
-            assert_eq!(region.base().addr().get() % page_size(), 0);
+            assert_eq!(region.base().addr().get() % crate::page::page_size(), 0);
             region.welcome_large_pages();
             pass(&region, 0, 7);
             region.sync()?;

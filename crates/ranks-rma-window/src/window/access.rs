@@ -11,18 +11,18 @@ use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::epoch::accumulation::Accumulation;
 use crate::epoch::table::Targets;
-use crate::window::inner::{Inner, Over};
+use crate::window::inner::{Completion, Inner};
 
 /// # Safety
 ///
-/// Of all methods: with [`Over::Later`], the slices and elements stay as they are, and nobody else
-/// uses those that are written to, until the operation was completed by the end of an epoch or by a
-/// flush.
+/// Of all methods: with [`Completion::Later`], the slices and elements stay as they are, and nobody
+/// else uses those that are written to, until the operation was completed by the end of an epoch or
+/// by a flush.
 impl<T: Pod> Inner<T> {
     #[inline(always)]
     pub(crate) unsafe fn put(
         &self,
-        over: Over,
+        completion: Completion,
         targets: Targets<'_>,
         data: &[T],
         rank: usize,
@@ -33,7 +33,7 @@ impl<T: Pod> Inner<T> {
         let items = data.len() * TypeOf::<T>::items();
         self.access(
             NAME,
-            over,
+            completion,
             items,
             place,
             data,
@@ -47,7 +47,7 @@ impl<T: Pod> Inner<T> {
     #[inline(always)]
     pub(crate) unsafe fn get(
         &self,
-        over: Over,
+        completion: Completion,
         targets: Targets<'_>,
         into: &mut [T],
         rank: usize,
@@ -58,7 +58,7 @@ impl<T: Pod> Inner<T> {
         let items = into.len() * TypeOf::<T>::items();
         self.access(
             NAME,
-            over,
+            completion,
             items,
             place,
             into,
@@ -72,7 +72,7 @@ impl<T: Pod> Inner<T> {
     #[inline(always)]
     pub(crate) unsafe fn accumulate<O: Accumulation<T>>(
         &self,
-        over: Over,
+        completion: Completion,
         targets: Targets<'_>,
         data: &[T],
         op: O,
@@ -83,7 +83,7 @@ impl<T: Pod> Inner<T> {
         let place = self.table.place(NAME, targets, rank, at, data.len())?;
         self.access(
             NAME,
-            over,
+            completion,
             data.len(),
             place,
             data,
@@ -98,7 +98,7 @@ impl<T: Pod> Inner<T> {
     #[expect(clippy::too_many_arguments, reason = "those of the C function")]
     pub(crate) unsafe fn get_accumulate<O: Accumulation<T>>(
         &self,
-        over: Over,
+        completion: Completion,
         targets: Targets<'_>,
         data: &[T],
         old: &mut [T],
@@ -113,7 +113,7 @@ impl<T: Pod> Inner<T> {
         }
         self.access(
             NAME,
-            over,
+            completion,
             data.len(),
             place,
             old,
@@ -128,7 +128,7 @@ impl<T: Pod> Inner<T> {
     #[expect(clippy::too_many_arguments, reason = "those of the C function")]
     pub(crate) unsafe fn fetch_and_op<O: Accumulation<T>>(
         &self,
-        over: Over,
+        completion: Completion,
         targets: Targets<'_>,
         value: &T,
         old: &mut T,
@@ -140,7 +140,7 @@ impl<T: Pod> Inner<T> {
         let place = self.table.place(NAME, targets, rank, at, 1)?;
         self.access(
             NAME,
-            over,
+            completion,
             1,
             place,
             old,
@@ -158,7 +158,7 @@ impl<T: Pod> Inner<T> {
     #[expect(clippy::too_many_arguments, reason = "those of the C function")]
     pub(crate) unsafe fn compare_and_swap(
         &self,
-        over: Over,
+        completion: Completion,
         targets: Targets<'_>,
         expected: &T,
         new: &T,
@@ -173,7 +173,7 @@ impl<T: Pod> Inner<T> {
         let place = self.table.place(NAME, targets, rank, at, 1)?;
         self.access(
             NAME,
-            over,
+            completion,
             1,
             place,
             old,

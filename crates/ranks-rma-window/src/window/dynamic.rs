@@ -11,7 +11,7 @@ use ranks_comm::backend::Backend as CommFastPath;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::epoch::lock_kind::LockKind;
-use crate::epoch::table::{Part, Table};
+use crate::epoch::table::{Extent, Table};
 use crate::in_process::LocalWindow;
 use crate::window::fence::Fenced;
 use crate::window::inner::{Backend, Inner};
@@ -128,7 +128,7 @@ impl DynamicWindow {
         let mut all = vec![[0; 2]; own.size()];
         let told = own.allgather(&[[start, len]], &mut all);
         let failed = all.iter().position(|&[start, _]| start == usize::MAX);
-        let parts = all.iter().map(|&[start, len]| Part { len, start });
+        let parts = all.iter().map(|&[start, len]| Extent { len, start });
         let table = Table::new(parts.collect(), size_of::<T>());
         let (backend, _) = made?;
         let why = match (told, failed, table) {

@@ -14,7 +14,7 @@ use ranks_comm::record::{Call, Kind};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::epoch::epochs::{Epochs, Hold};
-use crate::epoch::table::{Part, Place, Table};
+use crate::epoch::table::{Extent, Table, TargetRange};
 use crate::in_process::LocalWindow;
 use crate::mpi;
 
@@ -37,7 +37,7 @@ pub(crate) struct Inner<T: Pod> {
 
 /// Completion of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Over {
+pub(crate) enum Completion {
     /// Complete when the call returns.
     AtOnce,
     /// Completed later, by the caller.
@@ -89,7 +89,7 @@ impl<T: Pod> Inner<T> {
 
     fn local_parts(&self, window: &LocalWindow) -> (*mut T, usize) {
         match self.table.part(self.comm.rank()) {
-            Some(Part { len, start }) if len * size_of::<T>() > 0 => {
+            Some(Extent { len, start }) if len * size_of::<T>() > 0 => {
                 (window.base().wrapping_add(start).cast(), len)
             }
             // There may be no memory, and its address need not be aligned for such elements.
@@ -174,9 +174,9 @@ impl<T: Pod> Inner<T> {
     pub(crate) fn access<A>(
         &self,
         operation: &'static str,
-        over: Over,
+        completion: Completion,
         items: usize,
-        place: Place,
+        place: TargetRange,
         arguments: A,
         over_mpi: impl FnOnce(&mpi::Window<T>, A) -> Result<()>,
         in_process: impl FnOnce(&LocalWindow, A) -> Result<()>,
@@ -184,11 +184,11 @@ impl<T: Pod> Inner<T> {
         match (self.comm.fast_path(items), &self.backend) {
             (Some(_), Backend::Mpi(window)) => {
                 over_mpi(window, arguments)?;
-                self.end(window, over, place);
+                self.end(window, completion, place);
                 Ok(())
             }
             _ => self.access_in_full(
-                operation, over, items, place, arguments, over_mpi, in_process,
+                operation, completion, items, place, arguments, over_mpi, in_process,
             ),
         }
     }
@@ -199,9 +199,9 @@ impl<T: Pod> Inner<T> {
     fn access_in_full<A>(
         &self,
         operation: &'static str,
-        over: Over,
+        completion: Completion,
         items: usize,
-        place: Place,
+        place: TargetRange,
         arguments: A,
         over_mpi: impl FnOnce(&mpi::Window<T>, A) -> Result<()>,
         in_process: impl FnOnce(&LocalWindow, A) -> Result<()>,
@@ -214,7 +214,7 @@ impl<T: Pod> Inner<T> {
         }
         let result = match &self.backend {
             Backend::Mpi(window) => {
-                over_mpi(window, arguments).map(|()| self.end(window, over, place))
+                over_mpi(window, arguments).map(|()| self.end(window, completion, place))
             }
             Backend::InProcess(window) => in_process(window, arguments),
         };
@@ -224,8 +224,8 @@ impl<T: Pod> Inner<T> {
 
     /// Completes an operation that was started, if it is to be complete when the call returns.
     #[inline(always)]
-    fn end(&self, window: &mpi::Window<T>, over: Over, place: Place) {
-        if over == Over::AtOnce
+    fn end(&self, window: &mpi::Window<T>, completion: Completion, place: TargetRange) {
+        if completion == Completion::AtOnce
             && let Err(error) = window.flush(place.rank)
         {
             self.abort(&error);

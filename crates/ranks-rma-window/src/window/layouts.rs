@@ -6,9 +6,9 @@ use ranks_comm::backend::{Backend as CommFastPath, MpiComm, TypeOf};
 use ranks_comm::layout::Layout;
 use ranks_comm::{Error, ErrorKind, Result};
 
-use crate::epoch::table::{Place, Targets};
+use crate::epoch::table::{TargetRange, Targets};
 use crate::in_process::LocalWindow;
-use crate::window::inner::{Inner, Over};
+use crate::window::inner::{Completion, Inner};
 use crate::window::locked::Locked;
 use crate::window::operations::Operations;
 
@@ -59,7 +59,7 @@ impl<'scope, T: Pod> Operations<'scope, '_, T> {
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
         let begun = unsafe {
             self.inner
-                .put_layout(Over::Later, self.targets, data, from, rank, to)
+                .put_layout(Completion::Later, self.targets, data, from, rank, to)
         };
         self.note(rank, begun)
     }
@@ -82,7 +82,7 @@ impl<'scope, T: Pod> Operations<'scope, '_, T> {
         // SAFETY: as above.
         let begun = unsafe {
             self.inner
-                .get_layout(Over::Later, self.targets, into, to, rank, from)
+                .get_layout(Completion::Later, self.targets, into, to, rank, from)
         };
         self.note(rank, begun)
     }
@@ -100,7 +100,7 @@ impl<T: Pod> Locked<'_, T> {
         // SAFETY: it is over when this returns.
         unsafe {
             self.inner
-                .put_layout(Over::AtOnce, self.targets, data, from, rank, to)
+                .put_layout(Completion::AtOnce, self.targets, data, from, rank, to)
         }
     }
 
@@ -121,19 +121,19 @@ impl<T: Pod> Locked<'_, T> {
         // SAFETY: it is over when this returns.
         unsafe {
             self.inner
-                .get_layout(Over::AtOnce, self.targets, into, to, rank, from)
+                .get_layout(Completion::AtOnce, self.targets, into, to, rank, from)
         }
     }
 }
 
 /// # Safety
 ///
-/// Of both methods: with [`Over::Later`], the slice stays as it is, and nobody else uses one that
-/// is written to, until the operation was completed by the end of an epoch or by a flush.
+/// Of both methods: with [`Completion::Later`], the slice stays as it is, and nobody else uses one
+/// that is written to, until the operation was completed by the end of an epoch or by a flush.
 impl<T: Pod> Inner<T> {
     unsafe fn put_layout(
         &self,
-        over: Over,
+        completion: Completion,
         targets: Targets<'_>,
         data: &[T],
         from: &Layout,
@@ -148,7 +148,7 @@ impl<T: Pod> Inner<T> {
         let comm = self.library();
         self.access(
             PUT,
-            over,
+            completion,
             items,
             place,
             (),
@@ -167,7 +167,7 @@ impl<T: Pod> Inner<T> {
 
     unsafe fn get_layout(
         &self,
-        over: Over,
+        completion: Completion,
         targets: Targets<'_>,
         into: &mut [T],
         to: &Layout,
@@ -179,7 +179,7 @@ impl<T: Pod> Inner<T> {
         let comm = self.library();
         self.access(
             GET,
-            over,
+            completion,
             items,
             place,
             into,
@@ -205,7 +205,7 @@ impl<T: Pod> Inner<T> {
         rank: usize,
         layout: &Layout,
         elements: usize,
-    ) -> Result<(Place, usize)> {
+    ) -> Result<(TargetRange, usize)> {
         let place = self.table.place(operation, targets, rank, 0, 0)?;
         let len = self.len_of(rank);
         if let Err(reason) = layout.fits::<T>(len) {
@@ -234,7 +234,7 @@ impl<T: Pod> Inner<T> {
 /// Works on as much of a part as `layout` needs.
 fn in_process<T: Pod>(
     window: &LocalWindow,
-    place: Place,
+    place: TargetRange,
     layout: &Layout,
     work: impl FnOnce(&mut [T]) -> Result<()>,
 ) -> Result<()> {

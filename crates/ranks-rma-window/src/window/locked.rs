@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Deref;
 use std::sync::MutexGuard;
 
 use bytemuck::Pod;
@@ -15,8 +14,9 @@ use crate::epoch::epochs::Hold;
 use crate::epoch::table::Targets;
 use crate::in_process::LocalWindow;
 use crate::mpi;
-use crate::window::inner::{Inner, Over};
-use crate::window::operations::{self, Operations, UnderWay};
+use crate::window::inner::{Completion, Inner};
+use crate::window::locked_operations::LockedOperations;
+use crate::window::operations::{self, PendingTargets};
 
 const FLUSH: &str = "MPI_Win_flush";
 const FLUSH_ALL: &str = "MPI_Win_flush_all";
@@ -100,8 +100,8 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// Writes `data` to the memory of `rank`, from its element `at` on.
     ///
     /// # Errors
-    /// As [`Operations::put`]. If the operation cannot be completed, the job is aborted: the
-    /// library may still be using `data`.
+    /// As [`Operations::put`](crate::Operations::put). If the operation cannot be completed, the job
+    /// is aborted: the library may still be using `data`.
     ///
     /// MPI 5.0 §12.3.1 (`MPI_Put`), §12.5.4 (`MPI_Win_flush`).
     #[doc(alias = "MPI_Put")]
@@ -109,7 +109,10 @@ impl<'a, T: Pod> Locked<'a, T> {
     #[inline]
     pub fn put(&self, data: &[T], rank: usize, at: usize) -> Result<()> {
         // SAFETY: it is over when this returns.
-        unsafe { self.inner.put(Over::AtOnce, self.targets, data, rank, at) }
+        unsafe {
+            self.inner
+                .put(Completion::AtOnce, self.targets, data, rank, at)
+        }
     }
 
     /// Reads elements of `rank` from its element `at` on, as many as `into` has room for.
@@ -123,13 +126,16 @@ impl<'a, T: Pod> Locked<'a, T> {
     #[inline]
     pub fn get(&self, into: &mut [T], rank: usize, at: usize) -> Result<()> {
         // SAFETY: it is over when this returns.
-        unsafe { self.inner.get(Over::AtOnce, self.targets, into, rank, at) }
+        unsafe {
+            self.inner
+                .get(Completion::AtOnce, self.targets, into, rank, at)
+        }
     }
 
     /// Combines `data` with the elements of `rank` from `at` on, each as a whole.
     ///
     /// # Errors
-    /// As [`Operations::accumulate`]; as [`put`](Self::put).
+    /// As [`Operations::accumulate`](crate::Operations::accumulate); as [`put`](Self::put).
     ///
     /// MPI 5.0 §12.3.4 (`MPI_Accumulate`), §12.5.4 (`MPI_Win_flush`).
     #[doc(alias = "MPI_Accumulate")]
@@ -145,7 +151,7 @@ impl<'a, T: Pod> Locked<'a, T> {
         // SAFETY: it is over when this returns.
         unsafe {
             self.inner
-                .accumulate(Over::AtOnce, self.targets, data, op, rank, at)
+                .accumulate(Completion::AtOnce, self.targets, data, op, rank, at)
         }
     }
 
@@ -153,7 +159,7 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// which is as long as `data`.
     ///
     /// # Errors
-    /// As [`Operations::get_accumulate`]; as [`put`](Self::put).
+    /// As [`Operations::get_accumulate`](crate::Operations::get_accumulate); as [`put`](Self::put).
     ///
     /// MPI 5.0 §12.3.4 (`MPI_Get_accumulate`), §12.5.4 (`MPI_Win_flush`).
     #[doc(alias = "MPI_Get_accumulate")]
@@ -170,7 +176,7 @@ impl<'a, T: Pod> Locked<'a, T> {
         // SAFETY: it is over when this returns.
         unsafe {
             self.inner
-                .get_accumulate(Over::AtOnce, self.targets, data, old, op, rank, at)
+                .get_accumulate(Completion::AtOnce, self.targets, data, old, op, rank, at)
         }
     }
 
@@ -192,8 +198,15 @@ impl<'a, T: Pod> Locked<'a, T> {
         let mut old = T::zeroed();
         // SAFETY: it is over when this returns.
         unsafe {
-            self.inner
-                .fetch_and_op(Over::AtOnce, self.targets, &value, &mut old, op, rank, at)?;
+            self.inner.fetch_and_op(
+                Completion::AtOnce,
+                self.targets,
+                &value,
+                &mut old,
+                op,
+                rank,
+                at,
+            )?;
         }
         Ok(old)
     }
@@ -216,7 +229,7 @@ impl<'a, T: Pod> Locked<'a, T> {
         // SAFETY: it is over when this returns.
         unsafe {
             self.inner.compare_and_swap(
-                Over::AtOnce,
+                Completion::AtOnce,
                 self.targets,
                 &expected,
                 &new,
@@ -260,13 +273,13 @@ impl<'a, T: Pod> Locked<'a, T> {
         f: impl for<'scope> FnOnce(&LockedOperations<'_, 'scope, 'env, T>) -> Result<R>,
     ) -> Result<R> {
         let end = |under_way| match under_way {
-            UnderWay::Nothing => Ok(()),
-            UnderWay::To(rank) => {
+            PendingTargets::Nothing => Ok(()),
+            PendingTargets::To(rank) => {
                 let _entered = self.inner.enter_to_end(FLUSH);
                 let done = |_: &LocalWindow| Ok(());
                 self.inner.on_backend(|window| window.flush(rank), done)
             }
-            UnderWay::ToMany => {
+            PendingTargets::ToMany => {
                 let _entered = self.inner.enter_to_end(FLUSH_ALL);
                 self.inner
                     .on_backend(mpi::Window::flush_all, |_: &LocalWindow| Ok(()))
@@ -422,80 +435,6 @@ impl<T: Pod> fmt::Debug for Locked<'_, T> {
         f.debug_struct("Locked")
             .field("targets", &self.targets)
             .field("exclusive", &self.exclusive)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The [`Operations`] of a [scope under a lock](Locked::scope), which can be completed in between.
-///
-/// Memory of operations stays borrowed until the scope ends all the same.
-pub struct LockedOperations<'a, 'scope, 'env: 'scope, T: Pod> {
-    locked: &'a Locked<'a, T>,
-    operations: &'a Operations<'scope, 'env, T>,
-}
-
-impl<T: Pod> LockedOperations<'_, '_, '_, T> {
-    /// As [`Locked::flush`].
-    ///
-    /// # Errors
-    /// As [`Locked::flush`].
-    ///
-    /// MPI 5.0 §12.5.4 (`MPI_Win_flush`).
-    #[doc(alias = "MPI_Win_flush")]
-    pub fn flush(&self, rank: usize) -> Result<()> {
-        self.locked.flush(rank)?;
-        self.operations.pending().flushed(rank);
-        Ok(())
-    }
-
-    /// As [`Locked::flush_all`].
-    ///
-    /// # Errors
-    /// As [`Locked::flush_all`].
-    ///
-    /// MPI 5.0 §12.5.4 (`MPI_Win_flush_all`).
-    #[doc(alias = "MPI_Win_flush_all")]
-    pub fn flush_all(&self) -> Result<()> {
-        self.locked.flush_all()?;
-        self.operations.pending().flushed_all();
-        Ok(())
-    }
-
-    /// As [`Locked::flush_local`].
-    ///
-    /// # Errors
-    /// As [`Locked::flush_local`].
-    ///
-    /// MPI 5.0 §12.5.4 (`MPI_Win_flush_local`).
-    #[doc(alias = "MPI_Win_flush_local")]
-    pub fn flush_local(&self, rank: usize) -> Result<()> {
-        self.locked.flush_local(rank)
-    }
-
-    /// As [`Locked::flush_local_all`].
-    ///
-    /// # Errors
-    /// As [`Locked::flush_local_all`].
-    ///
-    /// MPI 5.0 §12.5.4 (`MPI_Win_flush_local_all`).
-    #[doc(alias = "MPI_Win_flush_local_all")]
-    pub fn flush_local_all(&self) -> Result<()> {
-        self.locked.flush_local_all()
-    }
-}
-
-impl<'scope, 'env, T: Pod> Deref for LockedOperations<'_, 'scope, 'env, T> {
-    type Target = Operations<'scope, 'env, T>;
-
-    fn deref(&self) -> &Self::Target {
-        self.operations
-    }
-}
-
-impl<T: Pod> fmt::Debug for LockedOperations<'_, '_, '_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LockedOperations")
-            .field("locked", &self.locked)
             .finish_non_exhaustive()
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod fence;
 pub(crate) mod inner;
 mod layouts;
 pub(crate) mod locked;
+pub(crate) mod locked_operations;
 pub(crate) mod operations;
 pub(crate) mod passive;
 pub(crate) mod requests;
@@ -22,7 +23,7 @@ use ranks_comm::backend::{Backend as CommFastPath, digest};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::epoch::epochs::Epochs;
-use crate::epoch::table::{Part, Table};
+use crate::epoch::table::{Extent, Table};
 use crate::in_process::LocalWindow;
 use crate::mpi;
 use crate::preflight;
@@ -239,7 +240,7 @@ impl<T: Pod> Window<T> {
         let mut all = vec![[0; 2]; own.size()];
         let told = own.allgather(&[[start, len]], &mut all);
         let failed = all.iter().position(|&[start, _]| start >= NO_MEMORY);
-        let parts = all.iter().map(|&[start, len]| Part { len, start });
+        let parts = all.iter().map(|&[start, len]| Extent { len, start });
         let table = Table::new(parts.collect(), size_of::<T>());
         let fine = match (told, failed, table) {
             (Err(error), ..) => Err(error),

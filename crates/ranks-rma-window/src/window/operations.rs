@@ -12,7 +12,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::epoch::accumulation::{Accumulation, Change};
 use crate::epoch::table::Targets;
-use crate::window::inner::{Backend, Inner, Over};
+use crate::window::inner::{Backend, Completion, Inner};
 
 /// Begins operations on the memory of other ranks, with memory that outlives the scope: of a
 /// [step between fences](crate::Fenced::step) or [under a lock](crate::Locked::scope).
@@ -73,7 +73,7 @@ pub(crate) struct Pending(Cell<usize>);
 
 /// State of a [`Pending`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum UnderWay {
+pub(crate) enum PendingTargets {
     Nothing,
     To(usize),
     ToMany,
@@ -96,11 +96,11 @@ impl Pending {
         }
     }
 
-    pub(crate) fn get(&self) -> UnderWay {
+    pub(crate) fn get(&self) -> PendingTargets {
         match self.0.get() {
-            NOTHING => UnderWay::Nothing,
-            MANY => UnderWay::ToMany,
-            rank => UnderWay::To(rank),
+            NOTHING => PendingTargets::Nothing,
+            MANY => PendingTargets::ToMany,
+            rank => PendingTargets::To(rank),
         }
     }
 
@@ -118,14 +118,14 @@ impl Pending {
 }
 
 /// Calls `end` when it goes, if it was not before.
-struct Ending<'a, T: Pod, E: Fn(UnderWay) -> Result<()>> {
+struct Ending<'a, T: Pod, E: Fn(PendingTargets) -> Result<()>> {
     inner: &'a Inner<T>,
     pending: &'a Pending,
     end: E,
     ended: bool,
 }
 
-impl<T: Pod, E: Fn(UnderWay) -> Result<()>> Ending<'_, T, E> {
+impl<T: Pod, E: Fn(PendingTargets) -> Result<()>> Ending<'_, T, E> {
     /// # Errors
     /// That of `end`, if no memory is in use: else no caller gets it back, and the job is aborted.
     #[inline]
@@ -135,7 +135,7 @@ impl<T: Pod, E: Fn(UnderWay) -> Result<()>> Ending<'_, T, E> {
         let ended = (self.end)(under_way);
         if let Err(error) = &ended {
             let in_use = matches!(self.inner.backend, Backend::Mpi(_));
-            if in_use && under_way != UnderWay::Nothing {
+            if in_use && under_way != PendingTargets::Nothing {
                 self.inner.abort(error);
             }
         }
@@ -143,7 +143,7 @@ impl<T: Pod, E: Fn(UnderWay) -> Result<()>> Ending<'_, T, E> {
     }
 }
 
-impl<T: Pod, E: Fn(UnderWay) -> Result<()>> Drop for Ending<'_, T, E> {
+impl<T: Pod, E: Fn(PendingTargets) -> Result<()>> Drop for Ending<'_, T, E> {
     fn drop(&mut self) {
         if !self.ended {
             // A panic goes on.
@@ -158,7 +158,7 @@ impl<T: Pod, E: Fn(UnderWay) -> Result<()>> Drop for Ending<'_, T, E> {
 pub(crate) fn run<'env, T: Pod, R>(
     inner: &Inner<T>,
     targets: Targets<'_>,
-    end: impl Fn(UnderWay) -> Result<()>,
+    end: impl Fn(PendingTargets) -> Result<()>,
     f: impl for<'scope> FnOnce(&Operations<'scope, 'env, T>) -> Result<R>,
 ) -> Result<R> {
     let pending = Pending::new();
@@ -203,7 +203,10 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     #[inline]
     pub fn put(&self, data: &'scope [T], rank: usize, at: usize) -> Result<()> {
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
-        let begun = unsafe { self.inner.put(Over::Later, self.targets, data, rank, at) };
+        let begun = unsafe {
+            self.inner
+                .put(Completion::Later, self.targets, data, rank, at)
+        };
         self.note(rank, begun)
     }
 
@@ -218,7 +221,10 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     #[inline]
     pub fn get(&self, into: &'scope mut [T], rank: usize, at: usize) -> Result<()> {
         // SAFETY: as above.
-        let begun = unsafe { self.inner.get(Over::Later, self.targets, into, rank, at) };
+        let begun = unsafe {
+            self.inner
+                .get(Completion::Later, self.targets, into, rank, at)
+        };
         self.note(rank, begun)
     }
 
@@ -242,7 +248,7 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         // SAFETY: as above.
         let begun = unsafe {
             self.inner
-                .accumulate(Over::Later, self.targets, data, op, rank, at)
+                .accumulate(Completion::Later, self.targets, data, op, rank, at)
         };
         self.note(rank, begun)
     }
@@ -269,7 +275,7 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         // SAFETY: as above.
         let begun = unsafe {
             self.inner
-                .get_accumulate(Over::Later, self.targets, data, old, op, rank, at)
+                .get_accumulate(Completion::Later, self.targets, data, old, op, rank, at)
         };
         self.note(rank, begun)
     }
@@ -293,7 +299,7 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         // SAFETY: as above.
         let begun = unsafe {
             self.inner
-                .fetch_and_op(Over::Later, self.targets, value, old, op, rank, at)
+                .fetch_and_op(Completion::Later, self.targets, value, old, op, rank, at)
         };
         self.note(rank, begun)
     }
@@ -321,8 +327,15 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     {
         // SAFETY: as above.
         let begun = unsafe {
-            self.inner
-                .compare_and_swap(Over::Later, self.targets, expected, new, old, rank, at)
+            self.inner.compare_and_swap(
+                Completion::Later,
+                self.targets,
+                expected,
+                new,
+                old,
+                rank,
+                at,
+            )
         };
         self.note(rank, begun)
     }

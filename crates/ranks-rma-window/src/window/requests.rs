@@ -10,7 +10,7 @@ use ranks_comm::backend::{OpInfo, StartedOp};
 use ranks_comm::{RecvBuffer, Request, Result, SendBuffer};
 
 use crate::epoch::accumulation::{Accumulation, Change};
-use crate::epoch::table::Place;
+use crate::epoch::table::TargetRange;
 use crate::window::access::lengths_differ;
 use crate::window::locked::Locked;
 
@@ -251,8 +251,14 @@ impl<T: Pod> Locked<'_, T> {
         )
     }
 
-    /// Place of so many elements.
-    fn place(&self, role: &'static OpInfo, rank: usize, at: usize, length: usize) -> Result<Place> {
+    /// TargetRange of so many elements.
+    fn place(
+        &self,
+        role: &'static OpInfo,
+        rank: usize,
+        at: usize,
+        length: usize,
+    ) -> Result<TargetRange> {
         let (table, name) = (&self.inner.table, role.operation());
         table.place(name, self.targets, rank, at, length)
     }
