@@ -100,8 +100,8 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// Writes `data` to the memory of `rank`, from its element `at` on.
     ///
     /// # Errors
-    /// As [`Operations::put`](crate::Operations::put). If the operation cannot be completed, the job
-    /// is aborted: the library may still be using `data`.
+    /// As [`Operations::put`](crate::Operations::put). If the operation cannot be completed, the
+    /// job is aborted: the library may still be using `data`.
     ///
     /// MPI 5.0 §12.3.1 (`MPI_Put`), §12.5.4 (`MPI_Win_flush`).
     #[doc(alias = "MPI_Put")]
