@@ -132,7 +132,7 @@ const TABLE: [Row; 40] = [
     ("ranks-cuda", &["ranks-load"], &["cuda-double", "ranks"]),
     (
         "ranks-comm",
-        &["ranks-launch", "ranks-load", "ranks-mpi-sys", "ranks-trace"],
+        &["ranks-launch", "ranks-mpi-sys", "ranks-trace"],
         &["ranks", "ranks-test"],
     ),
     (
