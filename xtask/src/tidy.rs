@@ -12,6 +12,7 @@ mod devices;
 mod docs;
 mod edges;
 mod finding;
+mod folders;
 mod layers;
 mod length;
 mod links;
@@ -43,7 +44,7 @@ pub(crate) struct Arguments {
 /// A rule and what there is to say about this tree.
 type Check = (&'static str, fn(&Tree, &Metadata) -> Vec<Finding>);
 
-const CHECKS: [Check; 16] = [
+const CHECKS: [Check; 17] = [
     (
         "nothing links a native library, and nothing runs at build time",
         links::check,
@@ -61,6 +62,9 @@ const CHECKS: [Check; 16] = [
     ),
     ("modules of a crate use those below", |tree, _| {
         layers::check(tree)
+    }),
+    ("the top of a crate has a dozen entries", |tree, _| {
+        folders::check(tree)
     }),
     ("a program for CPUs compiles no crate for GPUs", |_, _| {
         devices::check()

@@ -29,9 +29,7 @@ pub mod fuzzing;
 mod operations;
 mod postmortem;
 mod probe;
-mod rank;
 mod run;
-mod self_test;
 mod tell;
 mod timeline;
 
@@ -59,7 +57,7 @@ enum Command {
     Probe(probe::Arguments),
     /// The process that `run` starts for each rank, and that sees the rank's end.
     #[command(hide = true)]
-    Rank(rank::Arguments),
+    Rank(run::rank::Arguments),
     /// The program that `doctor --run` runs.
     #[command(hide = true)]
     SelfTest,
@@ -76,8 +74,8 @@ pub fn main() -> ExitCode {
         Command::Timeline(arguments) => timeline::main(arguments),
         Command::Postmortem(arguments) => postmortem::main(&arguments),
         Command::Probe(arguments) => probe::main(&arguments),
-        Command::Rank(arguments) => rank::main(arguments),
-        Command::SelfTest => self_test::main(),
+        Command::Rank(arguments) => run::rank::main(arguments),
+        Command::SelfTest => doctor::self_test::main(),
     };
     outcome.unwrap_or_else(|error| {
         anstream::eprintln!("ranks: {error}");

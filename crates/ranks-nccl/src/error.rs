@@ -173,3 +173,14 @@ fn copied(text: *const c_char) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes).trim().replace('\n', " ");
     (!text.is_empty()).then_some(text)
 }
+
+/// The error for memory of another device.
+#[cold]
+#[inline(never)]
+pub(crate) fn elsewhere(operation: &'static str, memory: usize, device: usize) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        operation,
+        format_args!("the memory is of device {memory}, and the communicator's is device {device}"),
+    )
+}

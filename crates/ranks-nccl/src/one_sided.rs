@@ -10,12 +10,12 @@ use ranks_cuda::{DeviceSlice, Enqueued, RawStream, Stream};
 use ranks_nccl_sys::{ncclDataType_t, ncclWaitSignalDesc_t, ncclWindow_t};
 
 use super::NcclCommunicator;
-use super::checked::Checks;
 use super::element::Element;
 use super::queue::Queue;
-use super::shared::Shared;
-use super::waiting::NcclWatch;
-use super::window::Window;
+use crate::call::checks::Checks;
+use crate::memory::window::Window;
+use crate::state::Shared;
+use crate::state::time_limit::NcclWatch;
 
 const PUT: &str = "ncclPutSignal";
 const SIGNAL: &str = "ncclSignal";

@@ -69,7 +69,6 @@ mod failure;
 mod options;
 mod rank_order;
 mod spans;
-mod streams;
 #[cfg(feature = "numr-0_14")]
 mod v0_14;
 #[cfg(feature = "numr-0_5")]

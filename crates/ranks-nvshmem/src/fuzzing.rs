@@ -1,3 +1,3 @@
 //! Access for fuzz targets to this crate's inside.
 
-pub use crate::agree::fuzzing::{compare, said};
+pub use crate::pe::agreement::fuzzing::{compare, said};

@@ -18,29 +18,17 @@
 //! ```
 #![deny(unsafe_code)]
 
-mod arguments;
 #[doc(hidden)]
 pub mod backend;
-mod device;
 mod driver;
-mod dtype;
-mod failure;
-mod numbers;
-mod op;
-mod operations;
-mod options;
-mod place;
-mod pool;
+mod memory;
 mod raw_collectives;
 mod raw_comm;
-mod stream_sync;
-mod takes;
-mod under_way;
 
-pub use dtype::Dtype;
-pub use op::RawOp;
-pub use options::RawOptions;
 pub use raw_collectives::RawCollectives;
+pub use raw_collectives::dtype::Dtype;
+pub use raw_collectives::op::RawOp;
+pub use raw_collectives::stream_sync::StreamSync;
+pub use raw_collectives::takes::Takes;
 pub use raw_comm::RawComm;
-pub use stream_sync::StreamSync;
-pub use takes::Takes;
+pub use raw_comm::options::RawOptions;

@@ -103,32 +103,41 @@ const MAY: [(&str, &str); 33] = [
     // Limits of their own.
     ("crates/ranks-bootstrap/src/", "the limit of a bootstrap"),
     (
-        "crates/ranks-raw/src/under_way.rs",
+        "crates/ranks-raw/src/raw_comm/in_flight.rs",
         "the limit of the raw communicator, and its thread",
     ),
-    ("crates/ranks-nccl/src/waiting.rs", "the wait for NCCL"),
-    ("crates/ranks-nccl/src/turn.rs", "the same limit"),
-    ("crates/ranks-nccl/src/queue.rs", "a stream, with an end"),
+    (
+        "crates/ranks-nccl/src/state/time_limit.rs",
+        "the wait for NCCL",
+    ),
+    ("crates/ranks-nccl/src/state/call_lock.rs", "the same limit"),
+    (
+        "crates/ranks-nccl/src/queue/mod.rs",
+        "a stream, with an end",
+    ),
     (
         "crates/ranks-nccl/src/raw/waiting.rs",
         "a stream, with an end",
     ),
     ("crates/ranks-cuda/src/pause.rs", "the wait for a device"),
     (
-        "crates/ranks-nvshmem/src/waiting.rs",
+        "crates/ranks-nvshmem/src/call/time_limit.rs",
         "the wait for NVSHMEM",
     ),
-    ("crates/ranks-nvshmem/src/queue.rs", "a stream, with an end"),
     (
-        "crates/ranks-nvshmem/src/in_process/event.rs",
+        "crates/ranks-nvshmem/src/stream/queue.rs",
+        "a stream, with an end",
+    ),
+    (
+        "crates/ranks-nvshmem/src/backend/in_process/event.rs",
         "the limit of a wait for a stream",
     ),
     (
-        "crates/ranks-nvshmem/src/in_process/stream.rs",
+        "crates/ranks-nvshmem/src/backend/in_process/stream.rs",
         "a stream's thread, for work",
     ),
     (
-        "crates/ranks-nvshmem/src/in_process/world.rs",
+        "crates/ranks-nvshmem/src/backend/in_process/world.rs",
         "the limit of the heap",
     ),
     // Processes, for which there are deadlines of jobs.

@@ -6,7 +6,7 @@ use ranks_launch::{Job, Outcome};
 use serde::Serialize;
 
 use crate::choice;
-use crate::self_test::{DONE, MARK};
+use crate::doctor::self_test::{DONE, MARK};
 
 use super::finding::Finding;
 

@@ -10,7 +10,7 @@ use ranks_cuda::{CudaStream, Event, RawStream, Stream};
 
 use super::RawNccl;
 use crate::error::of_driver;
-use crate::group;
+use crate::state::open_group;
 use ranks_raw::{RawCollectives, StreamSync};
 
 const RECORD: &str = "cuEventRecord";
@@ -31,7 +31,7 @@ impl Events {
     /// Lets the number stand for what is on `stream` so far.
     fn record(&self, number: u64, stream: &CudaStream) -> Result<()> {
         // What is in an open group is not enqueued yet.
-        group::none_open(RECORD)?;
+        open_group::none_open(RECORD)?;
         if !self.lock().contains_key(&number) {
             return Err(unknown(RECORD, number));
         }

@@ -7,8 +7,8 @@ use ranks_comm::Result;
 use ranks_nccl_sys::{ncclDataType_t, ncclRedOp_t};
 
 use super::types;
-use crate::pre_mul_sum::Operator;
-use crate::shared::Shared;
+use crate::reduction::pre_mul_sum::Operator;
+use crate::state::Shared;
 use ranks_raw::{Dtype, RawOp};
 
 /// A reduction that is there for as long as this is.

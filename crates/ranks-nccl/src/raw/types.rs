@@ -6,7 +6,7 @@ use ranks_nccl_sys::{
     ncclRedOp_t, ncclSum, ncclUint8, ncclUint32, ncclUint64,
 };
 
-use crate::checked::FP8_SINCE;
+use crate::call::checks::FP8_SINCE;
 use ranks_raw::{Dtype, RawOp};
 
 /// The form in which elements travel: as so many of NCCL's each.

@@ -7,7 +7,7 @@ use ranks_cuda::Stream;
 
 use super::RawNccl;
 use crate::error::of_driver;
-use crate::group;
+use crate::state::open_group;
 
 const QUERY: &str = "cuStreamQuery";
 
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 impl RawNccl {
     /// Waits until the stream is over. After an error it is as well.
     pub(super) fn over(&self, limit: Option<Duration>) -> Result<()> {
-        group::none_open(QUERY)?;
+        open_group::none_open(QUERY)?;
         let shared = self.comm.shared();
         let outcome = shared.until(QUERY, limit, || self.is_over());
         if let Err(error) = &outcome {

@@ -10,8 +10,8 @@ use ranks_cuda::RawStream;
 use ranks_raw::{Dtype, RawCollectives, RawOp, StreamSync, Takes};
 
 use super::{Member, RawNvshmem};
-use crate::movement::Movement;
 use crate::team::TeamUniqueId;
+use crate::team::movement::Movement;
 
 impl RawNvshmem {
     fn root(&self, name: &'static str, root: usize) -> Result<()> {

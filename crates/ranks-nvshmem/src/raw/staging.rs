@@ -8,10 +8,10 @@ use ranks_cuda::Memory as At;
 use ranks_raw::Dtype;
 
 use super::RawNvshmem;
+use crate::backend::block::{Local, Place};
 use crate::backend::{Order, Reuse};
-use crate::block::{Local, Place};
-use crate::movement::{Moved, Movement};
-use crate::symmetric::part::Part as _;
+use crate::heap::arguments::part::Part as _;
+use crate::team::movement::{Moved, Movement};
 
 /// Elements, and where they are.
 #[derive(Clone, Copy)]
@@ -74,7 +74,7 @@ impl RawNvshmem {
             return Ok(On::Host);
         };
         let memory = context.cuda().attributes_of(address);
-        match memory.map_err(|error| crate::error::of_driver(name, error))? {
+        match memory.map_err(|error| crate::call::error::of_driver(name, error))? {
             At::Device { ordinal } if ordinal == context.device().ordinal() => Ok(On::Device),
             At::Device { .. } => error("the address is of another device than the PE's"),
             _ => Ok(On::Host),

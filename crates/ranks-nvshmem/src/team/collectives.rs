@@ -4,10 +4,10 @@ use ranks_comm::Result;
 
 use super::Team;
 use crate::backend::Order;
-use crate::element::Element;
-use crate::movement::{Moved, Movement};
-use crate::reduction::Reduction;
-use crate::symmetric::{Symmetric, SymmetricMut};
+use crate::heap::arguments::{Symmetric, SymmetricMut};
+use crate::team::element::Element;
+use crate::team::movement::{Moved, Movement};
+use crate::team::reduction::Reduction;
 
 impl Team<'_> {
     /// Waits until all PEs of the team have come, and all has arrived that they have put.

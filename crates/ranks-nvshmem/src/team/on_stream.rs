@@ -4,13 +4,13 @@ use ranks_comm::Result;
 
 use super::Team;
 use crate::backend::Order;
-use crate::element::Element;
-use crate::enqueued::{Enqueued, Owned};
-use crate::movement::{Moved, Movement};
-use crate::reach::What;
-use crate::reduction::Reduction;
-use crate::stream::{Ordered, StreamRef};
-use crate::symmetric::{Symmetric, SymmetricMut};
+use crate::backend::stream::{Ordered, StreamRef};
+use crate::heap::arguments::{Symmetric, SymmetricMut};
+use crate::stream::enqueued::{Enqueued, Owned};
+use crate::stream::reach::What;
+use crate::team::element::Element;
+use crate::team::movement::{Moved, Movement};
+use crate::team::reduction::Reduction;
 
 impl<'p> Team<'p> {
     /// As [`barrier`](Self::barrier), of what is on `stream` before and after it.

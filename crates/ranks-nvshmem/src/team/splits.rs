@@ -3,11 +3,9 @@
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::{Team, TeamRef, TeamState};
-use crate::nvshmem::Nvshmem;
-use crate::team_id::Part;
-
-pub(crate) const STRIDED: &str = "nvshmem_team_split_strided";
-pub(crate) const GRID: &str = "nvshmem_team_split_2d";
+use crate::backend::names::{TEAM_SPLIT_2D, TEAM_SPLIT_STRIDED};
+use crate::pe::handle::Nvshmem;
+use crate::pe::team_id::Part;
 
 impl Team<'_> {
     /// A team of `size` PEs of this one: `start`, and each `stride` after the one before. `None` on
@@ -73,11 +71,11 @@ fn split_strided<'p>(
     stride: usize,
     size: usize,
 ) -> Result<Option<Team<'p>>> {
-    let reach = heap.reach(STRIDED)?;
+    let reach = heap.reach(TEAM_SPLIT_STRIDED)?;
     let checked = strided(parent.n_pes, start, stride, size);
     let words = checked.map(|()| [start, stride, size].map(|number| number as u64).to_vec());
-    parent.meet(heap, STRIDED, words)?;
-    parent.rest(&reach, STRIDED)?;
+    parent.meet(heap, TEAM_SPLIT_STRIDED, words)?;
+    parent.rest(&reach, TEAM_SPLIT_STRIDED)?;
     let members = parent.members(heap)?;
     // Counted by those who are not in it as well.
     let id = parent.id.child(parent.next_split(), Part::Whole);
@@ -97,15 +95,15 @@ fn split_2d<'p>(
     parent: &TeamState,
     xrange: usize,
 ) -> Result<(Team<'p>, Team<'p>)> {
-    let reach = heap.reach(GRID)?;
+    let reach = heap.reach(TEAM_SPLIT_2D)?;
     let checked = if xrange == 0 {
         let text = "rows of 0 PEs are none: `xrange` is at least 1";
-        Err(Error::new(ErrorKind::Argument, GRID, text))
+        Err(Error::new(ErrorKind::Argument, TEAM_SPLIT_2D, text))
     } else {
         Ok(vec![xrange as u64])
     };
-    parent.meet(heap, GRID, checked)?;
-    parent.rest(&reach, GRID)?;
+    parent.meet(heap, TEAM_SPLIT_2D, checked)?;
+    parent.rest(&reach, TEAM_SPLIT_2D)?;
     let members = parent.members(heap)?;
     let split = parent.next_split();
     // A row that is longer than the team is the team.
@@ -131,7 +129,8 @@ fn split_2d<'p>(
 /// # Errors
 /// Unless a team of `n_pes` has these PEs.
 fn strided(n_pes: usize, start: usize, stride: usize, size: usize) -> Result<()> {
-    let error = |kind, text: std::fmt::Arguments<'_>| Err(Error::new(kind, STRIDED, text));
+    let error =
+        |kind, text: std::fmt::Arguments<'_>| Err(Error::new(kind, TEAM_SPLIT_STRIDED, text));
     if start >= n_pes {
         let text = format_args!("there is no PE {start} in a team of {n_pes} to start from");
         return error(ErrorKind::Rank, text);

@@ -1,0 +1,266 @@
+//! `ranks run`: ranks of a program, under the launcher that belongs to the MPI.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use nix::sys::signal::{SigSet, Signal};
+use ranks_launch::{Allocation, Installation, Job, Outcome, Written};
+
+use crate::choice::{self, Choice};
+use crate::run::rank::{End, Ends};
+
+pub(crate) mod rank;
+
+/// The program to run, and the ranks to run it on.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The number of ranks.
+    #[arg(short = 'n', long, default_value_t = 2)]
+    ranks: usize,
+    /// The MPI: a name as `ranks doctor` shows it, a family, the prefix or the library of one;
+    /// `none`: ranks are threads of one process. [default: RANKS_MPI, or what a program takes that
+    /// is started alone, as `ranks doctor` shows it]
+    #[arg(long)]
+    mpi: Option<String>,
+    /// The launcher to use instead of the one that belongs to the MPI; it names the MPI where
+    /// neither --mpi nor RANKS_MPI does.
+    #[arg(long)]
+    mpiexec: Option<PathBuf>,
+    /// The hosts to run on.
+    #[arg(long, value_delimiter = ',')]
+    host: Vec<String>,
+    /// Lets the job go on without a rank that dies (docs/reliability.md): of launchers those of
+    /// Open MPI 5 and later can.
+    #[arg(long)]
+    fault_tolerant: bool,
+    /// Ends the job when it takes longer: `90`, `60s`, `10m`, `2h`. It ends with 124 then.
+    #[arg(long, value_parser = duration)]
+    time_limit: Option<Duration>,
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<OsString>,
+}
+
+/// The exit status of a job that has timed out, as of `timeout`.
+const TIME_IS_UP: u8 = 124;
+
+pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
+    let choice = choice::choose(arguments.mpi.as_deref(), arguments.mpiexec.as_deref())?;
+    let mut program = arguments.program.into_iter();
+    let file = PathBuf::from(program.next().ok_or("name a program")?);
+    if let Choice::Threads { missing } = &choice {
+        if !arguments.host.is_empty() {
+            return Err(
+                "without an MPI ranks are threads of one process, and cannot be on --host".into(),
+            );
+        }
+        if let Some(missing) = missing {
+            anstream::eprintln!(
+                "ranks: {missing} (ranks doctor says more): {} ranks are threads of one process",
+                arguments.ranks
+            );
+        }
+    }
+    let installation = choice.installation();
+    if let Some(installation) = installation.as_ref().filter(|_| arguments.fault_tolerant) {
+        can_lose_ranks(installation)?;
+    }
+    // `srun` ends a job of which a task dies; the launcher of the MPI starts its daemons on the
+    // nodes of the allocation.
+    let by_srun = installation.is_some()
+        && choice::in_slurm()
+        && !arguments.fault_tolerant
+        && arguments.mpiexec.is_none();
+    // On other hosts this command need not be.
+    let ends =
+        if installation.is_some() && arguments.host.is_empty() && Allocation::detect().is_none() {
+            Some(Ends::new()?)
+        } else {
+            None
+        };
+    let threads = installation.is_none();
+    let start = match &ends {
+        Some(_) => std::env::current_exe()?,
+        None => file.clone(),
+    };
+    let noted = ends.iter().flat_map(|ends| {
+        let folder = ends.folder().as_os_str().to_owned();
+        ["rank".into(), folder, file.clone().into_os_string()]
+    });
+    let mut job = Job::new(start)
+        .by_srun(by_srun)
+        .fault_tolerant(arguments.fault_tolerant)
+        .on(installation)
+        .ranks(arguments.ranks)
+        .hosts(arguments.host)
+        .args(noted)
+        .args(program);
+    job.timeout = arguments.time_limit;
+    job.reads_input = true;
+    let signalled = watch_signals()?;
+    let mut labels = Labels::new(arguments.ranks);
+    let outcome = job.start()?.follow(
+        || signalled.load(Ordering::Relaxed) != 0,
+        |written| labels.write(written),
+    );
+    let signal = signalled.load(Ordering::Relaxed);
+    if outcome.timed_out {
+        anstream::eprintln!(
+            "ranks: the time limit was reached after {:.1?}; all processes of the job were killed",
+            outcome.elapsed
+        );
+    }
+    let mut status = status(&outcome, signal);
+    if signal == 0 && !outcome.timed_out {
+        let ends = ends.map(|ends| ends.read()).unwrap_or_default();
+        for (rank, end) in &ends {
+            anstream::eprintln!("ranks: rank {rank}: {end}");
+        }
+        if let Some((_, first)) = ends.first().filter(|_| status != 0) {
+            status = first.status();
+        }
+        let by = outcome.status.and_then(|status| status.signal());
+        if let Some(by) = by.filter(|_| threads) {
+            anstream::eprintln!("ranks: the program: {}", End::Signal(by));
+        }
+    }
+    Ok(ExitCode::from(status))
+}
+
+/// Checks that the launcher of this MPI lets a job go on without a rank that dies.
+fn can_lose_ranks(installation: &Installation) -> Result<(), String> {
+    if installation.fault_tolerance().is_some() {
+        return Ok(());
+    }
+    let others = choice::installations().into_iter();
+    let others = others.filter(|other| other.fault_tolerance().is_some());
+    let others: Vec<String> = others.map(|other| other.name).collect();
+    let remedy = if others.is_empty() {
+        "none is found here; `--mpi none`, where ranks are threads, can as well".to_owned()
+    } else {
+        format!("use --mpi {}", others.join(" or --mpi "))
+    };
+    Err(format!(
+        "--fault-tolerant: the launcher of {} ({}) ends a job of which a rank dies, and has no option that works against it; \
+         that of Open MPI 5 and later has: {remedy}",
+        installation.name, installation.family
+    ))
+}
+
+/// The launcher's exit status if it fits into one byte; that of a shell for signals.
+fn status(outcome: &Outcome, signal: i32) -> u8 {
+    if outcome.timed_out {
+        return TIME_IS_UP;
+    }
+    let of_signal = |signal: i32| u8::try_from(128 + signal).unwrap_or(1);
+    if signal != 0 {
+        return of_signal(signal);
+    }
+    let status = outcome.status;
+    let code = status.and_then(|status| status.code());
+    let killed = status.and_then(|status| status.signal());
+    match (code, killed) {
+        (Some(code), _) => u8::try_from(code).unwrap_or(1),
+        (None, Some(signal)) => of_signal(signal),
+        (None, None) => 1,
+    }
+}
+
+/// Takes the signals that end a program, for a thread that notes them: the job is in a process
+/// group of its own, and does not get them.
+fn watch_signals() -> Result<Arc<AtomicI32>, Box<dyn std::error::Error>> {
+    let signals = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
+    // Threads that are started from here on inherit it; the job does not, as `Job` sees to.
+    signals.thread_block()?;
+    let signalled = Arc::new(AtomicI32::new(0));
+    let noted = Arc::clone(&signalled);
+    std::thread::Builder::new().spawn(move || {
+        while let Ok(signal) = signals.wait() {
+            noted.store(signal as i32, Ordering::Relaxed);
+        }
+    })?;
+    Ok(signalled)
+}
+
+/// Writes what ranks write, each line with its rank before it.
+struct Labels {
+    width: usize,
+}
+
+impl Labels {
+    fn new(ranks: usize) -> Labels {
+        Labels {
+            width: ranks.saturating_sub(1).to_string().len(),
+        }
+    }
+
+    fn write(&mut self, written: Written<'_>) {
+        // A reader that has gone away does not end the job: its status still counts.
+        let _ = if written.is_error {
+            self.line(&mut anstream::stderr().lock(), &written)
+        } else {
+            self.line(&mut anstream::stdout().lock(), &written)
+        };
+    }
+
+    fn line(&self, out: &mut dyn Write, written: &Written<'_>) -> io::Result<()> {
+        const COLOURS: [AnsiColor; 6] = [
+            AnsiColor::Green,
+            AnsiColor::Cyan,
+            AnsiColor::Yellow,
+            AnsiColor::Magenta,
+            AnsiColor::Blue,
+            AnsiColor::Red,
+        ];
+        if let Some(rank) = written.rank {
+            let style = Style::new().fg_color(Some(COLOURS[rank % COLOURS.len()].into()));
+            write!(out, "{style}[{rank:>width$}]{style:#} ", width = self.width)?;
+        }
+        out.write_all(written.text)?;
+        if !written.text.ends_with(b"\n") {
+            out.write_all(b"\n")?;
+        }
+        out.flush()
+    }
+}
+
+/// Seconds, or a number with its unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        other => return Err(format!("`{other}` is no unit: ms, s, m or h")),
+    };
+    let number: f64 = digits
+        .parse()
+        .map_err(|_| format!("`{digits}` is no number"))?;
+    Duration::try_from_secs_f64(number * unit).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_written_with_its_unit() {
+        assert_eq!(duration("60s"), Ok(Duration::from_secs(60)));
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("0.5m"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
+        assert_eq!(duration("200ms"), Ok(Duration::from_millis(200)));
+        for bad in ["", "s", "1d", "-1s", "1e999", "inf"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Operations whose lengths, ranks and devices have been compared, as calls that can be made.
+
+use std::ffi::c_int;
+
+use ranks_collectives::backend::{Holders, block_of, one_of_each, unequal};
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_cuda::{DeviceSlice, DeviceSliceMut, Stream};
+use ranks_nccl_sys::{ncclBfloat16, ncclDataType_t, ncclRedOp_t, ncclSum};
+
+use crate::call::{Call, What};
+use crate::element::Element;
+use crate::element::datatype::Datatype;
+use crate::error::{elsewhere, not_in_library, of_driver};
+use crate::reduction::operation::Which;
+use crate::state::Shared;
+
+/// The release that knows numbers of eight bits.
+pub(crate) const FP8_SINCE: (i32, &str) = (22_400, "2.24");
+
+/// Memory of a device, by its address: so many elements.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) address: u64,
+    pub(crate) len: usize,
+    /// The size of an element in bytes.
+    pub(crate) width: usize,
+    pub(crate) datatype: ncclDataType_t,
+}
+
+impl Span {
+    /// The `index`-th block of so many elements, which lies within.
+    #[inline]
+    pub(crate) fn block(self, len: usize, index: usize) -> Self {
+        let address = self.address + (index * len * self.width) as u64;
+        Self {
+            address,
+            len,
+            ..self
+        }
+    }
+}
+
+/// The name in an error that is found before any call.
+const OPERATION: &str = "ncclDataType_t";
+
+/// The communicator and stream that operations are compared with.
+#[derive(Clone, Copy)]
+pub(crate) struct Checks<'a> {
+    pub(crate) comm: &'a Shared,
+    /// The stream on which the operation is enqueued.
+    pub(crate) stream: &'a dyn Stream,
+}
+
+impl Checks<'_> {
+    /// Which communicator, for operations that belong to one.
+    pub(crate) fn which(self) -> Which {
+        Which::of(self.comm)
+    }
+
+    /// The address of memory that is read. The stream is made to wait for those who are known to
+    /// write to it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if it is of another device or driver, [`ErrorKind::NotInLibrary`] if
+    /// the library does not know its elements.
+    #[inline]
+    pub(crate) fn span<S: DeviceSlice<Element: Element>>(self, slice: &S) -> Result<Span> {
+        let span = self.found(slice)?;
+        let ordered = slice.order_after_use(self.stream);
+        ordered.map_err(|error| of_driver(OPERATION, error))?;
+        Ok(span)
+    }
+
+    /// The same of memory that is written to: the stream waits for those who read it as well.
+    ///
+    /// # Errors
+    /// As [`span`](Self::span).
+    #[inline]
+    pub(crate) fn room<S: DeviceSliceMut<Element: Element>>(self, slice: &mut S) -> Result<Span> {
+        let span = self.found(slice)?;
+        let ordered = slice.order_writes_after_use(self.stream);
+        ordered.map_err(|error| of_driver(OPERATION, error))?;
+        Ok(span)
+    }
+
+    fn found<S: DeviceSlice<Element: Element>>(self, slice: &S) -> Result<Span> {
+        let span = Span {
+            address: slice.address(),
+            len: slice.len(),
+            width: size_of::<S::Element>(),
+            datatype: <S::Element as Datatype>::DATATYPE,
+        };
+        let (ordinal, device) = (slice.ordinal(), self.comm.device());
+        let driver = slice.cuda().map_err(|error| of_driver(OPERATION, error))?;
+        if ordinal != device || driver != self.comm.context().cuda() {
+            return Err(elsewhere(OPERATION, ordinal, device));
+        }
+        if span.datatype > ncclBfloat16 {
+            self.comm.knows_fp8()?;
+        }
+        Ok(span)
+    }
+
+    /// As [`room`](Self::room), of what may not be there.
+    pub(crate) fn room_if<S: DeviceSliceMut<Element: Element>>(
+        self,
+        slice: Option<&mut S>,
+    ) -> Result<Option<Span>> {
+        slice.map(|slice| self.room(slice)).transpose()
+    }
+
+    /// As [`span`](Self::span), of what may not be there.
+    pub(crate) fn span_if<S: DeviceSlice<Element: Element>>(
+        self,
+        slice: Option<&S>,
+    ) -> Result<Option<Span>> {
+        slice.map(|slice| self.span(slice)).transpose()
+    }
+
+    pub(crate) fn allreduce(self, send: Span, recv: Span, op: ncclRedOp_t) -> Result<Call> {
+        let what = What::AllReduce;
+        self.as_long(what, send, recv)?;
+        self.call(what, Some(send), Some(recv), send.len, op, 0)
+    }
+
+    pub(crate) fn bcast(self, buffer: Span, root: usize) -> Result<Call> {
+        let what = What::Broadcast;
+        let root = self.root(what, root)?;
+        self.call(what, Some(buffer), Some(buffer), buffer.len, ncclSum, root)
+    }
+
+    /// In place where both are the same; `recv` is for the root alone.
+    pub(crate) fn reduce(
+        self,
+        send: Span,
+        recv: Option<Span>,
+        op: ncclRedOp_t,
+        root: usize,
+    ) -> Result<Call> {
+        let what = What::Reduce;
+        let number = self.root(what, root)?;
+        let recv = self.at_root(what, recv, root, "recv")?;
+        if let Some(recv) = recv {
+            self.as_long(what, send, recv)?;
+        }
+        self.call(what, Some(send), recv, send.len, op, number)
+    }
+
+    pub(crate) fn allgather(self, send: Span, recv: Span) -> Result<Call> {
+        let what = What::AllGather;
+        self.one_of_each(what, ("send", send.len), ("recv", recv.len))?;
+        self.call(what, Some(send), Some(recv), send.len, ncclSum, 0)
+    }
+
+    pub(crate) fn allgather_in_place(self, buffer: Span) -> Result<Call> {
+        let block = self.block_of(What::AllGather, buffer.len)?;
+        self.allgather(buffer.block(block, self.comm.rank()), buffer)
+    }
+
+    pub(crate) fn reduce_scatter_block(
+        self,
+        send: Span,
+        recv: Span,
+        op: ncclRedOp_t,
+    ) -> Result<Call> {
+        let what = What::ReduceScatter;
+        self.one_of_each(what, ("recv", recv.len), ("send", send.len))?;
+        self.call(what, Some(send), Some(recv), recv.len, op, 0)
+    }
+
+    pub(crate) fn reduce_scatter_block_in_place(
+        self,
+        buffer: Span,
+        op: ncclRedOp_t,
+    ) -> Result<Call> {
+        let block = self.block_of(What::ReduceScatter, buffer.len)?;
+        self.reduce_scatter_block(buffer, buffer.block(block, self.comm.rank()), op)
+    }
+
+    pub(crate) fn alltoall(self, send: Span, recv: Span) -> Result<Call> {
+        let what = What::AlltoAll;
+        self.as_long(what, send, recv)?;
+        let block = self.block_of(what, send.len)?;
+        self.call(what, Some(send), Some(recv), block, ncclSum, 0)
+    }
+
+    pub(crate) fn gather(self, send: Span, recv: Option<Span>, root: usize) -> Result<Call> {
+        let what = What::Gather;
+        let number = self.root(what, root)?;
+        let recv = self.at_root(what, recv, root, "recv")?;
+        if let Some(recv) = recv {
+            self.one_of_each(what, ("send", send.len), ("recv", recv.len))?;
+        }
+        self.call(what, Some(send), recv, send.len, ncclSum, number)
+    }
+
+    pub(crate) fn gather_in_place(self, buffer: Span, root: usize) -> Result<Call> {
+        if self.comm.rank() != root {
+            return self.gather(buffer, None, root);
+        }
+        let block = self.block_of(What::Gather, buffer.len)?;
+        self.gather(buffer.block(block, root), Some(buffer), root)
+    }
+
+    pub(crate) fn scatter(self, send: Option<Span>, recv: Span, root: usize) -> Result<Call> {
+        let what = What::Scatter;
+        let number = self.root(what, root)?;
+        let send = self.at_root(what, send, root, "send")?;
+        if let Some(send) = send {
+            self.one_of_each(what, ("recv", recv.len), ("send", send.len))?;
+        }
+        self.call(what, send, Some(recv), recv.len, ncclSum, number)
+    }
+
+    pub(crate) fn scatter_in_place(self, buffer: Span, root: usize) -> Result<Call> {
+        if self.comm.rank() != root {
+            return self.scatter(None, buffer, root);
+        }
+        let block = self.block_of(What::Scatter, buffer.len)?;
+        self.scatter(Some(buffer), buffer.block(block, root), root)
+    }
+
+    pub(crate) fn send(self, buffer: Span, dest: usize) -> Result<Call> {
+        let what = What::Send;
+        let dest = self.peer(what.name(), dest)?;
+        self.call(what, Some(buffer), None, buffer.len, ncclSum, dest)
+    }
+
+    pub(crate) fn recv(self, buffer: Span, source: usize) -> Result<Call> {
+        let what = What::Recv;
+        let source = self.peer(what.name(), source)?;
+        self.call(what, None, Some(buffer), buffer.len, ncclSum, source)
+    }
+
+    pub(crate) fn sendrecv(
+        self,
+        send: Span,
+        dest: usize,
+        recv: Span,
+        source: usize,
+    ) -> Result<[Call; 2]> {
+        Ok([self.send(send, dest)?, self.recv(recv, source)?])
+    }
+
+    /// A rank as NCCL writes it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] if it is not in the communicator.
+    #[inline]
+    pub(crate) fn peer(self, operation: &'static str, rank: usize) -> Result<c_int> {
+        let size = self.comm.size();
+        match c_int::try_from(rank) {
+            Ok(number) if rank < size => Ok(number),
+            _ => Err(Error::new(
+                ErrorKind::Rank,
+                operation,
+                format_args!("rank {rank} is not in a communicator of {size} ranks"),
+            )),
+        }
+    }
+
+    #[inline]
+    fn root(self, what: What, root: usize) -> Result<c_int> {
+        let size = self.comm.size();
+        match c_int::try_from(root) {
+            Ok(number) if root < size => Ok(number),
+            _ => Err(Error::new(
+                ErrorKind::Root,
+                what.name(),
+                format_args!("root {root} is not in a communicator of {size} ranks"),
+            )),
+        }
+    }
+
+    /// The memory at the root, and nothing elsewhere.
+    fn at_root(
+        self,
+        what: What,
+        buffer: Option<Span>,
+        root: usize,
+        name: &str,
+    ) -> Result<Option<Span>> {
+        if self.comm.rank() != root {
+            return Ok(None);
+        }
+        if buffer.is_none() {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                what.name(),
+                format_args!("rank {root} is the root, and passes no {name}"),
+            ));
+        }
+        Ok(buffer)
+    }
+
+    #[inline]
+    fn as_long(self, what: What, send: Span, recv: Span) -> Result<()> {
+        if send.len == recv.len {
+            return Ok(());
+        }
+        Err(unequal(what.name(), send.len, recv.len))
+    }
+
+    #[inline]
+    fn one_of_each(self, what: What, block: (&str, usize), all: (&str, usize)) -> Result<()> {
+        one_of_each(what.name(), self.ranks(), block, all)
+    }
+
+    fn ranks(self) -> Holders {
+        Holders {
+            count: self.comm.size(),
+            name: "rank",
+        }
+    }
+
+    #[inline]
+    fn block_of(self, what: What, len: usize) -> Result<usize> {
+        block_of(what.name(), self.ranks(), len)
+    }
+
+    /// The call of what was compared.
+    #[inline]
+    fn call(
+        self,
+        what: What,
+        send: Option<Span>,
+        recv: Option<Span>,
+        count: usize,
+        op: ncclRedOp_t,
+        peer: c_int,
+    ) -> Result<Call> {
+        let Some(either) = send.or(recv) else {
+            return Err(Error::new(ErrorKind::Argument, what.name(), "no memory"));
+        };
+        Ok(Call {
+            what,
+            send: send.map_or(0, |span| span.address),
+            recv: recv.map_or(0, |span| span.address),
+            count,
+            width: either.width,
+            datatype: either.datatype,
+            op,
+            peer,
+        })
+    }
+}
+
+impl Shared {
+    /// # Errors
+    /// [`ErrorKind::NotInLibrary`] if the library is older than numbers of eight bits.
+    pub(crate) fn knows_fp8(&self) -> Result<()> {
+        let (since, release) = FP8_SINCE;
+        if self.nccl().version() >= since {
+            return Ok(());
+        }
+        Err(not_in_library(self.nccl(), "ncclFloat8e4m3", release))
+    }
+}

@@ -1,0 +1,203 @@
+//! Buffers that the library knows before they are used, so that it need not copy.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, RangeBounds};
+use std::ptr;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, DeviceVec, DeviceViewMut, Event, Stream};
+
+use crate::communicator::NcclCommunicator;
+use crate::error::elsewhere;
+use crate::error::of_driver;
+use crate::state::Shared;
+use crate::state::memory_handle::MemoryHandle;
+use crate::state::open_group;
+
+const REGISTER: &str = "ncclCommRegister";
+
+/// A buffer that is registered with a communicator: operations on it, and on parts of it, need no
+/// copies inside of NCCL where that knows a way.
+///
+/// It owns the buffer, and is memory of the device itself, for operations that own and that borrow.
+/// What is read of it is had by `Deref`; of a [`DeviceVec`] also [parts to be written
+/// to](Self::slice_mut). It keeps the communicator.
+///
+/// Dropped, it is taken back when nobody works on it any more: at the next registration, or with
+/// the communicator.
+#[doc(alias = "ncclCommRegister")]
+#[doc(alias = "ncclCommDeregister")]
+pub struct Registered<B: DeviceSlice + Send + 'static> {
+    /// Taken once: by `release`, or by `drop`.
+    buffer: ManuallyDrop<B>,
+    known: MemoryHandle,
+    shared: Arc<Shared>,
+}
+
+impl NcclCommunicator {
+    /// Registers a buffer, which is best one of [`alloc`](Self::alloc).
+    ///
+    /// ```no_run
+    /// # use ranks::collectives::ops::Sum;
+    /// # use ranks::nccl::NcclCommunicator;
+    /// # fn sums(comm: &NcclCommunicator, stream: &ranks::cuda::CudaStream) -> ranks::Result<()> {
+    /// let mut data = comm.register(comm.alloc::<f32>(1024)?)?;
+    /// for _ in 0..100 {
+    ///     comm.scope(stream, |s| s.allreduce_in_place(&mut data, Sum))?;
+    /// }
+    /// let data = data.release()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.19,
+    /// [`Argument`](ErrorKind::Argument) for a buffer with no elements; otherwise as [all
+    /// operations](crate#operations).
+    #[doc(alias = "ncclCommRegister")]
+    pub fn register<B>(&self, buffer: B) -> Result<Registered<B>>
+    where
+        B: DeviceSlice + Send + 'static,
+    {
+        open_group::none_open(REGISTER)?;
+        let shared = self.shared();
+        let bytes = registrable(REGISTER, shared, &buffer)?;
+        // There must be a stream when it is dropped.
+        shared.own_stream()?;
+        shared.deregister_dropped();
+        let address = buffer.address() as *mut c_void;
+        let mut handle: *mut c_void = ptr::null_mut();
+        shared.call(REGISTER, |table, comm| {
+            let register = table.ncclCommRegister?;
+            // SAFETY: the communicator is alive, the buffer has so many bytes, and the handle is
+            // written to a place for one.
+            Some(unsafe { register(comm, address, bytes, &raw mut handle) })
+        })?;
+        Ok(Registered {
+            buffer: ManuallyDrop::new(buffer),
+            known: MemoryHandle::Buffer(handle.expose_provenance()),
+            shared: Arc::clone(shared),
+        })
+    }
+}
+
+/// The size of a buffer in bytes, if it has any and is of the communicator's device.
+pub(crate) fn registrable(
+    operation: &'static str,
+    shared: &Shared,
+    buffer: &impl DeviceSlice,
+) -> Result<usize> {
+    let (ordinal, device) = (buffer.ordinal(), shared.device());
+    let driver = buffer.cuda().map_err(|error| of_driver(operation, error))?;
+    if ordinal != device || driver != shared.context().cuda() {
+        return Err(elsewhere(operation, ordinal, device));
+    }
+    if buffer.is_empty() {
+        let text = "a buffer with no elements cannot be registered";
+        return Err(Error::new(ErrorKind::Argument, operation, text));
+    }
+    Ok(bytes_of(buffer))
+}
+
+fn bytes_of<S: DeviceSlice>(buffer: &S) -> usize {
+    buffer.len() * size_of::<S::Element>()
+}
+
+impl<B: DeviceSlice + Send + 'static> Registered<B> {
+    /// Waits until nobody works on it any more, takes it back, and gives the buffer.
+    ///
+    /// # Errors
+    /// As [all operations](crate#operations). The buffer is then freed later.
+    #[doc(alias = "ncclCommDeregister")]
+    pub fn release(self) -> Result<B> {
+        const CALL: &str = "ncclCommDeregister";
+        open_group::none_open(CALL)?;
+        let event = self.shared.after_use(&*self.buffer)?;
+        let over = || event.query().map_err(|error| of_driver(CALL, error));
+        self.shared.until(CALL, None, over)?;
+        self.shared.forget(self.known)?;
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, so that its fields are taken once. So below.
+        let buffer = unsafe { ManuallyDrop::take(&mut this.buffer) };
+        // SAFETY: as above.
+        unsafe { ptr::drop_in_place(&raw mut this.shared) };
+        Ok(buffer)
+    }
+}
+
+impl<T: Pod> Registered<DeviceVec<T>> {
+    /// Some elements of it, to be written to.
+    ///
+    /// # Errors
+    /// [`Argument`](ranks_cuda::ErrorKind::Argument) for a range that it does not have.
+    pub fn slice_mut(
+        &mut self,
+        range: impl RangeBounds<usize>,
+    ) -> ranks_cuda::Result<DeviceViewMut<'_, T>> {
+        self.buffer.slice_mut(range)
+    }
+}
+
+impl<B: DeviceSlice + Send + 'static> Deref for Registered<B> {
+    type Target = B;
+
+    fn deref(&self) -> &B {
+        &self.buffer
+    }
+}
+
+// SAFETY: the elements are those of the buffer, which is owned, and never lent so that another
+// could take its place.
+unsafe impl<B: DeviceSlice + Send + 'static> DeviceSlice for Registered<B> {
+    type Element = B::Element;
+
+    fn address(&self) -> u64 {
+        self.buffer.address()
+    }
+
+    fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    fn ordinal(&self) -> usize {
+        self.buffer.ordinal()
+    }
+
+    fn cuda(&self) -> ranks_cuda::Result<Cuda> {
+        self.buffer.cuda()
+    }
+
+    fn used_until(&self, event: &Event) {
+        self.buffer.used_until(event);
+    }
+
+    fn written_until(&mut self, event: &Event) {
+        self.buffer.written_until(event);
+    }
+
+    fn order_after_use(&self, stream: &dyn Stream) -> ranks_cuda::Result<()> {
+        self.buffer.order_after_use(stream)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<B: DeviceSliceMut + Send + 'static> DeviceSliceMut for Registered<B> {}
+
+impl<B: DeviceSlice + Send + 'static> Drop for Registered<B> {
+    fn drop(&mut self) {
+        // SAFETY: taken here, or by `release`, which prevents this drop.
+        let buffer = unsafe { ManuallyDrop::take(&mut self.buffer) };
+        self.shared.put_aside(self.known, buffer);
+    }
+}
+
+impl<B: DeviceSlice + Send + 'static> fmt::Debug for Registered<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} registered elements", self.len())
+    }
+}

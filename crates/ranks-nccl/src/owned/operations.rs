@@ -1,0 +1,486 @@
+//! The operations that own their buffers until they are over.
+
+use ranks_comm::Result;
+use ranks_cuda::{DeviceSlice, DeviceSliceMut, Enqueued, Stream};
+
+use crate::NcclCommunicator;
+use crate::element::Element;
+use crate::reduction::Reduction;
+use crate::state::time_limit::NcclWatch;
+use ranks_collectives::ops::Sum;
+
+impl NcclCommunicator {
+    /// Enqueues on `stream` to reduce the `send` of all ranks with `op`, element by element, into
+    /// `recv` of every rank.
+    ///
+    /// Both are as long as each other.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if they are not; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclAllReduce")]
+    #[inline]
+    pub fn allreduce<S, R, O, T>(
+        &self,
+        send: S,
+        mut recv: R,
+        op: O,
+        stream: &T,
+    ) -> Result<Enqueued<(S, R), NcclWatch>>
+    where
+        S: DeviceSlice<Element: Element> + Send + 'static,
+        R: DeviceSliceMut<Element = S::Element> + Send + 'static,
+        O: Reduction<S::Element>,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.allreduce(
+            checks.span(&send)?,
+            checks.room(&mut recv)?,
+            op.number(checks.which())?,
+        )?;
+        self.enqueue(&[call], (send, recv), op, stream)
+    }
+
+    /// Enqueues on `stream` to reduce the `buffer` of all ranks with `op`, element by element, into
+    /// `buffer` of every rank.
+    ///
+    /// # Errors
+    /// As [all](crate#operations).
+    #[doc(alias = "ncclAllReduce")]
+    #[inline]
+    pub fn allreduce_in_place<B, O, T>(
+        &self,
+        mut buffer: B,
+        op: O,
+        stream: &T,
+    ) -> Result<Enqueued<B, NcclWatch>>
+    where
+        B: DeviceSliceMut<Element: Element> + Send + 'static,
+        O: Reduction<B::Element>,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = {
+            let span = checks.room(&mut buffer)?;
+            checks.allreduce(span, span, op.number(checks.which())?)?
+        };
+        self.enqueue(&[call], buffer, op, stream)
+    }
+
+    /// Enqueues on `stream` to copy `buffer` of `root` to all ranks, which pass as long ones.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclBroadcast")]
+    #[inline]
+    pub fn bcast<B, T>(
+        &self,
+        mut buffer: B,
+        root: usize,
+        stream: &T,
+    ) -> Result<Enqueued<B, NcclWatch>>
+    where
+        B: DeviceSliceMut<Element: Element> + Send + 'static,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.bcast(checks.room(&mut buffer)?, root)?;
+        self.enqueue(&[call], buffer, Sum, stream)
+    }
+
+    /// Enqueues on `stream` to reduce the `send` of all ranks with `op`, element by element, into
+    /// `recv` of `root`.
+    ///
+    /// At the root both are as long as each other. Elsewhere `recv` is not touched and may be
+    /// `None`.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root differ,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `recv`; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclReduce")]
+    #[inline]
+    pub fn reduce<S, R, O, T>(
+        &self,
+        send: S,
+        mut recv: Option<R>,
+        op: O,
+        root: usize,
+        stream: &T,
+    ) -> Result<Enqueued<(S, Option<R>), NcclWatch>>
+    where
+        S: DeviceSlice<Element: Element> + Send + 'static,
+        R: DeviceSliceMut<Element = S::Element> + Send + 'static,
+        O: Reduction<S::Element>,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.reduce(
+            checks.span(&send)?,
+            checks.room_if(recv.as_mut())?,
+            op.number(checks.which())?,
+            root,
+        )?;
+        self.enqueue(&[call], (send, recv), op, stream)
+    }
+
+    /// Enqueues on `stream` to reduce the `buffer` of all ranks with `op`, element by element, into
+    /// `buffer` of `root`. Elsewhere it stays as it is.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclReduce")]
+    #[inline]
+    pub fn reduce_in_place<B, O, T>(
+        &self,
+        mut buffer: B,
+        op: O,
+        root: usize,
+        stream: &T,
+    ) -> Result<Enqueued<B, NcclWatch>>
+    where
+        B: DeviceSliceMut<Element: Element> + Send + 'static,
+        O: Reduction<B::Element>,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = {
+            let span = checks.room(&mut buffer)?;
+            checks.reduce(span, Some(span), op.number(checks.which())?, root)?
+        };
+        self.enqueue(&[call], buffer, op, stream)
+    }
+
+    /// Enqueues on `stream` to collect the `send` of all ranks in `recv` of every rank, in the
+    /// order of ranks.
+    ///
+    /// `recv` is `size` times as long as `send`.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclAllGather")]
+    #[inline]
+    pub fn allgather<S, R, T>(
+        &self,
+        send: S,
+        mut recv: R,
+        stream: &T,
+    ) -> Result<Enqueued<(S, R), NcclWatch>>
+    where
+        S: DeviceSlice<Element: Element> + Send + 'static,
+        R: DeviceSliceMut<Element = S::Element> + Send + 'static,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.allgather(checks.span(&send)?, checks.room(&mut recv)?)?;
+        self.enqueue(&[call], (send, recv), Sum, stream)
+    }
+
+    /// Enqueues on `stream` to collect a block of each rank in `buffer` of every rank, in the order
+    /// of ranks.
+    ///
+    /// `buffer` is cut into `size` blocks of the same length, and that of this rank is already in
+    /// its place.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclAllGather")]
+    #[inline]
+    pub fn allgather_in_place<B, T>(
+        &self,
+        mut buffer: B,
+        stream: &T,
+    ) -> Result<Enqueued<B, NcclWatch>>
+    where
+        B: DeviceSliceMut<Element: Element> + Send + 'static,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.allgather_in_place(checks.room(&mut buffer)?)?;
+        self.enqueue(&[call], buffer, Sum, stream)
+    }
+
+    /// Enqueues on `stream` to reduce the `send` of all ranks with `op`, element by element, and
+    /// give rank r the r-th block of the result in `recv`.
+    ///
+    /// `send` is `size` times as long as `recv`.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclReduceScatter")]
+    #[inline]
+    pub fn reduce_scatter_block<S, R, O, T>(
+        &self,
+        send: S,
+        mut recv: R,
+        op: O,
+        stream: &T,
+    ) -> Result<Enqueued<(S, R), NcclWatch>>
+    where
+        S: DeviceSlice<Element: Element> + Send + 'static,
+        R: DeviceSliceMut<Element = S::Element> + Send + 'static,
+        O: Reduction<S::Element>,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.reduce_scatter_block(
+            checks.span(&send)?,
+            checks.room(&mut recv)?,
+            op.number(checks.which())?,
+        )?;
+        self.enqueue(&[call], (send, recv), op, stream)
+    }
+
+    /// Enqueues on `stream` to reduce the `buffer` of all ranks with `op`, element by element, and
+    /// give rank r the r-th block of the result in the r-th block of its `buffer`.
+    ///
+    /// `buffer` is cut into `size` blocks of the same length. What is in the other blocks is
+    /// unspecified afterwards.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclReduceScatter")]
+    #[inline]
+    pub fn reduce_scatter_block_in_place<B, O, T>(
+        &self,
+        mut buffer: B,
+        op: O,
+        stream: &T,
+    ) -> Result<Enqueued<B, NcclWatch>>
+    where
+        B: DeviceSliceMut<Element: Element> + Send + 'static,
+        O: Reduction<B::Element>,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks
+            .reduce_scatter_block_in_place(checks.room(&mut buffer)?, op.number(checks.which())?)?;
+        self.enqueue(&[call], buffer, op, stream)
+    }
+
+    /// Enqueues on `stream` to give rank r the r-th block of `send`; that of rank r comes as the
+    /// r-th block of `recv`.
+    ///
+    /// Both are as long as each other, and cut into `size` blocks. NCCL before 2.28 is given a
+    /// group of sends and receives.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if they are not, or cannot be cut so; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclAlltoAll")]
+    #[inline]
+    pub fn alltoall<S, R, T>(
+        &self,
+        send: S,
+        mut recv: R,
+        stream: &T,
+    ) -> Result<Enqueued<(S, R), NcclWatch>>
+    where
+        S: DeviceSlice<Element: Element> + Send + 'static,
+        R: DeviceSliceMut<Element = S::Element> + Send + 'static,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.alltoall(checks.span(&send)?, checks.room(&mut recv)?)?;
+        self.enqueue(&[call], (send, recv), Sum, stream)
+    }
+
+    /// Enqueues on `stream` to collect the `send` of all ranks in `recv` of `root`, in the order of
+    /// ranks.
+    ///
+    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be
+    /// `None`. NCCL before 2.28 is given a group of sends and receives.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `recv`; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclGather")]
+    #[inline]
+    pub fn gather<S, R, T>(
+        &self,
+        send: S,
+        mut recv: Option<R>,
+        root: usize,
+        stream: &T,
+    ) -> Result<Enqueued<(S, Option<R>), NcclWatch>>
+    where
+        S: DeviceSlice<Element: Element> + Send + 'static,
+        R: DeviceSliceMut<Element = S::Element> + Send + 'static,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.gather(checks.span(&send)?, checks.room_if(recv.as_mut())?, root)?;
+        self.enqueue(&[call], (send, recv), Sum, stream)
+    }
+
+    /// Enqueues on `stream` to collect a block of each rank in `buffer` of `root`, in the order of
+    /// ranks.
+    ///
+    /// At the root `buffer` is cut into `size` blocks of the same length, and its own is already in
+    /// its place. Elsewhere it is the block that is sent.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `buffer` of the root cannot be cut so;
+    /// otherwise as [all](crate#operations).
+    #[doc(alias = "ncclGather")]
+    #[inline]
+    pub fn gather_in_place<B, T>(
+        &self,
+        mut buffer: B,
+        root: usize,
+        stream: &T,
+    ) -> Result<Enqueued<B, NcclWatch>>
+    where
+        B: DeviceSliceMut<Element: Element> + Send + 'static,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.gather_in_place(checks.room(&mut buffer)?, root)?;
+        self.enqueue(&[call], buffer, Sum, stream)
+    }
+
+    /// Enqueues on `stream` to deal out `send` of `root`: rank r gets the r-th block of it in
+    /// `recv`.
+    ///
+    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be
+    /// `None`. NCCL before 2.28 is given a group of sends and receives.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `send`; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclScatter")]
+    #[inline]
+    pub fn scatter<S, R, T>(
+        &self,
+        send: Option<S>,
+        mut recv: R,
+        root: usize,
+        stream: &T,
+    ) -> Result<Enqueued<(Option<S>, R), NcclWatch>>
+    where
+        S: DeviceSlice<Element: Element> + Send + 'static,
+        R: DeviceSliceMut<Element = S::Element> + Send + 'static,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.scatter(
+            checks.span_if(send.as_ref())?,
+            checks.room(&mut recv)?,
+            root,
+        )?;
+        self.enqueue(&[call], (send, recv), Sum, stream)
+    }
+
+    /// Enqueues on `stream` to deal out `buffer` of `root`: rank r gets the r-th block of it in its
+    /// `buffer`, and the root keeps its own in its place.
+    ///
+    /// At the root `buffer` is cut into `size` blocks of the same length. Elsewhere it is one
+    /// block.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `buffer` of the root cannot be cut so;
+    /// otherwise as [all](crate#operations).
+    #[doc(alias = "ncclScatter")]
+    #[inline]
+    pub fn scatter_in_place<B, T>(
+        &self,
+        mut buffer: B,
+        root: usize,
+        stream: &T,
+    ) -> Result<Enqueued<B, NcclWatch>>
+    where
+        B: DeviceSliceMut<Element: Element> + Send + 'static,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.scatter_in_place(checks.room(&mut buffer)?, root)?;
+        self.enqueue(&[call], buffer, Sum, stream)
+    }
+
+    /// Enqueues on `stream` to send `buffer` to rank `dest`, which receives as many elements of the
+    /// same type.
+    ///
+    /// Its place in the stream is taken until the receiver has come: ranks that send to each other
+    /// group that with the receives.
+    ///
+    /// # Errors
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclSend")]
+    #[inline]
+    pub fn send<S, T>(&self, buffer: S, dest: usize, stream: &T) -> Result<Enqueued<S, NcclWatch>>
+    where
+        S: DeviceSlice<Element: Element> + Send + 'static,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.send(checks.span(&buffer)?, dest)?;
+        self.enqueue(&[call], buffer, Sum, stream)
+    }
+
+    /// Enqueues on `stream` to receive into `buffer` from rank `source`, which sends as many
+    /// elements of the same type.
+    ///
+    /// # Errors
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclRecv")]
+    #[inline]
+    pub fn recv<B, T>(
+        &self,
+        mut buffer: B,
+        source: usize,
+        stream: &T,
+    ) -> Result<Enqueued<B, NcclWatch>>
+    where
+        B: DeviceSliceMut<Element: Element> + Send + 'static,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let call = checks.recv(checks.room(&mut buffer)?, source)?;
+        self.enqueue(&[call], buffer, Sum, stream)
+    }
+
+    /// Enqueues on `stream` to send `send` to rank `dest` and receive into `recv` from rank
+    /// `source`, both at once.
+    ///
+    /// The lengths are those of the other ranks' receive and send.
+    ///
+    /// # Errors
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as
+    /// [all](crate#operations).
+    #[doc(alias = "ncclSend")]
+    #[doc(alias = "ncclRecv")]
+    #[inline]
+    pub fn sendrecv<S, R, T>(
+        &self,
+        send: S,
+        dest: usize,
+        mut recv: R,
+        source: usize,
+        stream: &T,
+    ) -> Result<Enqueued<(S, R), NcclWatch>>
+    where
+        S: DeviceSlice<Element: Element> + Send + 'static,
+        R: DeviceSliceMut<Element: Element> + Send + 'static,
+        T: Stream,
+    {
+        let checks = self.checks(stream);
+        let calls = checks.sendrecv(checks.span(&send)?, dest, checks.room(&mut recv)?, source)?;
+        self.enqueue(&calls, (send, recv), Sum, stream)
+    }
+}

@@ -1,0 +1,122 @@
+//! PEs that are processes, over NVSHMEM's host library.
+//!
+//! # Safety
+//!
+//! Nearly every function of NVSHMEM ends the process where it cannot do its work. What makes calls
+//! sound, and lets the process live:
+//!
+//! * A [`LibraryHeap`] is made only when `nvshmemx_init_status` says that the library is
+//!   initialised, and nothing is called after `nvshmemx_hostlib_finalize`, which takes the last
+//!   one.
+//! * Calls are made on the thread that has initialised it, with the device's context current:
+//!   [`LibraryHeap::enter`].
+//! * PEs, lengths, places, teams and streams were checked before (see [`backend`](crate::backend));
+//!   what ends the process while several PEs share a GPU is refused by [`LibraryHeap::full`].
+//! * A function that the library lacks is an `Err`: [`LibraryHeap::missing`].
+
+mod collectives;
+mod direct;
+mod finalize;
+mod free_memory;
+mod init;
+mod init_state;
+mod memory;
+mod module;
+mod one_sided;
+mod signals;
+mod teams;
+
+use std::cell::Cell;
+use std::fmt;
+
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_cuda::{Context, Entered};
+use ranks_nvshmem_sys::NvshmemLibrary;
+
+use crate::call::error::of_driver;
+
+pub(crate) use direct::Direct;
+pub(crate) use init::Prepared;
+
+/// This process's part of the heap.
+pub(crate) struct LibraryHeap {
+    library: &'static NvshmemLibrary,
+    context: Context,
+    my_pe: usize,
+    n_pes: usize,
+    limited: bool,
+    /// The room that is left for blocks, where the library loses the heap by asking for more.
+    room: Option<free_memory::Room>,
+    /// True if no PE is reached over a network; `None` before there is a block to ask with.
+    all_near: Cell<Option<bool>>,
+}
+
+impl LibraryHeap {
+    /// Makes the context of the device current, which the library works with.
+    #[inline]
+    fn enter(&self, operation: &'static str) -> Result<Entered<'_>> {
+        let entered = self.context.enter();
+        entered.map_err(|error| of_driver(operation, error))
+    }
+
+    /// Refuses what would end the process while several PEs share a GPU.
+    #[inline]
+    fn full(&self, operation: &'static str) -> Result<()> {
+        if self.limited {
+            return Err(limited(operation));
+        }
+        Ok(())
+    }
+
+    /// The error of a call of a function that the library lacks.
+    #[cold]
+    fn missing(&self, name: &'static str) -> Error {
+        Error::with_text(ErrorKind::NotInLibrary, name, self.library.lacks(name))
+    }
+
+    /// The error of a call that the library has refused.
+    #[cold]
+    fn refused(&self, name: &'static str, code: i32) -> Error {
+        refused(self.library, name, code)
+    }
+}
+
+#[cold]
+fn limited(operation: &'static str) -> Error {
+    let text = "several PEs share a GPU without MPS, and NVSHMEM would end the process here: give each PE a GPU of its own, or start \
+                nvidia-cuda-mps-control and let CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of all PEs of a GPU be 100 together";
+    Error::new(ErrorKind::NotInLibrary, operation, text)
+}
+
+/// The error for what the library reports.
+#[cold]
+fn refused(library: &NvshmemLibrary, name: &'static str, code: i32) -> Error {
+    let (kind, meaning) = match code {
+        1 => (ErrorKind::Argument, "NVSHMEMX_ERROR_INVALID_VALUE"),
+        2 => (ErrorKind::Memory, "NVSHMEMX_ERROR_OUT_OF_MEMORY"),
+        3 => (ErrorKind::NotInLibrary, "NVSHMEMX_ERROR_NOT_SUPPORTED"),
+        4 => (ErrorKind::Mismatch, "NVSHMEMX_ERROR_SYMMETRY"),
+        5 => (ErrorKind::NotAvailable, "NVSHMEMX_ERROR_GPU_NOT_SELECTED"),
+        6 => (
+            ErrorKind::Library,
+            "NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED",
+        ),
+        7 => (ErrorKind::Library, "NVSHMEMX_ERROR_INTERNAL"),
+        _ => (ErrorKind::Library, "a code that is not known here"),
+    };
+    let (version, path) = (library.version(), library.path().display());
+    let text = format_args!(
+        "{meaning}, code {code} (NVSHMEM {version}, {path}); set NVSHMEM_DEBUG=INFO to see more"
+    );
+    Error::new(kind, name, text).with_code(code, code)
+}
+
+impl fmt::Debug for LibraryHeap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LibraryHeap")
+            .field("library", &self.library.path())
+            .field("device", &self.context.device().ordinal())
+            .field("limited", &self.limited)
+            .finish_non_exhaustive()
+    }
+}

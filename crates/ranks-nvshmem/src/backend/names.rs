@@ -1,0 +1,146 @@
+//! The C names of the calls.
+
+use ranks_comm::{Error, ErrorKind, Result};
+
+use super::reduction_names;
+use super::{Movement, Order, Reuse};
+
+pub(crate) const INIT: &str = "nvshmemx_hostlib_init_attr";
+pub(crate) const FINALIZE: &str = "nvshmemx_hostlib_finalize";
+
+pub(crate) const ALLOC: &str = "nvshmem_align";
+pub(crate) const FREE: &str = "nvshmem_free";
+pub(crate) const READ: &str = "cuMemcpyDtoH_v2";
+pub(crate) const WRITE: &str = "cuMemcpyHtoDAsync_v2";
+pub(crate) const FILL: &str = "cuMemsetD8Async";
+
+pub(crate) const REGISTER: &str = "nvshmemx_buffer_register";
+pub(crate) const UNREGISTER: &str = "nvshmemx_buffer_unregister";
+pub(crate) const REGISTER_SYMMETRIC: &str = "nvshmemx_buffer_register_symmetric";
+
+pub(crate) const FENCE: &str = "nvshmem_fence";
+pub(crate) const QUIET: &str = "nvshmem_quiet";
+pub(crate) const FLUSH: &str = "nvshmemx_flush";
+pub(crate) const BARRIER_ALL: &str = "nvshmem_barrier_all";
+pub(crate) const SYNC_ALL: &str = "nvshmem_sync_all";
+pub(crate) const QUIET_ON_STREAM: &str = "nvshmemx_quiet_on_stream";
+pub(crate) const FLUSH_ON_STREAM: &str = "nvshmemx_flush_on_stream";
+pub(crate) const BARRIER_ALL_ON_STREAM: &str = "nvshmemx_barrier_all_on_stream";
+pub(crate) const SYNC_ALL_ON_STREAM: &str = "nvshmemx_sync_all_on_stream";
+
+pub(crate) const TEAM_DESTROY: &str = "nvshmem_team_destroy";
+pub(crate) const TEAM_SPLIT_STRIDED: &str = "nvshmem_team_split_strided";
+pub(crate) const TEAM_SPLIT_2D: &str = "nvshmem_team_split_2d";
+pub(crate) const TEAM_UNIQUE_ID: &str = "nvshmemx_team_get_uniqueid";
+pub(crate) const TEAM_INIT: &str = "nvshmemx_team_init";
+
+/// The C names of an operation in its forms.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Names {
+    now: &'static str,
+    now_nbi: &'static str,
+    stream: &'static str,
+    stream_nbi: &'static str,
+}
+
+pub(crate) const PUT: Names = Names {
+    now: "nvshmem_putmem",
+    now_nbi: "nvshmem_putmem_nbi",
+    stream: "nvshmemx_putmem_on_stream",
+    stream_nbi: "nvshmemx_putmem_nbi_on_stream",
+};
+
+pub(crate) const GET: Names = Names {
+    now: "nvshmem_getmem",
+    now_nbi: "nvshmem_getmem_nbi",
+    stream: "nvshmemx_getmem_on_stream",
+    stream_nbi: "nvshmemx_getmem_nbi_on_stream",
+};
+
+pub(crate) const PUT_SIGNAL: Names = Names {
+    now: "nvshmemx_putmem_signal_on_stream",
+    now_nbi: "nvshmemx_putmem_signal_nbi_on_stream",
+    stream: "nvshmemx_putmem_signal_on_stream",
+    stream_nbi: "nvshmemx_putmem_signal_nbi_on_stream",
+};
+
+/// By the bits of an element.
+pub(crate) const IPUT: [[&str; 2]; 5] = [
+    ["nvshmem_iput8", "nvshmemx_iput8_on_stream"],
+    ["nvshmem_iput16", "nvshmemx_iput16_on_stream"],
+    ["nvshmem_iput32", "nvshmemx_iput32_on_stream"],
+    ["nvshmem_iput64", "nvshmemx_iput64_on_stream"],
+    ["nvshmem_iput128", "nvshmemx_iput128_on_stream"],
+];
+
+pub(crate) const IGET: [[&str; 2]; 5] = [
+    ["nvshmem_iget8", "nvshmemx_iget8_on_stream"],
+    ["nvshmem_iget16", "nvshmemx_iget16_on_stream"],
+    ["nvshmem_iget32", "nvshmemx_iget32_on_stream"],
+    ["nvshmem_iget64", "nvshmemx_iget64_on_stream"],
+    ["nvshmem_iget128", "nvshmemx_iget128_on_stream"],
+];
+
+pub(crate) const SIGNAL_OP: &str = "nvshmemx_signal_op_on_stream";
+pub(crate) const SIGNAL_WAIT: &str = "nvshmemx_signal_wait_until_on_stream";
+pub(crate) const SIGNAL_FETCH: &str = "nvshmem_signal_fetch";
+
+impl Names {
+    pub(crate) const fn of(self, order: Order<'_>, reuse: Reuse) -> &'static str {
+        match (order, reuse) {
+            (Order::Now, Reuse::After) => self.now,
+            (Order::Now, Reuse::AfterQuiet) => self.now_nbi,
+            (Order::On(_), Reuse::After) => self.stream,
+            (Order::On(_), Reuse::AfterQuiet) => self.stream_nbi,
+        }
+    }
+}
+
+/// The C name for elements of so many bytes.
+///
+/// # Errors
+/// [`ErrorKind::Argument`] if there is none.
+pub(crate) fn strided(
+    names: [[&'static str; 2]; 5],
+    size: usize,
+    order: Order<'_>,
+) -> Result<&'static str> {
+    let at = match size {
+        1 => 0,
+        2 => 1,
+        4 => 2,
+        8 => 3,
+        16 => 4,
+        _ => {
+            let text = format_args!(
+                "elements of {size} bytes have no strides: they may have 1, 2, 4, 8 or 16; put them one by one, or as such"
+            );
+            return Err(Error::new(ErrorKind::Argument, names[0][0], text));
+        }
+    };
+    let [now, stream] = names[at];
+    Ok(match order {
+        Order::Now => now,
+        Order::On(_) => stream,
+    })
+}
+
+impl Movement {
+    /// The C function that does it.
+    pub(crate) fn name(self, order: Order<'_>) -> &'static str {
+        match (self, order) {
+            (Self::Barrier, Order::Now) => "nvshmem_barrier",
+            (Self::Barrier, Order::On(_)) => "nvshmemx_barrier_on_stream",
+            (Self::Sync, Order::Now) => "nvshmem_team_sync",
+            (Self::Sync, Order::On(_)) => "nvshmemx_team_sync_on_stream",
+            (Self::Broadcast(_), Order::Now) => "nvshmem_broadcastmem",
+            (Self::Broadcast(_), Order::On(_)) => "nvshmemx_broadcastmem_on_stream",
+            (Self::Fcollect, Order::Now) => "nvshmem_fcollectmem",
+            (Self::Fcollect, Order::On(_)) => "nvshmemx_fcollectmem_on_stream",
+            (Self::Alltoall, Order::Now) => "nvshmem_alltoallmem",
+            (Self::Alltoall, Order::On(_)) => "nvshmemx_alltoallmem_on_stream",
+            (Self::Reduce(kind, op), _) => reduction_names::reduce(kind, op, order),
+            (Self::Reducescatter(kind, op), _) => reduction_names::reducescatter(kind, op, order),
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! The backend of a PE whose calls observers are told of.
+
+use std::any::Any;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ranks_comm::Result;
+use ranks_comm::backend::{CallFacts, Track, observed};
+use ranks_cuda::Context;
+
+use crate::backend::block::{Block, Local, Place};
+use crate::backend::in_process::HostStream;
+use crate::backend::names::{
+    self, ALLOC, FILL, FINALIZE, FREE, GET, PUT, PUT_SIGNAL, READ, REGISTER, REGISTER_SYMMETRIC,
+    SIGNAL_OP, SIGNAL_WAIT, TEAM_DESTROY, TEAM_INIT, TEAM_SPLIT_2D, TEAM_SPLIT_STRIDED,
+    TEAM_UNIQUE_ID, UNREGISTER, WRITE,
+};
+use crate::backend::stream::StreamRef;
+use crate::backend::{
+    Backend, Comparison, DeviceCode, Life, Memory, Moved, Movement, Movements, OneSided, Order,
+    Reuse, SignalOp, Strides, TeamHandle, Teams,
+};
+
+/// A backend, and the observers' view of its PE.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) track: Rc<Track>,
+}
+
+impl Observed {
+    /// Makes a call of that C name.
+    fn call<R>(
+        &self,
+        name: &'static str,
+        call: impl FnOnce(&dyn Backend) -> Result<R>,
+    ) -> Result<R> {
+        observed(&self.track, || name.into(), || call(&*self.backend))
+    }
+
+    /// Makes one that moves so many bytes from or to that PE.
+    fn transfer<R>(
+        &self,
+        name: &'static str,
+        bytes: usize,
+        pe: Option<usize>,
+        call: impl FnOnce(&dyn Backend) -> Result<R>,
+    ) -> Result<R> {
+        let facts = || CallFacts {
+            peer: pe,
+            count: bytes as u64,
+            bytes: bytes as u64,
+            ..name.into()
+        };
+        observed(&self.track, facts, || call(&*self.backend))
+    }
+}
+
+impl Life for Observed {
+    fn my_pe(&self) -> usize {
+        self.backend.my_pe()
+    }
+
+    fn n_pes(&self) -> usize {
+        self.backend.n_pes()
+    }
+
+    fn name(&self) -> String {
+        self.backend.name()
+    }
+
+    fn limited(&self) -> bool {
+        self.backend.limited()
+    }
+
+    fn context(&self) -> Option<&Context> {
+        self.backend.context()
+    }
+
+    fn init_code(&self, code: DeviceCode, release: Option<[i32; 3]>) -> Result<()> {
+        self.backend.init_code(code, release)
+    }
+
+    fn finalize_code(&self, code: DeviceCode) -> Result<()> {
+        self.backend.finalize_code(code)
+    }
+
+    fn host_stream(&self) -> Result<HostStream> {
+        self.backend.host_stream()
+    }
+
+    fn keeps_limit(&self) -> bool {
+        self.backend.keeps_limit()
+    }
+
+    fn is_parked(&self) {
+        self.backend.is_parked();
+    }
+
+    fn finalize(&self) -> Result<()> {
+        self.call(FINALIZE, |backend| backend.finalize())
+    }
+}
+
+impl Memory for Observed {
+    fn alloc(&self, bytes: usize, number: u64) -> Result<Block> {
+        self.transfer(ALLOC, bytes, None, |backend| backend.alloc(bytes, number))
+    }
+
+    fn has_room(&self, bytes: usize) -> Result<()> {
+        self.backend.has_room(bytes)
+    }
+
+    fn free(&self, block: Block) -> Result<()> {
+        self.call(FREE, |backend| backend.free(block))
+    }
+
+    fn read(&self, from: Place<'_>, to: &mut [u8]) -> Result<()> {
+        self.transfer(READ, to.len(), None, |backend| backend.read(from, to))
+    }
+
+    fn write(&self, from: &[u8], to: Place<'_>) -> Result<()> {
+        self.transfer(WRITE, from.len(), None, |backend| backend.write(from, to))
+    }
+
+    fn fill(&self, to: Place<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()> {
+        self.transfer(FILL, bytes, None, |backend| {
+            backend.fill(to, bytes, value, order)
+        })
+    }
+
+    fn peer(&self, place: Place<'_>, pe: usize) -> Option<*mut u8> {
+        self.backend.peer(place, pe)
+    }
+
+    fn multicast(&self, place: Place<'_>, team: TeamHandle) -> Option<*mut u8> {
+        self.backend.multicast(place, team)
+    }
+
+    fn register(&self, address: u64, bytes: usize) -> Result<()> {
+        self.transfer(REGISTER, bytes, None, |backend| {
+            backend.register(address, bytes)
+        })
+    }
+
+    fn unregister(&self, address: u64) -> Result<()> {
+        self.call(UNREGISTER, |backend| backend.unregister(address))
+    }
+
+    fn register_symmetric(
+        &self,
+        address: u64,
+        bytes: usize,
+        number: u64,
+        memory: Arc<dyn Any>,
+    ) -> Result<Block> {
+        self.transfer(REGISTER_SYMMETRIC, bytes, None, |backend| {
+            backend.register_symmetric(address, bytes, number, memory)
+        })
+    }
+}
+
+/// `direct` is not passed on: what goes that way is not told.
+impl OneSided for Observed {
+    fn put(
+        &self,
+        dest: Place<'_>,
+        source: Local<'_>,
+        bytes: usize,
+        pe: usize,
+        order: Order<'_>,
+        reuse: Reuse,
+    ) -> Result<()> {
+        self.transfer(PUT.of(order, reuse), bytes, Some(pe), |backend| {
+            backend.put(dest, source, bytes, pe, order, reuse)
+        })
+    }
+
+    fn get(
+        &self,
+        dest: Local<'_>,
+        source: Place<'_>,
+        bytes: usize,
+        pe: usize,
+        order: Order<'_>,
+        reuse: Reuse,
+    ) -> Result<()> {
+        self.transfer(GET.of(order, reuse), bytes, Some(pe), |backend| {
+            backend.get(dest, source, bytes, pe, order, reuse)
+        })
+    }
+
+    fn iput(
+        &self,
+        dest: Place<'_>,
+        source: Local<'_>,
+        strides: Strides,
+        size: usize,
+        count: usize,
+        pe: usize,
+        order: Order<'_>,
+    ) -> Result<()> {
+        let name = names::strided(names::IPUT, size, order)?;
+        self.transfer(name, count * size, Some(pe), |backend| {
+            backend.iput(dest, source, strides, size, count, pe, order)
+        })
+    }
+
+    fn iget(
+        &self,
+        dest: Local<'_>,
+        source: Place<'_>,
+        strides: Strides,
+        size: usize,
+        count: usize,
+        pe: usize,
+        order: Order<'_>,
+    ) -> Result<()> {
+        let name = names::strided(names::IGET, size, order)?;
+        self.transfer(name, count * size, Some(pe), |backend| {
+            backend.iget(dest, source, strides, size, count, pe, order)
+        })
+    }
+
+    fn put_signal(
+        &self,
+        dest: Place<'_>,
+        source: Local<'_>,
+        bytes: usize,
+        signal: Place<'_>,
+        value: u64,
+        op: SignalOp,
+        pe: usize,
+        stream: StreamRef<'_>,
+        reuse: Reuse,
+    ) -> Result<()> {
+        let name = PUT_SIGNAL.of(Order::On(stream), reuse);
+        self.transfer(name, bytes, Some(pe), |backend| {
+            backend.put_signal(dest, source, bytes, signal, value, op, pe, stream, reuse)
+        })
+    }
+
+    fn signal_op(
+        &self,
+        signal: Place<'_>,
+        value: u64,
+        op: SignalOp,
+        pe: usize,
+        stream: StreamRef<'_>,
+    ) -> Result<()> {
+        self.transfer(SIGNAL_OP, size_of::<u64>(), Some(pe), |backend| {
+            backend.signal_op(signal, value, op, pe, stream)
+        })
+    }
+
+    /// It is polled, and not told.
+    fn signal_fetch(&self, signal: Place<'_>) -> Result<u64> {
+        self.backend.signal_fetch(signal)
+    }
+
+    fn signal_wait_until(
+        &self,
+        signal: Place<'_>,
+        comparison: Comparison,
+        value: u64,
+        stream: StreamRef<'_>,
+    ) -> Result<()> {
+        self.call(SIGNAL_WAIT, |backend| {
+            backend.signal_wait_until(signal, comparison, value, stream)
+        })
+    }
+
+    fn fence(&self) -> Result<()> {
+        self.call(names::FENCE, |backend| backend.fence())
+    }
+
+    fn quiet(&self, order: Order<'_>) -> Result<()> {
+        let name = named([names::QUIET, names::QUIET_ON_STREAM], order);
+        self.call(name, |backend| backend.quiet(order))
+    }
+
+    fn flush(&self, order: Order<'_>) -> Result<()> {
+        let name = named([names::FLUSH, names::FLUSH_ON_STREAM], order);
+        self.call(name, |backend| backend.flush(order))
+    }
+
+    fn barrier_all(&self, order: Order<'_>) -> Result<()> {
+        let name = named([names::BARRIER_ALL, names::BARRIER_ALL_ON_STREAM], order);
+        self.call(name, |backend| backend.barrier_all(order))
+    }
+
+    fn sync_all(&self, order: Order<'_>) -> Result<()> {
+        let name = named([names::SYNC_ALL, names::SYNC_ALL_ON_STREAM], order);
+        self.call(name, |backend| backend.sync_all(order))
+    }
+}
+
+/// The name of a call that waits, or of the one that is enqueued.
+fn named([now, on_stream]: [&'static str; 2], order: Order<'_>) -> &'static str {
+    match order {
+        Order::Now => now,
+        Order::On(_) => on_stream,
+    }
+}
+
+impl Teams for Observed {
+    fn world(&self) -> TeamHandle {
+        self.backend.world()
+    }
+
+    fn shared(&self) -> Result<TeamHandle> {
+        self.backend.shared()
+    }
+
+    fn node(&self) -> Result<TeamHandle> {
+        self.backend.node()
+    }
+
+    fn team_my_pe(&self, team: TeamHandle) -> Result<usize> {
+        self.backend.team_my_pe(team)
+    }
+
+    fn team_n_pes(&self, team: TeamHandle) -> Result<usize> {
+        self.backend.team_n_pes(team)
+    }
+
+    fn translate(&self, team: TeamHandle, pe: usize, to: TeamHandle) -> Result<Option<usize>> {
+        self.backend.translate(team, pe, to)
+    }
+
+    fn split_strided(
+        &self,
+        parent: TeamHandle,
+        start: usize,
+        stride: usize,
+        size: usize,
+    ) -> Result<Option<TeamHandle>> {
+        self.call(TEAM_SPLIT_STRIDED, |backend| {
+            backend.split_strided(parent, start, stride, size)
+        })
+    }
+
+    fn split_2d(&self, parent: TeamHandle, xrange: usize) -> Result<(TeamHandle, TeamHandle)> {
+        self.call(TEAM_SPLIT_2D, |backend| backend.split_2d(parent, xrange))
+    }
+
+    fn team_unique_id(&self) -> Result<u64> {
+        self.call(TEAM_UNIQUE_ID, |backend| backend.team_unique_id())
+    }
+
+    fn team_init(&self, id: u64, my_pe: usize, n_pes: usize) -> Result<TeamHandle> {
+        self.call(TEAM_INIT, |backend| backend.team_init(id, my_pe, n_pes))
+    }
+
+    fn destroy(&self, team: TeamHandle) -> Result<()> {
+        self.call(TEAM_DESTROY, |backend| backend.destroy(team))
+    }
+}
+
+impl Movements for Observed {
+    fn barrier(&self, team: TeamHandle, order: Order<'_>) -> Result<()> {
+        let name = Movement::Barrier.name(order);
+        self.call(name, |backend| backend.barrier(team, order))
+    }
+
+    fn sync(&self, team: TeamHandle, order: Order<'_>) -> Result<()> {
+        let name = Movement::Sync.name(order);
+        self.call(name, |backend| backend.sync(team, order))
+    }
+
+    fn moves(
+        &self,
+        team: TeamHandle,
+        movement: Movement,
+        moved: Moved<'_>,
+        order: Order<'_>,
+    ) -> Result<()> {
+        let root = match movement {
+            Movement::Broadcast(root) => Some(root),
+            _ => None,
+        };
+        let facts = || CallFacts {
+            root,
+            count: moved.amount as u64,
+            bytes: (moved.amount * movement.width()) as u64,
+            ..movement.name(order).into()
+        };
+        let call = || self.backend.moves(team, movement, moved, order);
+        observed(&self.track, facts, call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Kind, Reduce};
+
+    #[test]
+    fn elements_that_are_reduced_are_told_in_bytes() {
+        assert_eq!(Movement::Reduce(Kind::F64, Reduce::Sum).width(), 8);
+        assert_eq!(Movement::Reducescatter(Kind::Bf16, Reduce::Max).width(), 2);
+        assert_eq!(Movement::Fcollect.width(), 1);
+    }
+}

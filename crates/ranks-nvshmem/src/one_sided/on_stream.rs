@@ -1,0 +1,208 @@
+//! Operations that own their memory, enqueued on a stream.
+
+use ranks_comm::Result;
+
+use crate::backend::names::{BARRIER_ALL_ON_STREAM, QUIET_ON_STREAM, SYNC_ALL_ON_STREAM};
+use crate::backend::names::{PUT_SIGNAL, SIGNAL_OP, SIGNAL_WAIT};
+use crate::backend::stream::{Ordered, PeStream, StreamRef};
+use crate::backend::{Comparison, Order, Reuse, SignalOp};
+use crate::heap::arguments::{Destination, Source, Symmetric};
+use crate::one_sided::signals::SignalRef;
+use crate::pe::handle::Nvshmem;
+use crate::stream::enqueued::{Enqueued, Owned};
+use crate::stream::reach::{Reach, What};
+
+impl Nvshmem<'_> {
+    /// A stream of this PE's: of its device, or in process of a thread.
+    ///
+    /// # Errors
+    /// Errors that the driver reports.
+    #[doc(alias = "cuStreamCreate")]
+    pub fn stream(&self) -> Result<PeStream> {
+        const OPERATION: &str = "cuStreamCreateWithPriority";
+        self.reach(OPERATION)?.new_stream(OPERATION)
+    }
+
+    /// As [`Queue::put`](crate::Queue::put), with memory that it owns.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put); [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) for a stream
+    /// of another device or backend. The buffers are then dropped.
+    #[doc(alias = "nvshmemx_putmem_on_stream")]
+    pub fn put_on_stream<D, S>(
+        &self,
+        dest: D,
+        source: S,
+        pe: usize,
+        stream: &impl Ordered,
+    ) -> Result<Enqueued<'_, (D, S)>>
+    where
+        D: Symmetric + Owned,
+        S: Source<Element = D::Element> + Owned,
+    {
+        let what = What {
+            name: "nvshmemx_putmem_on_stream",
+            pe: Some(pe),
+        };
+        let reach = self.reach(what.name)?;
+        let call = |(dest, source): &mut (D, S), stream: StreamRef<'_>| {
+            reach.ready(what.name, source, false, stream)?;
+            reach.put(dest, source, pe, Order::On(stream), Reuse::After)
+        };
+        Enqueued::begin(reach, what, (dest, source), stream, call)
+    }
+
+    /// As [`Queue::get`](crate::Queue::get), with memory that it owns.
+    ///
+    /// # Errors
+    /// As [`put_on_stream`](Self::put_on_stream).
+    #[doc(alias = "nvshmemx_getmem_on_stream")]
+    pub fn get_on_stream<D, S>(
+        &self,
+        dest: D,
+        source: S,
+        pe: usize,
+        stream: &impl Ordered,
+    ) -> Result<Enqueued<'_, (D, S)>>
+    where
+        S: Symmetric + Owned,
+        D: Destination<Element = S::Element> + Owned,
+    {
+        let what = What {
+            name: "nvshmemx_getmem_on_stream",
+            pe: Some(pe),
+        };
+        let reach = self.reach(what.name)?;
+        let call = |(dest, source): &mut (D, S), stream: StreamRef<'_>| {
+            reach.ready(what.name, dest, true, stream)?;
+            reach.get(dest, source, pe, Order::On(stream), Reuse::After)
+        };
+        Enqueued::begin(reach, what, (dest, source), stream, call)
+    }
+
+    /// As [`Queue::put_signal`](crate::Queue::put_signal), with memory that it owns. The signal
+    /// need not be owned: it is not freed before the operation is over.
+    ///
+    /// # Errors
+    /// As [`put_on_stream`](Self::put_on_stream).
+    #[doc(alias = "nvshmemx_putmem_signal_on_stream")]
+    #[allow(clippy::too_many_arguments, reason = "those of the C function")]
+    pub fn put_signal_on_stream<'s, D, S>(
+        &self,
+        dest: D,
+        source: S,
+        signal: impl Into<SignalRef<'s>>,
+        value: u64,
+        op: SignalOp,
+        pe: usize,
+        stream: &impl Ordered,
+    ) -> Result<Enqueued<'_, (D, S)>>
+    where
+        D: Symmetric + Owned,
+        S: Source<Element = D::Element> + Owned,
+    {
+        let what = What {
+            name: PUT_SIGNAL.of(Order::Now, Reuse::After),
+            pe: Some(pe),
+        };
+        let (reach, signal) = (self.reach(what.name)?, signal.into().place()?);
+        let call = |(dest, source): &mut (D, S), stream: StreamRef<'_>| {
+            reach.ready(what.name, source, false, stream)?;
+            let reuse = Reuse::After;
+            reach.put_signal(dest, source, signal, value, op, pe, stream, reuse)
+        };
+        Enqueued::begin(reach, what, (dest, source), stream, call)
+    }
+
+    /// As [`Queue::signal_op`](crate::Queue::signal_op).
+    ///
+    /// # Errors
+    /// As [`put_on_stream`](Self::put_on_stream).
+    #[doc(alias = "nvshmemx_signal_op_on_stream")]
+    pub fn signal_op_on_stream<'s>(
+        &self,
+        signal: impl Into<SignalRef<'s>>,
+        value: u64,
+        op: SignalOp,
+        pe: usize,
+        stream: &impl Ordered,
+    ) -> Result<Enqueued<'_, ()>> {
+        let signal = signal.into().place()?;
+        self.alone(SIGNAL_OP, Some(pe), stream, |reach, stream| {
+            reach.signal_op(signal, value, op, pe, stream)
+        })
+    }
+
+    /// As [`Queue::signal_wait_until`](crate::Queue::signal_wait_until).
+    ///
+    /// # Errors
+    /// As there, and as [`put_on_stream`](Self::put_on_stream).
+    #[doc(alias = "nvshmemx_signal_wait_until_on_stream")]
+    pub fn signal_wait_until_on_stream<'s>(
+        &self,
+        signal: impl Into<SignalRef<'s>>,
+        comparison: Comparison,
+        value: u64,
+        stream: &impl Ordered,
+    ) -> Result<Enqueued<'_, ()>> {
+        let signal = signal.into().place()?;
+        self.alone(SIGNAL_WAIT, None, stream, |reach, stream| {
+            let backend = reach.backend;
+            backend.signal_wait_until(signal, comparison, value, stream)
+        })
+    }
+
+    /// As [`Queue::quiet`](crate::Queue::quiet).
+    ///
+    /// # Errors
+    /// As [`put_on_stream`](Self::put_on_stream).
+    #[doc(alias = "nvshmemx_quiet_on_stream")]
+    pub fn quiet_on_stream(&self, stream: &impl Ordered) -> Result<Enqueued<'_, ()>> {
+        self.alone(QUIET_ON_STREAM, None, stream, |reach, stream| {
+            reach.backend.quiet(Order::On(stream))
+        })
+    }
+
+    /// As [`Queue::barrier_all`](crate::Queue::barrier_all). Collective.
+    ///
+    /// # Errors
+    /// As [`put_on_stream`](Self::put_on_stream).
+    #[doc(alias = "nvshmemx_barrier_all_on_stream")]
+    pub fn barrier_all_on_stream(&self, stream: &impl Ordered) -> Result<Enqueued<'_, ()>> {
+        let world = &self.pe().world().in_use;
+        let enqueued = self.alone(BARRIER_ALL_ON_STREAM, None, stream, |reach, stream| {
+            world.order_after(BARRIER_ALL_ON_STREAM, stream)?;
+            reach.backend.barrier_all(Order::On(stream))
+        })?;
+        world.leave(Some(enqueued.mark()));
+        Ok(enqueued)
+    }
+
+    /// As [`Queue::sync_all`](crate::Queue::sync_all). Collective.
+    ///
+    /// # Errors
+    /// As [`put_on_stream`](Self::put_on_stream).
+    #[doc(alias = "nvshmemx_sync_all_on_stream")]
+    pub fn sync_all_on_stream(&self, stream: &impl Ordered) -> Result<Enqueued<'_, ()>> {
+        let world = &self.pe().world().in_use;
+        let enqueued = self.alone(SYNC_ALL_ON_STREAM, None, stream, |reach, stream| {
+            world.order_after(SYNC_ALL_ON_STREAM, stream)?;
+            reach.backend.sync_all(Order::On(stream))
+        })?;
+        world.leave(Some(enqueued.mark()));
+        Ok(enqueued)
+    }
+
+    /// Enqueues what needs no memory of its own.
+    fn alone(
+        &self,
+        name: &'static str,
+        pe: Option<usize>,
+        stream: &impl Ordered,
+        call: impl FnOnce(&Reach<'_>, StreamRef<'_>) -> Result<()>,
+    ) -> Result<Enqueued<'_, ()>> {
+        let reach = self.reach(name)?;
+        let call = |_: &mut (), stream: StreamRef<'_>| call(&reach, stream);
+        Enqueued::begin(reach, What { name, pe }, (), stream, call)
+    }
+}

@@ -1,0 +1,128 @@
+//! The checks of arguments before an operation starts.
+
+use std::ffi::c_void;
+use std::sync::OnceLock;
+
+use ranks_comm::backend::Backend;
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_cuda::Cuda;
+
+use super::failure::Failing;
+use crate::Dtype;
+use crate::memory::device::on_device;
+use crate::memory::place::{Kind, Side};
+use crate::raw_comm::RawComm;
+
+/// The number of bytes of so many elements of so many ranks.
+pub(crate) fn bytes_of(
+    name: &'static str,
+    count: usize,
+    dtype: Dtype,
+    ranks: usize,
+) -> Result<usize> {
+    count
+        .checked_mul(dtype.size())
+        .and_then(|bytes| bytes.checked_mul(ranks))
+        .filter(|bytes| isize::try_from(*bytes).is_ok())
+        .ok_or_else(|| {
+            Error::new(
+                ErrorKind::Length,
+                name,
+                format_args!("{count} elements of {dtype:?}, for {ranks} ranks, are more than memory can hold"),
+            )
+        })
+}
+
+/// Memory at an address.
+pub(crate) fn side(
+    name: &'static str,
+    address: *const c_void,
+    bytes: usize,
+    raw: &RawComm,
+) -> Result<Side> {
+    if bytes == 0 {
+        return Ok(Side::NONE);
+    }
+    if address.is_null() {
+        let text = format!("null for {bytes} bytes");
+        return Err(Error::new(ErrorKind::Argument, name, text));
+    }
+    let kind = match on_device(name, raw.options().cuda, address, bytes)? {
+        Some(memory) => {
+            let taken = are_devices_given(raw);
+            if !taken && !raw.options().stage_device_memory {
+                return Err(not_taken(name, raw));
+            }
+            Kind::Device { memory, taken }
+        }
+        None => Kind::Host,
+    };
+    Ok(Side::new(address, bytes, kind))
+}
+
+#[cold]
+fn not_taken(name: &'static str, raw: &RawComm) -> Error {
+    let library = raw.comm().library();
+    let text = format!(
+        "the address is in the memory of a GPU, which {library} is not given; ask for \
+         RawOptions::stage_device_memory, or for RawOptions::direct where the library takes such addresses"
+    );
+    Error::new(ErrorKind::Argument, name, text)
+}
+
+/// Returns `true` if memory of a GPU may be passed.
+pub(crate) fn takes_device(raw: &RawComm) -> bool {
+    let any = raw.options().cuda.or_else(Cuda::loaded).is_some();
+    any && (raw.options().stage_device_memory || are_devices_given(raw))
+}
+
+/// Returns `true` if libmpi works on such memory itself.
+fn are_devices_given(raw: &RawComm) -> bool {
+    let over_mpi = matches!(raw.comm().backend(), Backend::Mpi(_));
+    over_mpi && raw.places().are_given() && is_gpu_aware()
+}
+
+/// Returns `true` if the library says that it takes addresses of GPUs, or the environment says so
+/// for it.
+fn is_gpu_aware() -> bool {
+    static AWARE: OnceLock<bool> = OnceLock::new();
+    *AWARE.get_or_init(|| match std::env::var("RANKS_GPU_AWARE").as_deref() {
+        Ok("1") => true,
+        Ok("0") => false,
+        _ => {
+            let loaded = ranks_mpi_sys::loaded();
+            loaded.and_then(ranks_mpi_sys::Loaded::takes_gpu_memory) == Some(true)
+        }
+    })
+}
+
+/// A tag as MPI has it. The largest is used by the communicator itself.
+pub(crate) fn tag(name: &'static str, comm: &Communicator, tag: u32) -> Result<i32> {
+    i32::try_from(tag)
+        .ok()
+        .filter(|number| *number < Failing::tag(comm))
+        .ok_or_else(|| {
+            let (library, last) = (comm.library(), Failing::tag(comm) - 1);
+            let text = format!("tag {tag} is not usable; with {library} tags run from 0 to {last}");
+            Error::new(ErrorKind::Tag, name, text)
+        })
+}
+
+/// A color and a key as MPI has them.
+pub(crate) fn color(
+    name: &'static str,
+    color: Option<u32>,
+    key: u32,
+) -> Result<(Option<i32>, i32)> {
+    let number = |what: &str, number: u32| {
+        i32::try_from(number).map_err(|_| {
+            let text = format!(
+                "{what} {number} is not usable; it may be up to {}",
+                i32::MAX
+            );
+            Error::new(ErrorKind::Argument, name, text)
+        })
+    };
+    let key = number("key", key)?;
+    Ok((color.map(|color| number("color", color)).transpose()?, key))
+}
