@@ -33,8 +33,16 @@ fn too_long(
     Ok(())
 }
 
-const CAPACITIES: [usize; 4] = [0, 10, 1000, 100_000];
-const EXCESSES: [usize; 5] = [1, 100, 512, 10_000, 1_000_000];
+const CAPACITIES: [usize; 4] = if cfg!(miri) {
+    [0, 10, 20, 50]
+} else {
+    [0, 10, 1000, 100_000]
+};
+const EXCESSES: [usize; 5] = if cfg!(miri) {
+    [1, 5, 10, 30, 100]
+} else {
+    [1, 100, 512, 10_000, 1_000_000]
+};
 
 #[ranks_test::ranks(2, timeout = 120)]
 fn a_receive_never_writes_past_its_buffer(world: Communicator) -> Result<()> {

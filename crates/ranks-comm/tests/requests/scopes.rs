@@ -65,7 +65,7 @@ fn a_scope_holds_hundreds(world: Communicator) -> Result<()> {
 #[ranks_test::ranks(1, 2, 3)]
 fn a_scope_that_panics_gives_its_memory_back_untouched(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
-    let mut memory = vec![1u64; 10_000];
+    let mut memory = vec![1u64; LONG];
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         world.scope(|s| -> Result<()> {
             s.irecv(&mut memory, left, 123)?;
@@ -76,10 +76,10 @@ fn a_scope_that_panics_gives_its_memory_back_untouched(world: Communicator) -> R
     // Nothing is written here any more: the message goes to the next receive.
     memory.fill(2);
     let_the_left_go_on(&world)?;
-    let sending = world.isend(vec![3u64; 10_000], right, 123)?;
+    let sending = world.isend(vec![3u64; LONG], right, 123)?;
     let (got, _) = world.recv_vec::<u64>(left, 123)?;
-    assert_eq!(got, vec![3; 10_000]);
-    assert_eq!(memory, vec![2; 10_000]);
+    assert_eq!(got, vec![3; LONG]);
+    assert_eq!(memory, vec![2; LONG]);
     sending.wait()?;
     Ok(())
 }
