@@ -15,6 +15,9 @@ use crate::{staircase, still_works};
 
 const ROUNDS: usize = 3;
 
+const LONG: usize = if cfg!(miri) { 20 } else { 700 };
+const LONGEST: usize = if cfg!(miri) { 50 } else { 20_000 };
+
 /// Elements of this rank, others in each round.
 fn elements(world: &Communicator, round: usize, length: usize) -> Vec<i64> {
     let first = (1_000_000 * round + 10_000 * world.rank()) as i64;
@@ -57,7 +60,7 @@ macro_rules! same {
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn reductions_are_those_of_the_blocking_form(world: Communicator) -> Result<()> {
     let (world, me, size) = (&world, world.rank(), world.size());
-    for length in [0, 1, 700, 20_000] {
+    for length in [0, 1, LONG, LONGEST] {
         let all = || 0..length;
         for root in 0..size {
             same!(
@@ -117,7 +120,7 @@ fn reductions_are_those_of_the_blocking_form(world: Communicator) -> Result<()> 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn moves_are_those_of_the_blocking_form(world: Communicator) -> Result<()> {
     let (world, me, size) = (&world, world.rank(), world.size());
-    for length in [0, 1, 700, 20_000] {
+    for length in [0, 1, LONG, LONGEST] {
         let whole = length * size;
         for root in 0..size {
             let here = if me == root { whole } else { length };
@@ -246,7 +249,7 @@ fn averages_and_operations_of_the_program(world: Communicator) -> Result<()> {
 /// still there.
 #[ranks_test::ranks(2, 3, 4)]
 fn the_contribution_of_a_root_that_begins_early_stays(world: Communicator) -> Result<()> {
-    const LENGTH: usize = 100_000;
+    const LENGTH: usize = if cfg!(miri) { 100 } else { 100_000 };
     let (me, size) = (world.rank(), world.size());
     let sum = UserOp::commutative(|a: u64, b: u64| a.wrapping_add(b));
     for root in 0..size {

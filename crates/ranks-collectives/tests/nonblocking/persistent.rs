@@ -31,11 +31,14 @@ fn all_blocks(size: usize, round: usize, length: usize) -> Vec<u32> {
 
 const ROUNDS: usize = 3;
 
+/// Elements of no size.
+const MANY: usize = if cfg!(miri) { 50 } else { 5000 };
+
 /// Blocks of none, one and many elements move to, from and among ranks.
 fn blocks_move(world: &Communicator) -> Result<()> {
     let (me, size) = (world.rank(), world.size());
     let root = size - 1;
-    for length in [0, 1, 700] {
+    for length in [0, 1, if cfg!(miri) { 20 } else { 700 }] {
         let mine = || vec![0_u32; length];
         let whole = || vec![0_u32; length * size];
         let at_root = |buffer: Vec<u32>| if me == root { buffer } else { Vec::new() };
@@ -96,7 +99,7 @@ fn what_is_scattered_from_any_root_is_what_is_there_at_each_start(
 ) -> Result<()> {
     let (me, size) = (world.rank(), world.size());
     for root in 0..size {
-        for length in [1, 1000] {
+        for length in [1, if cfg!(miri) { 30 } else { 1000 }] {
             let mut scatter = world.scatter_init(vec![0; size * length], vec![0; length], root)?;
             for round in 0..ROUNDS {
                 let all = all_blocks(size, round, length);
@@ -324,8 +327,8 @@ fn a_panic_of_the_programs_operation_is_an_error_of_that_start_alone(
 fn elements_of_no_size_are_no_bytes_to_combine(world: Communicator) -> Result<()> {
     let (me, size) = (world.rank(), world.size());
     let op = UserOp::commutative(|(), ()| ());
-    let some = || vec![(); 5000];
-    let all = vec![(); 5000 * size];
+    let some = || vec![(); MANY];
+    let all = vec![(); MANY * size];
     done(world.reduce_init(some(), some(), op, size - 1)?)?.free()?;
     done(world.allreduce_init(some(), some(), op)?)?.free()?;
     done(world.scan_init(some(), some(), op)?)?.free()?;
