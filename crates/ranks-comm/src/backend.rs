@@ -20,7 +20,9 @@ pub use crate::op::persistent::Again;
 #[cfg(feature = "serde")]
 pub use crate::p2p::value::{from_bytes, to_bytes};
 pub use crate::transport::backend::{Backend, StartedOp};
-pub use crate::transport::in_process::{Comm as InProcessComm, Watch};
+pub use crate::transport::in_process::{
+    Comm as InProcessComm, INLINE, Lending, Round, Taken, Watch,
+};
 pub use crate::transport::mpi::{
     Child, Comm as MpiComm, FreedTogether, InfoHandle, Portion, check, check_with,
     network_atomics_are_wrong,

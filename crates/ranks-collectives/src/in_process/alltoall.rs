@@ -1,4 +1,4 @@
-//! All to all: each rank sends each other one its block.
+//! All to all: each rank reads its block of each other one where it lies.
 
 use bytemuck::Pod;
 use ranks_comm::Result;
@@ -6,6 +6,7 @@ use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::{Bytes, block_mut, block_of};
 use super::call::{Call, Outcome};
+use super::rounds::Step;
 use crate::arguments::transfer::Transfer;
 
 pub(crate) fn alltoall<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
@@ -18,13 +19,15 @@ fn alltoall_bytes(call: &Call<'_>, bytes: Bytes<'_>) -> Result<()> {
         send, recv, block, ..
     } = bytes;
     let me = call.rank();
-    let mut outcome = Outcome::default();
-    for rank in call.others() {
-        outcome.note(call.send(rank, block_of(&send, block, rank)));
-    }
-    block_mut(recv, block, me).copy_from_slice(block_of(&send, block, me));
-    for rank in call.others() {
-        outcome.note(call.receive(rank, block_mut(recv, block, rank)));
-    }
-    outcome.result()
+    call.comm.lending([(0, &send), (send.len(), &[])], || {
+        call.round(Step::Alltoall, block, &[])?;
+        let mut outcome = Outcome::default();
+        let mine = me * block..(me + 1) * block;
+        for rank in call.others() {
+            let place = block_mut(recv, block, rank);
+            outcome.note(call.copy_lent(rank, mine.clone(), place));
+        }
+        block_mut(recv, block, me).copy_from_slice(block_of(&send, block, me));
+        call.done(outcome)
+    })
 }

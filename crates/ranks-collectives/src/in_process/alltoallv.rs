@@ -15,13 +15,15 @@ pub(crate) fn alltoallv<T: Pod>(comm: &Comm, exchange: Exchange<'_, T>) -> Resul
     let send = sent(exchange.send.slice, recv, all);
     let here = Places::of::<T>(exchange.send.blocks);
     let me = call.rank();
-    let mut outcome = Outcome::default();
-    for rank in call.others() {
-        outcome.note(call.send(rank, &send[here.place(rank)]));
-    }
-    recv[there.place(me)].copy_from_slice(&send[here.place(me)]);
-    for rank in call.others() {
-        outcome.note(call.receive(rank, &mut recv[there.place(rank)]));
-    }
-    outcome.result()
+    comm.coll_lending(&send, |lending| {
+        let mut outcome = Outcome::default();
+        for rank in call.others() {
+            outcome.note(lending.send(rank, here.place(rank)));
+        }
+        recv[there.place(me)].copy_from_slice(&send[here.place(me)]);
+        for rank in call.others() {
+            outcome.note(call.receive(rank, &mut recv[there.place(rank)]));
+        }
+        outcome.result()
+    })
 }

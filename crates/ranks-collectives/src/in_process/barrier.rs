@@ -1,10 +1,11 @@
-//! Barrier: each rank hears from all above it in a tree, then lets them go.
+//! Barrier: one round.
 
 use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
-use super::call::{Call, Outcome};
+use super::call::Call;
 use super::intercommunicators::barrier_between;
+use super::rounds::Step;
 
 pub(crate) fn barrier(comm: &Comm) -> Result<()> {
     let call = Call {
@@ -15,28 +16,7 @@ pub(crate) fn barrier(comm: &Comm) -> Result<()> {
     if comm.is_between() {
         return barrier_between(&call);
     }
-    let me = call.rank();
-    let mut outcome = Outcome::default();
-    // The lowest one of a rank's number leads down to rank 0.
-    let below = 1 << me.trailing_zeros().min(usize::BITS - 1);
-    let above = || {
-        let powers = (0..usize::BITS).map(|power| 1 << power);
-        let powers = powers.take_while(move |&power| me == 0 || power < below);
-        powers
-            .map(move |power| me + power)
-            .take_while(|&rank| rank < call.size())
-    };
-    for rank in above() {
-        outcome.note(call.receive(rank, &mut []));
-    }
-    if me > 0 {
-        outcome.note(call.send(me - below, &[]));
-        outcome.note(call.receive(me - below, &mut []));
-    }
-    for rank in above() {
-        outcome.note(call.send(rank, &[]));
-    }
-    outcome.result()
+    call.round(Step::Barrier, 0, &[]).map(drop)
 }
 
 #[cfg(test)]

@@ -5,21 +5,20 @@ use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::Bytes;
-use super::call::{Call, Outcome};
+use super::call::Outcome;
 use crate::arguments::transfer::Transfer;
 
 pub(crate) fn bcast<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
     let (call, bytes) = Bytes::of(comm, transfer, 0..0);
-    bcast_bytes(&call, bytes.recv, bytes.root)
-}
-
-pub(super) fn bcast_bytes(call: &Call<'_>, data: &mut [u8], root: usize) -> Result<()> {
-    if call.rank() != root {
-        return call.receive(root, data);
+    let data = bytes.recv;
+    if call.rank() != bytes.root {
+        return call.receive(bytes.root, data);
     }
-    let mut outcome = Outcome::default();
-    for rank in call.others() {
-        outcome.note(call.send(rank, data));
-    }
-    outcome.result()
+    comm.coll_lending(data, |lending| {
+        let mut outcome = Outcome::default();
+        for rank in call.others() {
+            outcome.note(lending.send(rank, 0..data.len()));
+        }
+        outcome.result()
+    })
 }

@@ -42,32 +42,42 @@ impl<'a> Call<'a> {
         self.comm.coll_send(rank, block)
     }
 
+    /// Sends `block` to `rank`, and returns when it is read unless it is short.
+    pub(super) fn send_whole(&self, rank: usize, block: &[u8]) -> Result<()> {
+        self.comm
+            .coll_lending(block, |lending| lending.send(rank, 0..block.len()))
+    }
+
     /// Receives the next block of `rank`.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if it is not as long as `place`, which is then left as it was. The
     /// block is gone all the same.
     pub(super) fn receive(&self, rank: usize, place: &mut [u8]) -> Result<()> {
-        let block = self.comm.coll_recv_vec(rank)?;
-        if block.len() != place.len() {
-            return Err(self.wrong_length(rank, block.len(), place.len()));
+        let block = self.comm.coll_take(rank)?;
+        if block.bytes() != place.len() {
+            return Err(self.wrong_length(rank, block.bytes(), place.len()));
         }
-        place.copy_from_slice(&block);
-        Ok(())
+        block.copy_to(place)
     }
 
     /// Says that the block of `rank` has `theirs` bytes and not `ours`.
     pub(super) fn wrong_length(&self, rank: usize, theirs: usize, ours: usize) -> Error {
+        self.lengths_differ((rank, theirs), (self.rank(), ours))
+    }
+
+    /// Says that the blocks of two ranks differ in their bytes.
+    #[cold]
+    pub(super) fn lengths_differ(&self, one: (usize, usize), other: (usize, usize)) -> Error {
+        let ((rank, bytes), (another, others)) = (one, other);
         let detail = match self.width {
-            width if width > 0 && theirs.is_multiple_of(width) => format!(
-                "rank {rank} passed a block of {} elements, rank {} one of {}",
-                theirs / width,
-                self.rank(),
-                ours / width
+            width if width > 0 && bytes.is_multiple_of(width) => format!(
+                "rank {rank} passed a block of {} elements, rank {another} one of {}",
+                bytes / width,
+                others / width
             ),
             _ => format!(
-                "rank {rank} passed a block of {theirs} bytes, rank {} one of {ours}",
-                self.rank()
+                "rank {rank} passed a block of {bytes} bytes, rank {another} one of {others}"
             ),
         };
         Error::new(
@@ -89,6 +99,16 @@ impl Outcome {
         if let Err(error) = part {
             self.0.get_or_insert(error);
         }
+    }
+
+    /// Takes note of what became of several parts.
+    pub(super) fn also(&mut self, parts: Self) {
+        self.note(parts.result());
+    }
+
+    /// Returns `true` if no part has failed so far.
+    pub(super) fn is_well(&self) -> bool {
+        self.0.is_none()
     }
 
     /// The whole call's result.

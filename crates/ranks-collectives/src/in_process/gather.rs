@@ -21,7 +21,7 @@ fn gather_bytes(call: &Call<'_>, bytes: Bytes<'_>) -> Result<()> {
         root,
     } = bytes;
     if call.rank() != root {
-        return call.send(root, &send);
+        return call.send_whole(root, &send);
     }
     let mut outcome = Outcome::default();
     for rank in call.others() {

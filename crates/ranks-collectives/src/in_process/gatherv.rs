@@ -13,7 +13,7 @@ pub(crate) fn gatherv<T: Pod>(comm: &Comm, gathering: Gathering<'_, T>) -> Resul
     let root = gathering.root.rank;
     let (recv, places) = received(gathering.recv);
     if call.rank() != root {
-        return call.send(root, &sent(gathering.send, recv, 0..0));
+        return call.send_whole(root, &sent(gathering.send, recv, 0..0));
     }
     let own = sent(gathering.send, recv, places.place(root));
     collect(&call, &own, recv, &places, Outcome::default())
@@ -23,11 +23,13 @@ pub(crate) fn allgatherv<T: Pod>(comm: &Comm, gathering: Gathering<'_, T>) -> Re
     let call = Call::of::<T>(comm, gathering.operation);
     let (recv, places) = received(gathering.recv);
     let own = sent(gathering.send, recv, places.place(call.rank()));
-    let mut outcome = Outcome::default();
-    for rank in call.others() {
-        outcome.note(call.send(rank, &own));
-    }
-    collect(&call, &own, recv, &places, outcome)
+    comm.coll_lending(&own, |lending| {
+        let mut outcome = Outcome::default();
+        for rank in call.others() {
+            outcome.note(lending.send(rank, 0..own.len()));
+        }
+        collect(&call, &own, recv, &places, outcome)
+    })
 }
 
 /// Receives from each other rank, and copies this one's `own`.

@@ -7,8 +7,9 @@ use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 use super::arrivals::Arrivals;
 use super::bytes::{block_mut, bytes, bytes_mut};
 use super::call::{Call, Outcome};
+use super::fold::{Fold, Own};
 use super::folding::Folding;
-use super::reduce::combine;
+use super::reduce::Messages;
 use crate::arguments::crossing::{Crossing, RootGroup};
 use crate::arguments::reducing::Reducing;
 use crate::in_flight::stable::Stable;
@@ -63,11 +64,20 @@ pub(crate) fn allreduce_between<T: Pod, O: Reduction<T>>(
 ) -> Result<()> {
     let call = Call::of::<T>(comm, transfer.operation());
     let (send, sum) = transfer.into_copied(0..0);
-    let mut theirs = bytemuck::zeroed_vec(sum.len());
-    exchange(&call, bytes(&send), |call, from| {
-        call.receive(from, bytes_mut(&mut theirs))?;
-        combine(call, op, from == 0, sum, &theirs)
-    })
+    let mut outcome = Outcome::default();
+    for rank in call.others() {
+        outcome.note(call.send(rank, bytes(&send)));
+    }
+    let (taken, theirs) = Messages::of(&call, 0..comm.peers(), size_of_val(sum));
+    outcome.also(theirs);
+    let fold = Fold {
+        call: &call,
+        op,
+        ranks: 0..comm.peers(),
+        own: Own::Nowhere,
+    };
+    outcome.also(fold.run(sum, 0, &taken));
+    outcome.result()
 }
 
 pub(crate) fn iallreduce_between<T: Pod, O: Reduction<T> + Send + 'static>(

@@ -1,8 +1,13 @@
-//! Collectives among the thread-ranks of one process, out of messages from rank to rank.
+//! Collectives among the thread-ranks of one process.
 //!
-//! Each is linear in the number of ranks, and in the order of ranks. A block of another length than
-//! the receiver's own is an `Err` at the receiver, which still takes all that was sent to it, so
-//! that the next operation starts clean.
+//! Those in which all ranks need something of all go in [rounds]: all come, each reads the others'
+//! slices where they are and writes to its own alone, and all come again. The others are messages
+//! from rank to rank, whose bytes stay with the sender if they are many. Reductions combine
+//! contributions in the order of ranks ([`fold`]), element by element, so that their bits depend
+//! neither on time nor on which rank does which part; functions of the program run on copies.
+//!
+//! A block of another length is an `Err`: on all ranks in rounds, and otherwise at the receiver,
+//! which still takes all that was sent to it. The next operation starts clean.
 
 mod allgather;
 mod allreduce;
@@ -13,6 +18,7 @@ mod barrier;
 mod bcast;
 mod bytes;
 mod call;
+mod fold;
 mod folding;
 mod gather;
 mod gatherv;
@@ -24,6 +30,7 @@ mod nonblocking_varying;
 mod reduce;
 mod reduce_local;
 mod reduce_scatter;
+mod rounds;
 mod scan;
 mod scatter;
 mod scatterv;

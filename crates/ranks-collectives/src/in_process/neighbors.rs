@@ -13,19 +13,20 @@ use crate::in_flight::stable::Stable;
 
 pub(crate) fn neighbor_exchange<T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> Result<()> {
     let call = Call::of::<T>(comm, trade.operation);
-    let mut outcome = Outcome::default();
-    let send = bytes(trade.send.slice);
-    let here = Places::of::<T>(&trade.send.blocks);
-    for edge in trade.outgoing() {
-        outcome.note(call.send(edge.to, &send[here.place(edge.index)]));
-    }
-    let incoming = trade.incoming();
-    let there = Places::of::<T>(&trade.recv.blocks);
-    let recv = bytes_mut(trade.recv.slice);
-    for edge in incoming {
-        outcome.note(call.receive(edge.from, &mut recv[there.place(edge.index)]));
-    }
-    outcome.result()
+    comm.coll_lending(bytes(trade.send.slice), |lending| {
+        let mut outcome = Outcome::default();
+        let here = Places::of::<T>(&trade.send.blocks);
+        for edge in trade.outgoing() {
+            outcome.note(lending.send(edge.to, here.place(edge.index)));
+        }
+        let incoming = trade.incoming();
+        let there = Places::of::<T>(&trade.recv.blocks);
+        let recv = bytes_mut(trade.recv.slice);
+        for edge in incoming {
+            outcome.note(call.receive(edge.from, &mut recv[there.place(edge.index)]));
+        }
+        outcome.result()
+    })
 }
 
 pub(crate) fn ineighbor_exchange<T: Pod>(

@@ -1,14 +1,16 @@
-//! Reduction: the root combines the contributions in the order of ranks.
+//! Reduction: the root combines the contributions in the order of ranks, where they lie.
+
+use std::ops::Range;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::InProcessComm as Comm;
+use ranks_comm::backend::{InProcessComm as Comm, Taken};
 
-use super::bytes::{bytes, bytes_mut};
+use super::bytes::bytes;
 use super::call::{Call, Outcome};
+use super::fold::{Contributions, Fold, Own};
 use crate::arguments::reducing::Reducing;
 use crate::ops::Reduction;
-use crate::ops::user_op::Panicked;
 
 pub(crate) fn reduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,
@@ -17,55 +19,54 @@ pub(crate) fn reduce<T: Pod, O: Reduction<T>>(
 ) -> Result<()> {
     let call = Call::of::<T>(comm, transfer.operation());
     let root = transfer.root_rank();
-    let own = 0..transfer.block();
-    let (send, recv) = transfer.into_copied(own);
-    reduce_slices(&call, op, &send, recv, root)
-}
-
-/// `recv` is as long as `send` at the root, and not looked at elsewhere.
-pub(super) fn reduce_slices<T: Pod, O: Reduction<T>>(
-    call: &Call<'_>,
-    op: &O,
-    send: &[T],
-    recv: &mut [T],
-    root: usize,
-) -> Result<()> {
+    let (send, recv) = transfer.into_slices();
+    let recv = recv.unwrap_or_default();
     if call.rank() != root {
-        return call.send(root, bytes(send));
+        return call.send_whole(root, bytes(send.unwrap_or(recv)));
     }
-    let mut outcome = Outcome::default();
-    let mut contribution = bytemuck::zeroed_vec(send.len());
-    for rank in 0..call.size() {
-        let next = if rank == root {
-            send
-        } else {
-            outcome.note(call.receive(rank, bytes_mut(&mut contribution)));
-            &contribution
-        };
-        outcome.note(combine(call, op, rank == 0, recv, next));
-    }
+    let (taken, mut outcome) = Messages::of(&call, 0..call.size(), size_of_val(recv));
+    let fold = Fold {
+        call: &call,
+        op,
+        ranks: 0..call.size(),
+        own: Own::of(send),
+    };
+    outcome.also(fold.run(recv, 0, &taken));
     outcome.result()
 }
 
-/// Combines what the lower ranks came to, in `sum`, with what the `next` rank passed, which is the
-/// `first` or not.
-///
-/// # Errors
-/// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if the operation panics.
-pub(super) fn combine<T: Pod, O: Reduction<T>>(
-    call: &Call<'_>,
-    op: &O,
-    first: bool,
-    sum: &mut [T],
-    next: &[T],
-) -> Result<()> {
-    if first {
-        sum.copy_from_slice(next);
-        return Ok(());
+/// A message of each of some ranks, or of the other group's, by rank; none of this one, and of
+/// those from which none came that is as long as it must be.
+pub(super) struct Messages<'a>(Vec<Option<Taken<'a>>>);
+
+impl<'a> Messages<'a> {
+    /// Takes those of `ranks`, which begin with 0, each of so many bytes.
+    pub(super) fn of(call: &Call<'a>, ranks: Range<usize>, length: usize) -> (Self, Outcome) {
+        let mut outcome = Outcome::default();
+        let me = (!call.comm.is_between()).then_some(call.rank());
+        let mut of = |rank| {
+            if Some(rank) == me {
+                return None;
+            }
+            let taken = call.comm.coll_take(rank).and_then(|block| {
+                if block.bytes() == length {
+                    Ok(block)
+                } else {
+                    Err(call.wrong_length(rank, block.bytes(), length))
+                }
+            });
+            taken.map_err(|error| outcome.note(Err(error))).ok()
+        };
+        (Self(ranks.map(&mut of).collect()), outcome)
     }
-    Panicked::caught(call.operation, || {
-        for (left, &right) in sum.iter_mut().zip(next) {
-            *left = op.combine(*left, right);
+}
+
+impl Contributions for Messages<'_> {
+    fn read(&self, rank: usize, part: Range<usize>, read: &mut dyn FnMut(&[u8])) -> Result<()> {
+        match self.0.get(rank) {
+            Some(Some(block)) => block.read(part, read),
+            // That is an error already.
+            _ => Ok(()),
         }
-    })
+    }
 }

@@ -1,9 +1,13 @@
-//! Reduction of a block for each rank: a reduction to each of them.
+//! Reduction of a block for each rank: each combines its own, which it reads where it lies.
 
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
+use super::bytes::bytes;
+use super::call::Call;
+use super::fold::{Fold, Own};
+use super::rounds::Step;
 use crate::arguments::reducing::Reducing;
 use crate::ops::Reduction;
 
@@ -13,7 +17,20 @@ pub(crate) fn reduce_scatter<T: Pod, O: Reduction<T>>(
     reducing: Reducing<'_, T>,
 ) -> Result<()> {
     let blocks = reducing.blocks();
-    reducing.transfer.reductions(comm.rank(), &blocks, |one| {
-        super::reduce(comm, op, Reducing::whole(one))
+    let transfer = reducing.transfer;
+    let call = Call::of::<T>(comm, transfer.operation());
+    let mine = blocks.range(call.rank());
+    let (send, recv) = transfer.into_copied(0..blocks.end());
+    let recv = &mut recv[..mine.len()];
+    let whole = bytes(&send);
+    comm.lending([(0, whole), (whole.len(), &[])], || {
+        call.round(Step::ReduceScatter, whole.len(), &[])?;
+        let fold = Fold {
+            call: &call,
+            op,
+            ranks: 0..call.size(),
+            own: Own::Here(&send[mine.clone()]),
+        };
+        call.done(fold.run(recv, mine.start, &call))
     })
 }

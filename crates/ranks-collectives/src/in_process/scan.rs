@@ -5,9 +5,10 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
-use super::bytes::{bytes, bytes_mut};
+use super::bytes::bytes;
 use super::call::{Call, Outcome};
-use super::reduce::combine;
+use super::fold::{Fold, Own};
+use super::reduce::Messages;
 use crate::arguments::reducing::Reducing;
 use crate::arguments::transfer::Transfer;
 use crate::ops::Reduction;
@@ -39,18 +40,21 @@ fn over_lower_ranks<T: Pod, O: Reduction<T>>(
     let call = Call::of::<T>(comm, transfer.operation());
     let own = 0..transfer.block();
     let (send, recv) = transfer.into_copied(own);
-    let me = call.rank();
-    let mut outcome = Outcome::default();
-    for rank in me + 1..call.size() {
-        outcome.note(call.send(rank, bytes(&send)));
-    }
-    let mut contribution = bytemuck::zeroed_vec(send.len());
-    for rank in 0..me {
-        outcome.note(call.receive(rank, bytes_mut(&mut contribution)));
-        outcome.note(combine(&call, op, rank == 0, recv, &contribution));
-    }
-    if and_own {
-        outcome.note(combine(&call, op, me == 0, recv, &send));
-    }
-    outcome.result()
+    let (me, length) = (call.rank(), size_of_val(recv));
+    comm.coll_lending(bytes(&send), |lending| {
+        let mut outcome = Outcome::default();
+        for rank in me + 1..call.size() {
+            outcome.note(lending.send(rank, 0..length));
+        }
+        let (taken, lower) = Messages::of(&call, 0..me, length);
+        outcome.also(lower);
+        let fold = Fold {
+            call: &call,
+            op,
+            ranks: 0..if and_own { me + 1 } else { me },
+            own: Own::Here(&send),
+        };
+        outcome.also(fold.run(recv, 0, &taken));
+        outcome.result()
+    })
 }

@@ -23,13 +23,15 @@ fn scatter_bytes(call: &Call<'_>, bytes: Bytes<'_>) -> Result<()> {
     if call.rank() != root {
         return call.receive(root, recv);
     }
-    let mut outcome = Outcome::default();
-    for rank in call.others() {
-        outcome.note(call.send(rank, block_of(&send, block, rank)));
-    }
-    // In place, the root's own block stays where it is.
-    if !recv.is_empty() {
-        recv.copy_from_slice(block_of(&send, block, root));
-    }
-    outcome.result()
+    call.comm.coll_lending(&send, |lending| {
+        let mut outcome = Outcome::default();
+        for rank in call.others() {
+            outcome.note(lending.send(rank, rank * block..(rank + 1) * block));
+        }
+        // In place, the root's own block stays where it is.
+        if !recv.is_empty() {
+            recv.copy_from_slice(block_of(&send, block, root));
+        }
+        outcome.result()
+    })
 }

@@ -18,12 +18,14 @@ pub(crate) fn scatterv<T: Pod>(comm: &Comm, scattering: Scattering<'_, T>) -> Re
     }
     let places = Places::of::<T>(scattering.send.blocks);
     let send = bytes(scattering.send.slice.unwrap_or_default());
-    let mut outcome = Outcome::default();
-    for rank in call.others() {
-        outcome.note(call.send(rank, &send[places.place(rank)]));
-    }
-    if let Some(recv) = recv {
-        recv.copy_from_slice(&send[places.place(root)]);
-    }
-    outcome.result()
+    comm.coll_lending(send, |lending| {
+        let mut outcome = Outcome::default();
+        for rank in call.others() {
+            outcome.note(lending.send(rank, places.place(rank)));
+        }
+        if let Some(recv) = recv {
+            recv.copy_from_slice(&send[places.place(root)]);
+        }
+        outcome.result()
+    })
 }

@@ -10,6 +10,7 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::transport::in_process::agreements::Purpose;
 use crate::transport::in_process::comm::Comm;
 use crate::transport::in_process::mailbox::{Envelope, Pattern};
+use crate::transport::in_process::payload::Payload;
 
 /// A bit in the context of the two messages between the leaders, so that no other receive matches
 /// them.
@@ -84,7 +85,7 @@ impl Comm {
         let card = Envelope {
             source: peer.rank,
             tag,
-            payload: bytemuck::cast_slice(&words).to_vec(),
+            payload: Payload::copy(bytemuck::cast_slice(&words)),
             element: Element::of::<u64>(),
             receipt: None,
         };
@@ -95,7 +96,7 @@ impl Comm {
             tag: Some(tag),
         };
         let found = world.receive(operation, self.place.rank, &pattern, &peer.members)?;
-        let mut theirs = to_words(&found.payload);
+        let mut theirs = to_words(found.payload.bytes());
         if let Some(context) = theirs.first_mut() {
             *context = mine.min(*context);
         }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::result::Result;
 use crate::transport::comparison::Comparison;
@@ -139,6 +139,7 @@ impl Comm {
             info: Mutex::default(),
             begun: AtomicU64::default(),
             exchanged: AtomicU64::default(),
+            board: OnceLock::new(),
             shape: None,
             channels: Channels::default(),
         }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::board::Board;
 use super::channels::Channels;
 use super::mailbox::{Envelope, Pattern, Receipt};
-use super::payload::{Matched, Sent};
+use super::payload::{Matched, Payload, Sent};
 use super::place::Place;
 use super::world::{WORLD_CONTEXT, World};
 use crate::call::call_guard::CallGuard;
@@ -22,7 +23,7 @@ use crate::transport::info::Info;
 use crate::transport::shape::Shape;
 
 /// The name in errors of an operation that is made of internal messages.
-const COLLECTIVE: &str = "a collective";
+pub(super) const COLLECTIVE: &str = "a collective";
 
 /// A communicator among threads of this process.
 pub struct Comm {
@@ -40,6 +41,8 @@ pub struct Comm {
     pub(crate) begun: AtomicU64,
     /// The number of exchanges that this rank has joined.
     pub(crate) exchanged: AtomicU64,
+    /// The board of this communicator, once this rank has come to it.
+    pub(crate) board: OnceLock<Arc<Board>>,
     pub(crate) shape: Option<Arc<Shape>>,
     pub(crate) channels: Channels,
 }
@@ -69,6 +72,7 @@ impl Comm {
             info: Mutex::default(),
             begun: AtomicU64::new(0),
             exchanged: AtomicU64::new(0),
+            board: OnceLock::new(),
             shape: None,
             channels: Channels::default(),
         }
@@ -313,23 +317,22 @@ impl Comm {
     /// [`ErrorKind::Length`] if it is not exactly as long as `into`; [`ErrorKind::PeerFailed`] if
     /// it can never come.
     pub fn coll_recv(&self, source: usize, into: &mut [u8]) -> Result<()> {
-        let payload = self.coll_recv_vec(source)?;
-        if payload.len() != into.len() {
+        let message = self.coll_take(source)?;
+        if message.bytes() != into.len() {
             return Err(Error::new(
                 ErrorKind::Length,
                 "coll_recv",
                 format_args!(
                     "rank {source} sent {} bytes to rank {} of {}, which expects {}; \
                      all ranks must pass lengths that agree",
-                    payload.len(),
+                    message.bytes(),
                     self.rank,
                     self.size(),
                     into.len()
                 ),
             ));
         }
-        into.copy_from_slice(&payload);
-        Ok(())
+        message.copy_to(into)
     }
 
     /// As [`Comm::coll_recv`], for a message of any length.
@@ -337,8 +340,10 @@ impl Comm {
     /// # Errors
     /// [`ErrorKind::PeerFailed`] if it can never come.
     pub fn coll_recv_vec(&self, source: usize) -> Result<Vec<u8>> {
-        // A blocking call has it.
-        Ok(self.numbered_recv(source, 0, true)?.unwrap_or_default())
+        let message = self.coll_take(source)?;
+        let mut bytes = vec![0; message.bytes()];
+        message.copy_to(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// The number of this rank's next nonblocking collective; the same on every rank, as all call
@@ -354,8 +359,7 @@ impl Comm {
     /// # Errors
     /// [`ErrorKind::Rank`] if there is no such rank.
     pub fn numbered_send(&self, dest: usize, number: i32, bytes: &[u8]) -> Result<()> {
-        self.check_member(dest)?;
-        self.place.world.not_revoked(COLLECTIVE, self.context)?;
+        self.may_send_to(dest)?;
         self.deliver(dest, self.context + 1, number, Sent::bytes(bytes), None);
         Ok(())
     }
@@ -366,6 +370,16 @@ impl Comm {
     /// # Errors
     /// [`ErrorKind::PeerFailed`] if it can never come.
     pub fn numbered_recv(&self, source: usize, number: i32, wait: bool) -> Result<Option<Vec<u8>>> {
+        let found = self.numbered_payload(source, number, wait)?;
+        Ok(found.map(Payload::into_vec))
+    }
+
+    pub(super) fn numbered_payload(
+        &self,
+        source: usize,
+        number: i32,
+        wait: bool,
+    ) -> Result<Option<Payload>> {
         self.check_member(source)?;
         let pattern = Pattern {
             context: self.context + 1,
@@ -379,6 +393,11 @@ impl Comm {
             world.try_receive_from(COLLECTIVE, me, &pattern, &self.peers)?
         };
         Ok(found.map(|message| message.payload))
+    }
+
+    pub(super) fn may_send_to(&self, dest: usize) -> Result<()> {
+        self.check_member(dest)?;
+        self.place.world.not_revoked(COLLECTIVE, self.context)
     }
 
     fn check_member(&self, rank: usize) -> Result<()> {
@@ -403,7 +422,7 @@ impl Comm {
         let message = Envelope {
             source: self.rank,
             tag,
-            payload: sent.bytes.to_vec(),
+            payload: Payload::copy(sent.bytes),
             element: sent.element,
             receipt,
         };

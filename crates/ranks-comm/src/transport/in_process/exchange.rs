@@ -55,7 +55,7 @@ impl Comm {
         world.not_revoked(OPERATION, self.context)?;
         let key = (self.context, self.exchanged.fetch_add(1, Ordering::Relaxed));
         if world.exchanges.come(key, self.rank(), self.size(), mine) {
-            self.members().iter().for_each(|&rank| world.wake(rank));
+            world.wake_each(self.members().iter().copied());
         }
         Ok(key)
     }
@@ -84,6 +84,7 @@ impl Comm {
     /// Waits for the exchange until `end`, or until the time limit of the call in flight.
     fn wait_for_exchange(&self, key: Key, end: Option<Instant>) -> Result<Option<Arc<[u8]>>> {
         let mailbox = &self.ranks().mailboxes[self.place.rank];
+        let _sleeper = mailbox.sleeper();
         let mut queues = lock(&mailbox.queues);
         loop {
             if let Some(all) = self.look_at_exchange(key)? {

@@ -1,9 +1,11 @@
 //! Mailboxes: the messages that have arrived at one rank, and their matching with receives.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::lists::{KINDS, Lists};
+pub(crate) use super::lists::{Pattern, Ticket};
+use super::payload::Payload;
 use crate::data::raw_slice::Element;
 
 /// One message, as the sender left it.
@@ -14,11 +16,22 @@ pub(crate) struct Envelope {
     /// The tag; 0 for messages of collectives.
     pub(crate) tag: i32,
     /// The bytes.
-    pub(crate) payload: Vec<u8>,
+    pub(crate) payload: Payload,
     /// The type of the elements.
     pub(crate) element: Element,
     /// Set for a synchronous send.
     pub(crate) receipt: Option<Receipt>,
+}
+
+impl Envelope {
+    /// The pattern that it alone matches, with those of the same source and tag.
+    fn pattern(&self, context: u64) -> Pattern {
+        Pattern {
+            context,
+            source: Some(self.source),
+            tag: Some(self.tag),
+        }
+    }
 }
 
 /// The receipt by which a synchronous sender learns that its message has been matched.
@@ -49,32 +62,21 @@ impl Receipt {
     }
 }
 
-/// The messages that a receive matches; `None` is a wildcard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pattern {
-    pub(crate) context: u64,
-    pub(crate) source: Option<usize>,
-    pub(crate) tag: Option<i32>,
-}
-
-impl Pattern {
-    fn matches(&self, message: &Envelope) -> bool {
-        self.source.is_none_or(|source| source == message.source)
-            && self.tag.is_none_or(|tag| tag == message.tag)
-    }
-}
-
-/// The messages that have arrived and are not yet received, by context, in order of arrival; and
-/// the pending receives.
+/// The messages that have arrived and are not yet received, and the pending receives, in lists by
+/// what matches them.
 ///
-/// The first message of a queue that matches is the one to take: messages of one sender in one
-/// context do not overtake each other (MPI 5.0 §3.5). For the same reason a message matches the
-/// first posted receive that it can.
+/// The first message of a list is the one to take: messages of one sender in one context do not
+/// overtake each other (MPI 5.0 §3.5). For the same reason a message matches the first posted
+/// receive that it can, which is at the head of one of four lists.
 #[derive(Debug, Default)]
 pub(crate) struct Queues {
-    by_context: HashMap<u64, VecDeque<Envelope>>,
-    posted: Vec<Posted>,
-    next_number: u64,
+    arrived: Lists<Envelope>,
+    /// The kinds of patterns that were asked for so far, besides those without a wildcard: messages
+    /// are in the lists of these.
+    wildcards: u8,
+    posted: Lists<Posted>,
+    /// The number of posted receives without a message, by the kind of their pattern.
+    open: [usize; KINDS],
     /// The patterns that sleeping threads wait for: such a message, or another change.
     awaited: Vec<Option<Pattern>>,
 }
@@ -82,8 +84,7 @@ pub(crate) struct Queues {
 /// A posted receive.
 #[derive(Debug)]
 struct Posted {
-    number: u64,
-    pattern: Pattern,
+    kind: usize,
     arrived: Option<Envelope>,
     /// No rank waits for the message.
     abandoned: bool,
@@ -109,63 +110,65 @@ impl Queues {
 
     /// Returns `true` if a thread sleeps until such a message arrives.
     pub(crate) fn awaits(&self, context: u64, message: &Envelope) -> bool {
+        let exact = message.pattern(context);
         let mut patterns = self.awaited.iter().flatten();
-        patterns.any(|pattern| pattern.context == context && pattern.matches(message))
+        patterns.any(|pattern| *pattern == exact.of_kind(pattern.kind()))
     }
 
     /// Adds a message that has arrived; the receipt to be signed, if a posted receive matches a
     /// synchronous one.
     pub(crate) fn push(&mut self, context: u64, message: Envelope) -> Option<Receipt> {
-        let waiting = self.posted.iter().position(|posted| {
-            posted.arrived.is_none()
-                && posted.pattern.context == context
-                && posted.pattern.matches(&message)
-        });
-        let Some(index) = waiting else {
-            self.by_context
-                .entry(context)
-                .or_default()
-                .push_back(message);
+        let exact = message.pattern(context);
+        let waiting = (0..KINDS).filter(|&kind| self.open[kind] > 0);
+        let waiting = waiting.map(|kind| self.posted.first(&exact.of_kind(kind)));
+        let first = waiting.fold(None, Lists::<Posted>::earlier);
+        let Some(first) = first else {
+            self.arrived.add(message, exact, 1 | self.wildcards);
             return None;
         };
         let receipt = message.receipt.clone();
-        if self.posted[index].abandoned {
-            self.posted.remove(index);
-        } else {
-            self.posted[index].arrived = Some(message);
+        self.posted.unlist(first);
+        let mut abandoned = false;
+        if let Some(posted) = self.posted.get_mut(first) {
+            self.open[posted.kind] -= 1;
+            abandoned = posted.abandoned;
+            posted.arrived = Some(message);
+        }
+        if abandoned {
+            self.posted.remove(first);
         }
         receipt
     }
 
-    /// Posts a receive and returns its number; the second value is the receipt to be signed, if its
+    /// Posts a receive and returns its ticket; the second value is the receipt to be signed, if its
     /// message is here already.
-    pub(crate) fn post(&mut self, pattern: Pattern) -> (u64, Option<Receipt>) {
-        let number = self.next_number;
-        self.next_number += 1;
+    pub(crate) fn post(&mut self, pattern: Pattern) -> (Ticket, Option<Receipt>) {
+        let kind = pattern.kind();
         let arrived = self.take(&pattern);
         let receipt = arrived.as_ref().and_then(|message| message.receipt.clone());
-        self.posted.push(Posted {
-            number,
-            pattern,
+        let kinds = if arrived.is_none() { 1 << kind } else { 0 };
+        self.open[kind] += usize::from(arrived.is_none());
+        let posted = Posted {
+            kind,
             arrived,
             abandoned: false,
-        });
-        (number, receipt)
+        };
+        (self.posted.add(posted, pattern, kinds), receipt)
     }
 
     /// The message of a posted receive, if it has arrived; the receive is complete then.
-    pub(crate) fn collect(&mut self, number: u64) -> Option<Envelope> {
-        let index = self.index(number)?;
-        let message = self.posted[index].arrived.take()?;
-        self.posted.remove(index);
+    pub(crate) fn collect(&mut self, ticket: Ticket) -> Option<Envelope> {
+        let message = self.posted.get_mut(ticket)?.arrived.take()?;
+        self.posted.remove(ticket);
         Some(message)
     }
 
     /// Cancels a posted receive; `false` if its message has arrived.
-    pub(crate) fn take_back(&mut self, number: u64) -> bool {
-        match self.index(number) {
-            Some(index) if self.posted[index].arrived.is_none() => {
-                self.posted.remove(index);
+    pub(crate) fn take_back(&mut self, ticket: Ticket) -> bool {
+        match self.posted.get(ticket) {
+            Some(posted) if posted.arrived.is_none() => {
+                self.open[posted.kind] -= 1;
+                self.posted.remove(ticket);
                 true
             }
             _ => false,
@@ -173,39 +176,32 @@ impl Queues {
     }
 
     /// Abandons a posted receive: a message that arrives for it is discarded.
-    pub(crate) fn abandon(&mut self, number: u64) {
-        if let Some(index) = self.index(number) {
-            if self.posted[index].arrived.is_some() {
-                self.posted.remove(index);
-            } else {
-                self.posted[index].abandoned = true;
-            }
+    pub(crate) fn abandon(&mut self, ticket: Ticket) {
+        match self.posted.get_mut(ticket) {
+            Some(posted) if posted.arrived.is_none() => posted.abandoned = true,
+            _ => drop(self.posted.remove(ticket)),
         }
     }
 
-    fn index(&self, number: u64) -> Option<usize> {
-        self.posted
-            .iter()
-            .position(|posted| posted.number == number)
-    }
-
-    /// The first message that matches, left in the queue.
-    pub(crate) fn peek(&self, pattern: &Pattern) -> Option<&Envelope> {
-        self.by_context
-            .get(&pattern.context)?
-            .iter()
-            .find(|message| pattern.matches(message))
+    /// The first message that matches, left in its lists.
+    pub(crate) fn peek(&mut self, pattern: &Pattern) -> Option<&Envelope> {
+        let found = self.find(pattern)?;
+        self.arrived.get(found)
     }
 
     /// The first message that matches, taken out.
     pub(crate) fn take(&mut self, pattern: &Pattern) -> Option<Envelope> {
-        let queue = self.by_context.get_mut(&pattern.context)?;
-        let index = queue.iter().position(|message| pattern.matches(message))?;
-        let message = queue.remove(index);
-        if queue.is_empty() {
-            self.by_context.remove(&pattern.context);
+        let found = self.find(pattern)?;
+        self.arrived.remove(found)
+    }
+
+    fn find(&mut self, pattern: &Pattern) -> Option<Ticket> {
+        let kind = pattern.kind();
+        if kind > 0 && self.wildcards & 1 << kind == 0 {
+            self.wildcards |= 1 << kind;
+            self.arrived.list_by(kind);
         }
-        message
+        self.arrived.first(pattern)
     }
 }
 
@@ -217,7 +213,7 @@ mod tests {
         Envelope {
             source,
             tag,
-            payload: vec![byte],
+            payload: Payload::copy(&[byte]),
             element: Element::of::<u8>(),
             receipt: None,
         }
@@ -239,9 +235,9 @@ mod tests {
         }
         for byte in 0..3 {
             let taken = queues.take(&pattern(Some(0), Some(7))).unwrap();
-            assert_eq!(taken.payload, [byte]);
+            assert_eq!(taken.payload.bytes(), [byte]);
         }
-        assert!(queues.by_context.is_empty());
+        assert!(queues.arrived.is_empty());
     }
 
     #[test]
@@ -264,11 +260,11 @@ mod tests {
         queues.push(1, message(0, 7, 1));
         queues.push(1, message(0, 7, 2));
         queues.push(1, message(0, 7, 3));
-        assert_eq!(queues.collect(second).unwrap().payload, [2]);
-        assert_eq!(queues.collect(first).unwrap().payload, [1]);
+        assert_eq!(queues.collect(second).unwrap().payload.bytes(), [2]);
+        assert_eq!(queues.collect(first).unwrap().payload.bytes(), [1]);
         assert!(queues.collect(first).is_none());
         let (third, _) = queues.post(pattern(None, None));
-        assert_eq!(queues.collect(third).unwrap().payload, [3]);
+        assert_eq!(queues.collect(third).unwrap().payload.bytes(), [3]);
     }
 
     #[test]
@@ -281,7 +277,10 @@ mod tests {
         queues.push(1, message(0, 0, 1));
         assert!(queues.peek(&pattern(None, None)).is_none(), "swallowed");
         queues.push(1, message(0, 0, 2));
-        assert_eq!(queues.take(&pattern(None, None)).unwrap().payload, [2]);
+        assert_eq!(
+            queues.take(&pattern(None, None)).unwrap().payload.bytes(),
+            [2]
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::lock::lock;
-use super::mailbox::{Envelope, Pattern, Receipt};
+use super::mailbox::{Envelope, Pattern, Receipt, Ticket};
 use super::world::World;
 use crate::result::{Error, ErrorKind, Result};
 
@@ -14,6 +14,7 @@ impl World {
         let mut queues = lock(&mailbox.queues);
         let awaited = queues.awaits(context, &message);
         let receipt = queues.push(context, message);
+        mailbox.note_arrival();
         drop(queues);
         if awaited {
             mailbox.changed.notify_all();
@@ -21,11 +22,11 @@ impl World {
         self.acknowledge(receipt.as_ref());
     }
 
-    /// Posts a receive for `me`, and returns its number.
-    pub(crate) fn post(&self, me: usize, pattern: Pattern) -> u64 {
-        let (number, receipt) = lock(&self.mailboxes[me].queues).post(pattern);
+    /// Posts a receive for `me`, and returns its ticket.
+    pub(crate) fn post(&self, me: usize, pattern: Pattern) -> Ticket {
+        let (ticket, receipt) = lock(&self.mailboxes[me].queues).post(pattern);
         self.acknowledge(receipt.as_ref());
-        number
+        ticket
     }
 
     /// The message of a posted receive; waits for it.
@@ -33,12 +34,12 @@ impl World {
         &self,
         operation: &'static str,
         me: usize,
-        number: u64,
+        ticket: Ticket,
         pattern: &Pattern,
         members: &[usize],
     ) -> Result<Envelope> {
         self.wait(operation, me, pattern, members, |queues| {
-            queues.collect(number)
+            queues.collect(ticket)
         })
     }
 
@@ -47,12 +48,12 @@ impl World {
         &self,
         operation: &'static str,
         me: usize,
-        number: u64,
+        ticket: Ticket,
         pattern: &Pattern,
         members: &[usize],
     ) -> Result<Option<Envelope>> {
         let mut queues = lock(&self.mailboxes[me].queues);
-        match queues.collect(number) {
+        match queues.collect(ticket) {
             Some(message) => Ok(Some(message)),
             None => self
                 .still_possible(operation, me, pattern, members)
@@ -61,13 +62,13 @@ impl World {
     }
 
     /// Cancels a posted receive; `false` if its message has arrived.
-    pub(crate) fn take_back(&self, me: usize, number: u64) -> bool {
-        lock(&self.mailboxes[me].queues).take_back(number)
+    pub(crate) fn take_back(&self, me: usize, ticket: Ticket) -> bool {
+        lock(&self.mailboxes[me].queues).take_back(ticket)
     }
 
     /// Discards the message that arrives for a posted receive.
-    pub(crate) fn abandon(&self, me: usize, number: u64) {
-        lock(&self.mailboxes[me].queues).abandon(number);
+    pub(crate) fn abandon(&self, me: usize, ticket: Ticket) {
+        lock(&self.mailboxes[me].queues).abandon(ticket);
     }
 
     /// Returns `true` if a synchronous message has been matched; an error if it never can be.
@@ -163,7 +164,7 @@ impl World {
         me: usize,
         pattern: &Pattern,
     ) -> Result<Option<(usize, i32, usize)>> {
-        let queues = lock(&self.mailboxes[me].queues);
+        let mut queues = lock(&self.mailboxes[me].queues);
         match queues.peek(pattern).map(describe) {
             Some(found) => Ok(Some(found)),
             None => self.no_failure(operation, me).map(|()| None),
@@ -178,6 +179,11 @@ impl World {
         dest: usize,
     ) -> Result<()> {
         let mailbox = &self.mailboxes[receipt.sender];
+        let looked = self.patience.look(|| receipt.is_signed().then_some(()));
+        if looked.is_some() {
+            return Ok(());
+        }
+        let _sleeper = mailbox.sleeper();
         let mut queues = lock(&mailbox.queues);
         loop {
             if self.is_received(operation, receipt, dest)? {
@@ -202,12 +208,13 @@ fn describe(message: &Envelope) -> (usize, i32, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::in_process::payload::Payload;
 
     fn message(source: usize) -> Envelope {
         Envelope {
             source,
             tag: 1,
-            payload: vec![1, 2, 3],
+            payload: Payload::copy(&[1, 2, 3]),
             element: crate::data::raw_slice::Element::of::<u8>(),
             receipt: None,
         }
@@ -229,7 +236,7 @@ mod tests {
         let got = world
             .receive("MPI_Recv", 0, &from(Some(1)), &[0, 1])
             .unwrap();
-        assert_eq!(got.payload, [1, 2, 3]);
+        assert_eq!(got.payload.bytes(), [1, 2, 3]);
         let error = world
             .receive("MPI_Recv", 0, &from(Some(1)), &[0, 1])
             .unwrap_err();

@@ -1,10 +1,22 @@
 //! Ranks as threads of this process: mailboxes instead of a library.
 //!
 //! A [`World`](world::World) holds a mailbox for every rank. A send copies the bytes into the
-//! receiver's mailbox and returns; a receive takes the first message that matches and waits on a
-//! condition variable if there is none. No unsafe code, and nothing here panics.
+//! receiver's mailbox and returns; a receive takes the first message that matches. A wait looks for
+//! a moment, if each rank has a core, and then sleeps on a condition variable.
+//!
+//! Collectives need no copies. Where all ranks need something of all, they come together in rounds
+//! at the [`board`] of their communicator, and each reads what the others lend. Where one sends to
+//! some, its long [messages](lending) are lent. What is lent is read under a lock, a piece at a
+//! time, and taken back under the same lock before the owner returns, whatever makes it return: a
+//! rank that leaves at a time limit, with an error or with a panic waits for the piece that is
+//! being read, and whoever comes later is told that it has left. Nobody writes to memory of another
+//! rank.
+//!
+//! The unsafe code is one function of [`loan`]; nothing here panics.
 
 pub(crate) mod agreements;
+pub(crate) mod board;
+pub(crate) mod boards;
 pub(crate) mod buffered;
 pub(crate) mod channels;
 pub(crate) mod comm;
@@ -12,14 +24,19 @@ pub(crate) mod exchange;
 pub(crate) mod exchanges;
 pub(crate) mod failures;
 pub(crate) mod layout;
+pub(crate) mod lending;
+pub(crate) mod lists;
+pub(crate) mod loan;
 pub(crate) mod lock;
 pub(crate) mod mailbox;
 pub(crate) mod meetings;
 pub(crate) mod messages;
 pub(crate) mod partitioned;
+pub(crate) mod patience;
 pub(crate) mod payload;
 pub(crate) mod pending_op;
 pub(crate) mod place;
+pub(crate) mod round;
 pub(crate) mod share;
 pub(crate) mod shared;
 pub(crate) mod topology;
@@ -28,6 +45,8 @@ pub(crate) mod watch;
 pub(crate) mod world;
 
 pub use comm::Comm;
+pub use lending::{Lending, Taken};
 pub(crate) use payload::{Matched, Sent};
 pub(crate) use pending_op::PendingOp;
+pub use round::{INLINE, Round};
 pub use watch::Watch;

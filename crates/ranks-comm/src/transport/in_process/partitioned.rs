@@ -68,7 +68,7 @@ impl Comm {
         let Some(message) = found else {
             return Ok(None);
         };
-        let Some((header, bytes)) = message.payload.split_first_chunk::<HEADER>() else {
+        let Some((header, bytes)) = message.payload.bytes().split_first_chunk::<HEADER>() else {
             return Ok(None);
         };
         let number = |half: &[u8]| {

@@ -1,5 +1,6 @@
-//! The payload of a message, before it is sent and after it is matched.
+//! The payload of a message: before it is sent, under way, and after it is matched.
 
+use super::lending::LentPart;
 use super::mailbox::Envelope;
 use crate::call::record::IN_PROCESS;
 use crate::data::buffer::{Buffer, Memory};
@@ -30,6 +31,56 @@ impl<'a> Sent<'a> {
     }
 }
 
+/// The bytes of a message under way.
+#[derive(Debug)]
+pub(crate) enum Payload {
+    /// A copy of a few, with their number.
+    Few([u8; FEW], u8),
+    /// A copy.
+    Copy(Vec<u8>),
+    /// Memory of the sender, which waits until it is read. Collectives alone send that.
+    Lent(LentPart),
+}
+
+/// The number of bytes that are copied without allocation.
+const FEW: usize = 46;
+
+impl Payload {
+    pub(crate) fn copy(bytes: &[u8]) -> Self {
+        let mut few = [0; FEW];
+        match few.get_mut(..bytes.len()) {
+            Some(start) => {
+                start.copy_from_slice(bytes);
+                Self::Few(few, bytes.len() as u8)
+            }
+            None => Self::Copy(bytes.to_vec()),
+        }
+    }
+
+    /// The bytes of a copy; none of what is lent.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Few(few, length) => &few[..usize::from(*length)],
+            Self::Copy(bytes) => bytes,
+            Self::Lent(_) => &[],
+        }
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<u8> {
+        match self {
+            Self::Copy(bytes) => bytes,
+            other => other.bytes().to_vec(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Lent(part) => part.len(),
+            copy => copy.bytes().len(),
+        }
+    }
+}
+
 /// A matched message that has been taken out of the mailbox and not yet been copied to its
 /// destination.
 #[derive(Debug)]
@@ -41,16 +92,16 @@ impl Matched {
     }
 
     pub(crate) fn payload(&self) -> &[u8] {
-        &self.0.payload
+        self.0.payload.bytes()
     }
 
     /// Returns an error if it must not be received as elements of that type.
     pub(crate) fn is_for(&self, operation: &'static str, element: Element) -> Result<()> {
-        element.takes(operation, self.0.payload.len(), self.0.element)
+        element.takes(operation, self.payload().len(), self.0.element)
     }
 
     pub(crate) fn status(&self) -> Status {
-        Status::local(self.0.source, self.0.tag, self.0.payload.len())
+        Status::local(self.0.source, self.0.tag, self.payload().len())
     }
 
     /// Copies the message to the beginning of `buf`; too long a message leaves `buf` untouched.
@@ -60,7 +111,7 @@ impl Matched {
         buf: &mut [T],
     ) -> Result<Status> {
         self.is_for(operation, Element::of::<T>())?;
-        let payload = &self.0.payload;
+        let payload = self.payload();
         let into: &mut [u8] = bytemuck::cast_slice_mut(buf);
         let Some(into) = into.get_mut(..payload.len()) else {
             let (arrived, capacity) = (Some(payload.len()), buf.len());
@@ -82,12 +133,12 @@ impl Matched {
     pub(crate) fn into_vec<T: Pod>(self, operation: &'static str) -> Result<(Vec<T>, Status)> {
         self.is_for(operation, Element::of::<T>())?;
         let status = self.status();
-        let payload = self.0.payload;
+        let payload = self.payload();
         let Some(count) = whole::<T>(payload.len()) else {
             return Err(not_whole::<T>(operation, payload.len()));
         };
         let mut values = vec![T::zeroed(); count];
-        bytemuck::cast_slice_mut::<T, u8>(&mut values).copy_from_slice(&payload);
+        bytemuck::cast_slice_mut::<T, u8>(&mut values).copy_from_slice(payload);
         Ok((values, status))
     }
 
@@ -96,7 +147,7 @@ impl Matched {
         operation: &'static str,
     ) -> Result<(Buffer<T>, Status)> {
         self.is_for(operation, Element::of::<T>())?;
-        let payload = &self.0.payload;
+        let payload = self.payload();
         let Some(count) = whole::<T>(payload.len()) else {
             return Err(not_whole::<T>(operation, payload.len()));
         };

@@ -1,7 +1,7 @@
 //! Posted receives, and synchronous sends that are not matched yet.
 
 use super::comm::Comm;
-use super::mailbox::{Pattern, Receipt};
+use super::mailbox::{Pattern, Receipt, Ticket};
 use super::payload::{Matched, Sent};
 use crate::call::record::IN_PROCESS;
 use crate::data::raw_slice::{OpInfo, RecvStorage, RecvTarget};
@@ -16,7 +16,7 @@ use crate::transport::pending_op;
 pub(crate) enum PendingOp {
     /// A receive; the message waits in the mailbox until it is tested or waited for.
     Posted {
-        number: u64,
+        ticket: Ticket,
         pattern: Pattern,
         landing: RecvTarget,
         role: &'static OpInfo,
@@ -67,9 +67,9 @@ impl Comm {
         let Some(pattern) = self.pattern(source, tag) else {
             return pending_op::PendingOp::over(Status::null());
         };
-        let number = self.place.world.post(self.place.rank, pattern);
+        let ticket = self.place.world.post(self.place.rank, pattern);
         pending_op::PendingOp::InProcess(PendingOp::Posted {
-            number,
+            ticket,
             pattern,
             landing,
             role,
@@ -88,15 +88,15 @@ impl PendingOp {
         let (world, me) = (&comm.place.world, comm.place.rank);
         match self {
             Self::Posted {
-                number,
+                ticket,
                 pattern,
                 landing,
                 role,
-            } => match world.collect_posted(role.operation, me, *number, pattern, &comm.peers) {
+            } => match world.collect_posted(role.operation, me, *ticket, pattern, &comm.peers) {
                 Ok(None) => None,
                 Ok(Some(message)) => Some(land(role, *landing, Matched::new(message))),
                 Err(error) => {
-                    world.take_back(me, *number);
+                    world.take_back(me, *ticket);
                     Some(Err(error))
                 }
             },
@@ -116,16 +116,16 @@ impl PendingOp {
         let (world, me) = (&comm.place.world, comm.place.rank);
         match self {
             Self::Posted {
-                number,
+                ticket,
                 pattern,
                 landing,
                 role,
             } => {
-                match world.await_posted(role.operation, me, *number, pattern, &comm.peers) {
+                match world.await_posted(role.operation, me, *ticket, pattern, &comm.peers) {
                     Ok(message) => land(role, *landing, Matched::new(message)),
                     Err(error) => {
                         // It is complete, and must not match a later message.
-                        world.take_back(me, *number);
+                        world.take_back(me, *ticket);
                         Err(error)
                     }
                 }
@@ -144,15 +144,15 @@ impl PendingOp {
     /// Cancels it. Returns `true` if it has ended without a message.
     pub(crate) fn cancel(&mut self, comm: &Comm) -> bool {
         match self {
-            Self::Posted { number, .. } => comm.place.world.take_back(comm.place.rank, *number),
+            Self::Posted { ticket, .. } => comm.place.world.take_back(comm.place.rank, *ticket),
             Self::Unmatched { .. } => false,
         }
     }
 
     /// Releases it; only its owner touches the memory of a receive, which may be freed now.
     pub(crate) fn abandon(&mut self, comm: &Comm) {
-        if let Self::Posted { number, .. } = self {
-            comm.place.world.abandon(comm.place.rank, *number);
+        if let Self::Posted { ticket, .. } = self {
+            comm.place.world.abandon(comm.place.rank, *ticket);
         }
     }
 }

@@ -1,6 +1,10 @@
-//! Waiting: a rank sleeps until its message has arrived, or can never come, and is woken.
+//! Waiting: a rank looks for a while, then sleeps until its message has arrived, or can never come,
+//! and is woken.
+//!
+//! A thread that sleeps says so in `sleepers` before it looks for the last time, and who changes
+//! something looks there after the change: with a fence on both sides, one of them sees the other.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +16,29 @@ use crate::call::limit;
 use crate::result::{Error, ErrorKind, Result};
 
 impl Mailbox {
+    /// Announces that this thread is going to sleep, until the guard is dropped; it has to look
+    /// once more after that.
+    pub(crate) fn sleeper(&self) -> Sleeper<'_> {
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        Sleeper(self)
+    }
+
+    #[cold]
+    fn wake(&self) {
+        let sleeps = lock(&self.queues).is_awaited();
+        if sleeps {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Notes that a message has arrived; to be called with the queues locked.
+    pub(crate) fn note_arrival(&self) {
+        let before = self.arrivals.load(Ordering::Relaxed);
+        self.arrivals
+            .store(before.wrapping_add(1), Ordering::Release);
+    }
+
     /// Sleeps until such a message arrives, something else changes, or the time is up.
     pub(crate) fn sleep<'a>(
         &'a self,
@@ -55,6 +82,15 @@ impl Mailbox {
     }
 }
 
+/// Guard of a thread that sleeps.
+pub(crate) struct Sleeper<'a>(&'a Mailbox);
+
+impl Drop for Sleeper<'_> {
+    fn drop(&mut self) {
+        self.0.sleepers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl World {
     /// Meets all surviving members, and returns the outcome.
     ///
@@ -70,6 +106,7 @@ impl World {
         let number = self.meetings.come(context, me, word);
         self.wake_all();
         let mailbox = &self.mailboxes[me];
+        let _sleeper = mailbox.sleeper();
         let mut queues = lock(&mailbox.queues);
         loop {
             let failed = self.failed_ranks(usize::MAX);
@@ -87,20 +124,25 @@ impl World {
     }
 
     pub(crate) fn wake_all(&self) {
-        for rank in 0..self.size() {
-            self.wake(rank);
-        }
+        self.wake_each(0..self.size());
     }
 
     /// Wakes a rank that waits, so that it looks again.
+    pub(crate) fn wake(&self, rank: usize) {
+        self.wake_each([rank]);
+    }
+
+    /// Wakes those of the ranks that wait, so that they look again.
     ///
     /// Locking the mailbox before waking means that no waiter can look and then sleep through the
     /// change. A rank that does not sleep by then has still to look.
-    pub(crate) fn wake(&self, rank: usize) {
-        let mailbox = &self.mailboxes[rank];
-        let sleeps = lock(&mailbox.queues).is_awaited();
-        if sleeps {
-            mailbox.changed.notify_all();
+    pub(crate) fn wake_each(&self, ranks: impl IntoIterator<Item = usize>) {
+        fence(Ordering::SeqCst);
+        for rank in ranks {
+            let mailbox = &self.mailboxes[rank];
+            if mailbox.sleepers.load(Ordering::Relaxed) > 0 {
+                mailbox.wake();
+            }
         }
     }
 
@@ -112,6 +154,7 @@ impl World {
         mut look: impl FnMut() -> Result<R, (usize, usize)>,
     ) -> Result<R> {
         let mailbox = &self.mailboxes[me];
+        let _sleeper = mailbox.sleeper();
         let mut queues = lock(&mailbox.queues);
         loop {
             if let Some(found) = self.look_for(operation, me, &mut look)? {
@@ -156,6 +199,25 @@ impl World {
         mut look: impl FnMut(&mut Queues) -> Option<R>,
     ) -> Result<R> {
         let mailbox = &self.mailboxes[me];
+        self.not_revoked(operation, pattern.context)?;
+        let mut queues = lock(&mailbox.queues);
+        if let Some(found) = look(&mut queues) {
+            return Ok(found);
+        }
+        let mut seen = mailbox.arrivals.load(Ordering::Relaxed);
+        drop(queues);
+        let found = self.patience.look(|| {
+            let arrived = mailbox.arrivals.load(Ordering::Acquire);
+            if arrived == seen {
+                return None;
+            }
+            seen = arrived;
+            look(&mut lock(&mailbox.queues))
+        });
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        let _sleeper = mailbox.sleeper();
         let mut queues = lock(&mailbox.queues);
         loop {
             self.not_revoked(operation, pattern.context)?;
@@ -181,24 +243,19 @@ impl World {
         self.not_revoked(operation, pattern.context)?;
         self.no_failure(operation, me)?;
         let ended = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
-        let (nobody_left, who) = match pattern.source {
-            Some(source) => (
-                ended(members[source]),
-                format_args!("rank {source}").to_string(),
-            ),
-            None => (
-                // A rank that is alone may have a thread that sends.
+        let nobody_left = match pattern.source {
+            Some(source) => ended(members[source]),
+            // A rank that is alone may have a thread that sends.
+            None => {
                 members.iter().any(|&rank| rank != me)
-                    && members.iter().all(|&rank| rank == me || ended(rank)),
-                "every other rank".to_owned(),
-            ),
+                    && members.iter().all(|&rank| rank == me || ended(rank))
+            }
         };
         if nobody_left {
-            return Err(Error::new(
-                ErrorKind::PeerFailed,
-                operation,
-                format_args!("{who} ended without sending a message that matches"),
-            ));
+            let who = pattern.source.map(|source| format!("rank {source}"));
+            let who = who.as_deref().unwrap_or("every other rank");
+            let detail = format_args!("{who} ended without sending a message that matches");
+            return Err(Error::new(ErrorKind::PeerFailed, operation, detail));
         }
         Ok(())
     }

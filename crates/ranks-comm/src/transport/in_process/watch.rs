@@ -81,8 +81,6 @@ impl Watch {
 
     /// Tells all ranks to look again.
     pub fn wake_all(&self) {
-        for &rank in &*self.members {
-            self.world.wake(rank);
-        }
+        self.world.wake_each(self.members.iter().copied());
     }
 }

@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use super::agreements::Agreements;
+use super::boards::Boards;
 use super::exchanges::Exchanges;
 use super::mailbox::Queues;
 use super::meetings::Meetings;
+use super::patience::Patience;
 use super::shared::Shared;
 use crate::call::hold::Hold;
 use crate::call::inflight_calls::Threads;
@@ -39,9 +41,12 @@ pub(crate) struct World {
     pub(crate) failed: AtomicUsize,
     pub(crate) meetings: Meetings,
     pub(crate) exchanges: Exchanges,
+    pub(crate) boards: Boards,
     /// Contexts of communicators that were revoked.
     pub(crate) revoked: Mutex<HashSet<u64>>,
     pub(crate) any_revoked: AtomicBool,
+    /// Looks of a wait before it sleeps.
+    pub(crate) patience: Patience,
     /// The time limit of operations.
     limit: Option<(Limit, Hold)>,
 }
@@ -57,7 +62,11 @@ pub(crate) struct Failure {
 #[derive(Debug, Default)]
 pub(crate) struct Mailbox {
     pub(crate) queues: Mutex<Queues>,
+    /// The number of messages that have arrived; it changes while `queues` is locked.
+    pub(crate) arrivals: AtomicU64,
     pub(crate) changed: Condvar,
+    /// The number of threads that sleep, or are about to.
+    pub(crate) sleepers: AtomicUsize,
     pub(crate) ended: AtomicBool,
     /// The number of failures that this rank has acknowledged: only later ones end its waits.
     pub(crate) acknowledged: AtomicUsize,
@@ -84,8 +93,10 @@ impl World {
             failed: AtomicUsize::new(0),
             meetings: Meetings::default(),
             exchanges: Exchanges::default(),
+            boards: Boards::default(),
             revoked: Mutex::default(),
             any_revoked: AtomicBool::new(false),
+            patience: Patience::of(size),
             limit: limit.map(|limit| (limit, Hold::new())),
         }
     }

@@ -1,0 +1,137 @@
+//! Contributions of ranks, combined in the order of ranks where they lie.
+//!
+//! It goes part by part, each small enough to stay in the cache while the ranks are gone through.
+//! Elements are combined one by one and in one order, so that it makes no difference to the result
+//! who does which part.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+
+use super::bytes::{bytes, bytes_mut};
+use super::call::{Call, Outcome};
+use crate::ops::Reduction;
+use crate::ops::user_op::Panicked;
+
+/// The bytes of a part.
+pub(super) const PART: usize = 32 * 1024;
+
+/// Reads a part of what a rank contributes, in bytes.
+pub(super) trait Contributions {
+    fn read(&self, rank: usize, part: Range<usize>, read: &mut dyn FnMut(&[u8])) -> Result<()>;
+}
+
+/// Slices that the ranks of a call lend in a round.
+impl Contributions for Call<'_> {
+    fn read(&self, rank: usize, part: Range<usize>, read: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.comm.read_lent(self.operation, rank, part, read)
+    }
+}
+
+/// A reduction of what some ranks contribute.
+pub(super) struct Fold<'a, T, O> {
+    pub(super) call: &'a Call<'a>,
+    pub(super) op: &'a O,
+    /// The ranks that contribute.
+    pub(super) ranks: Range<usize>,
+    pub(super) own: Own<'a, T>,
+}
+
+/// The place of this rank's contribution to what is folded.
+pub(super) enum Own<'a, T> {
+    Here(&'a [T]),
+    /// In the memory of the result.
+    InPlace,
+    /// It has none.
+    Nowhere,
+}
+
+impl<'a, T> Own<'a, T> {
+    /// In place, there is no slice.
+    pub(super) fn of(slice: Option<&'a [T]>) -> Self {
+        slice.map_or(Self::InPlace, Self::Here)
+    }
+}
+
+impl<T: Pod, O: Reduction<T>> Fold<'_, T, O> {
+    /// Makes `sum` of the elements from `start` on.
+    pub(super) fn run(
+        &self,
+        sum: &mut [T],
+        start: usize,
+        contributions: &impl Contributions,
+    ) -> Outcome {
+        let mut outcome = Outcome::default();
+        let width = size_of::<T>();
+        if width == 0 {
+            return outcome;
+        }
+        let length = (PART / width).max(1);
+        let mut next = Vec::new();
+        let (me, mut first) = (self.call.rank(), start);
+        for (index, sum) in sum.chunks_mut(length).enumerate() {
+            let end = first + sum.len();
+            let part = first * width..end * width;
+            first = end;
+            let own = match self.own {
+                Own::Here(own) => own.get(index * length..).map(Cow::Borrowed),
+                // It must not be lost before its turn.
+                Own::InPlace => Some(Cow::Owned(sum.to_vec())),
+                Own::Nowhere => None,
+            };
+            let own = own.as_ref().map(|own| &own[..sum.len()]);
+            for rank in self.ranks.clone() {
+                let is_first = rank == self.ranks.start;
+                if let Some(own) = own.filter(|_| rank == me) {
+                    outcome.note(self.take(sum, is_first, bytes(own)));
+                } else if O::predefined().is_some() {
+                    let mut taken = Ok(());
+                    outcome.note(contributions.read(rank, part.clone(), &mut |bytes| {
+                        taken = self.take(sum, is_first, bytes);
+                    }));
+                    outcome.note(taken);
+                } else {
+                    // Code of the program does not run while another rank's memory is read.
+                    next.clear();
+                    outcome.note(contributions.read(rank, part.clone(), &mut |bytes| {
+                        next.extend_from_slice(bytes);
+                    }));
+                    outcome.note(self.take(sum, is_first, &next));
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Combines what the lower ranks came to with what the next one contributes.
+    fn take(&self, sum: &mut [T], is_first: bool, next: &[u8]) -> Result<()> {
+        if is_first {
+            if next.len() == size_of_val(sum) {
+                bytes_mut(sum).copy_from_slice(next);
+            }
+            return Ok(());
+        }
+        let mut combine = || combine_bytes(self.op, sum, next);
+        if O::predefined().is_some() {
+            combine();
+            return Ok(());
+        }
+        Panicked::caught(self.call.operation, combine)
+    }
+}
+
+/// Combines elements with those whose bytes follow, wherever they lie.
+pub(super) fn combine_bytes<T: Pod, O: Reduction<T>>(op: &O, sum: &mut [T], next: &[u8]) {
+    if let Ok(next) = bytemuck::try_cast_slice::<u8, T>(next) {
+        for (left, &right) in sum.iter_mut().zip(next) {
+            *left = op.combine(*left, right);
+        }
+    } else {
+        let next = next.chunks_exact(size_of::<T>());
+        for (left, right) in sum.iter_mut().zip(next) {
+            *left = op.combine(*left, bytemuck::pod_read_unaligned(right));
+        }
+    }
+}

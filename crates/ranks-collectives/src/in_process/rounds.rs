@@ -1,0 +1,88 @@
+//! Collectives in rounds: all ranks come, read what the others lend where it is, and come again
+//! before they leave.
+
+use std::ops::Range;
+
+use ranks_comm::backend::Round;
+use ranks_comm::{Error, ErrorKind, Result};
+
+use super::call::{Call, Outcome};
+
+/// Purpose of a round. Ranks whose rounds differ get an error, all of them.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    Barrier,
+    Allreduce,
+    ReduceScatter,
+    Allgather,
+    Alltoall,
+    /// All are ready for the next part of the operation.
+    Ready,
+    /// All are done; 1 if it went well.
+    Done,
+}
+
+/// The most bytes that are read at a time: their owner may have to wait so long.
+const PIECE: usize = 1 << 20;
+
+impl Call<'_> {
+    /// Comes to a round with the length of what it is about, and waits for all.
+    pub(super) fn round(&self, step: Step, bytes: usize, carried: &[u8]) -> Result<Round<'_>> {
+        let words = (step as u64, bytes as u64);
+        let round = self.comm.round(self.operation, words, carried)?;
+        match round.differing() {
+            None => Ok(round),
+            Some(rank) => Err(self.differs(round, rank)),
+        }
+    }
+
+    /// Comes to the round after which nobody reads what this rank lends, and tells how its own part
+    /// went.
+    pub(super) fn done(&self, outcome: Outcome) -> Result<()> {
+        let words = (Step::Done as u64, u64::from(outcome.is_well()));
+        let round = self.comm.round(self.operation, words, &[]);
+        // What this rank knows is more to the point than what it hears.
+        outcome.result()?;
+        let round = round?;
+        match round.differing() {
+            None => Ok(()),
+            Some(_) => {
+                let failed = (0..self.size()).find(|&rank| round.words(rank) != words);
+                let detail = format_args!(
+                    "rank {} could not do its part; its error says why",
+                    failed.unwrap_or(0)
+                );
+                Err(Error::new(ErrorKind::PeerFailed, self.operation, detail))
+            }
+        }
+    }
+
+    #[cold]
+    fn differs(&self, round: Round<'_>, rank: usize) -> Error {
+        let ((first, ours), (other, theirs)) = (round.words(0), round.words(rank));
+        if first == other {
+            let length = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+            return self.lengths_differ((0, length(ours)), (rank, length(theirs)));
+        }
+        let detail = format_args!("ranks 0 and {rank} do not call the same collective");
+        Error::new(ErrorKind::Mismatch, self.operation, detail)
+    }
+
+    /// Copies a part of what `rank` lends to `place`, which is as long.
+    pub(super) fn copy_lent(
+        &self,
+        rank: usize,
+        part: Range<usize>,
+        place: &mut [u8],
+    ) -> Result<()> {
+        let mut start = part.start;
+        for place in place.chunks_mut(PIECE) {
+            let end = start + place.len();
+            let copy = |bytes: &[u8]| place.copy_from_slice(bytes);
+            self.comm
+                .read_lent(self.operation, rank, start..end, copy)?;
+            start = end;
+        }
+        Ok(())
+    }
+}

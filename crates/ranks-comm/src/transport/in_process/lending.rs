@@ -1,0 +1,226 @@
+//! Messages of collectives. Short ones are copied; the bytes of a long one stay where they are, and
+//! the sender waits until the receiver has read them.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::comm::{COLLECTIVE, Comm};
+use super::loan::Loan;
+use super::mailbox::Envelope;
+use super::payload::Payload;
+use crate::data::raw_slice::Element;
+use crate::result::{Error, ErrorKind, Result};
+
+/// From this length on bytes are lent; a shorter message is copied, and its sender does not wait.
+const LONG: usize = 32 * 1024;
+
+/// The most bytes that are read at a time: the owner may have to wait so long.
+const PIECE: usize = 1 << 20;
+
+/// Memory that is lent by messages, with the ranks that have still to read it.
+#[derive(Debug)]
+struct Lent {
+    loan: Loan,
+    /// The number of messages, by rank of the receiver.
+    unread_by: Box<[AtomicUsize]>,
+    unread: AtomicUsize,
+    /// The rank in the world that waits.
+    owner: usize,
+}
+
+/// A part of it, under way to one receiver.
+#[derive(Debug)]
+pub(crate) struct LentPart {
+    lent: Arc<Lent>,
+    range: Range<usize>,
+    receiver: usize,
+}
+
+impl LentPart {
+    pub(crate) fn len(&self) -> usize {
+        self.range.len()
+    }
+}
+
+/// The means to send parts of a slice in one collective.
+#[derive(Debug)]
+pub struct Lending<'a> {
+    comm: &'a Comm,
+    whole: &'a [u8],
+    /// `None` if the whole is short.
+    lent: Option<Arc<Lent>>,
+}
+
+impl Comm {
+    /// Calls `send`, which sends parts of `whole` in the context of collectives, and returns when
+    /// the long ones are read.
+    ///
+    /// # Errors
+    /// Those of `send`; [`PeerFailed`](ErrorKind::PeerFailed) if a receiver will never read.
+    pub fn coll_lending(
+        &self,
+        whole: &[u8],
+        send: impl FnOnce(&Lending<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut lending = Lending {
+            comm: self,
+            whole,
+            lent: None,
+        };
+        if whole.len() < LONG {
+            return send(&lending);
+        }
+        let lent = Arc::new(Lent {
+            loan: Loan::default(),
+            unread_by: (0..self.peers()).map(|_| AtomicUsize::new(0)).collect(),
+            unread: AtomicUsize::new(0),
+            owner: self.place.rank,
+        });
+        lending.lent = Some(Arc::clone(&lent));
+        lent.loan.lend([(0, whole), (whole.len(), &[])], || {
+            let sent = send(&lending);
+            let read = self.wait_for_readers(&lent);
+            sent.and(read)
+        })
+    }
+
+    fn wait_for_readers(&self, lent: &Lent) -> Result<()> {
+        let world = &self.place.world;
+        let is_read = || lent.unread.load(Ordering::Acquire) == 0;
+        if world.patience.look(|| is_read().then_some(())).is_some() {
+            return Ok(());
+        }
+        world.wait_for(COLLECTIVE, self.place.rank, || {
+            if is_read() {
+                return Ok(());
+            }
+            let unread = |&rank: &usize| lent.unread_by[rank].load(Ordering::Acquire) > 0;
+            let mut readers = (0..self.peers()).filter(unread);
+            let awaited = readers.next().map(|first| {
+                let mut all = std::iter::once(first).chain(readers);
+                let ended = all.find(|&rank| world.has_ended(self.peers[rank]));
+                ended.unwrap_or(first)
+            });
+            // The last one is read right now if there is none.
+            awaited.map_or(Ok(()), |rank| Err((rank, self.peers[rank])))
+        })
+    }
+
+    /// Takes the next message that `source` sent with [`Lending::send`] or
+    /// [`coll_send`](Self::coll_send).
+    ///
+    /// # Errors
+    /// [`PeerFailed`](ErrorKind::PeerFailed) if it can never come.
+    pub fn coll_take(&self, source: usize) -> Result<Taken<'_>> {
+        let payload = self.numbered_payload(source, 0, true)?;
+        Ok(Taken {
+            comm: self,
+            source,
+            // A blocking call has it.
+            payload: payload.unwrap_or_else(|| Payload::copy(&[])),
+        })
+    }
+}
+
+impl Lending<'_> {
+    /// Sends a part to `dest`. Never blocks.
+    ///
+    /// # Errors
+    /// [`Rank`](ErrorKind::Rank) if there is no such rank.
+    pub fn send(&self, dest: usize, part: Range<usize>) -> Result<()> {
+        let lent = match &self.lent {
+            Some(lent) if part.len() >= LONG => lent,
+            _ => return self.comm.coll_send(dest, &self.whole[part]),
+        };
+        self.comm.may_send_to(dest)?;
+        lent.unread_by[dest].fetch_add(1, Ordering::Relaxed);
+        lent.unread.fetch_add(1, Ordering::Relaxed);
+        let message = Envelope {
+            source: self.comm.rank,
+            tag: 0,
+            payload: Payload::Lent(LentPart {
+                lent: Arc::clone(lent),
+                range: part,
+                receiver: dest,
+            }),
+            element: Element::of::<u8>(),
+            receipt: None,
+        };
+        let world = &self.comm.place.world;
+        world.deliver(self.comm.peers[dest], self.comm.context + 1, message);
+        Ok(())
+    }
+}
+
+/// A message of a collective that has been taken out of the mailbox; dropping it tells the sender
+/// that it is read.
+#[derive(Debug)]
+pub struct Taken<'a> {
+    comm: &'a Comm,
+    source: usize,
+    payload: Payload,
+}
+
+impl Taken<'_> {
+    /// Its length in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.payload.len()
+    }
+
+    /// Reads a part of it, which it must have. What `read` does must end by itself.
+    ///
+    /// # Errors
+    /// [`PeerFailed`](ErrorKind::PeerFailed) if the sender has left its operation.
+    pub fn read<R>(&self, range: Range<usize>, read: impl FnOnce(&[u8]) -> R) -> Result<R> {
+        let Payload::Lent(part) = &self.payload else {
+            return Ok(read(&self.payload.bytes()[range]));
+        };
+        let start = part.range.start;
+        let found = part
+            .lent
+            .loan
+            .read(start + range.start..start + range.end, read);
+        found.map_err(|_| self.comm.has_left(COLLECTIVE, self.source))
+    }
+
+    /// Copies it to `place`, which is as long.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn copy_to(&self, place: &mut [u8]) -> Result<()> {
+        let mut start = 0;
+        for place in place.chunks_mut(PIECE) {
+            let end = start + place.len();
+            self.read(start..end, |bytes| place.copy_from_slice(bytes))?;
+            start = end;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        let Payload::Lent(part) = &self.payload else {
+            return;
+        };
+        let lent = &part.lent;
+        lent.unread_by[part.receiver].fetch_sub(1, Ordering::Release);
+        if lent.unread.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.comm.place.world.wake(lent.owner);
+        }
+    }
+}
+
+impl Comm {
+    /// The error of a rank whose peer has taken back what it lent.
+    #[cold]
+    pub(crate) fn has_left(&self, operation: &'static str, rank: usize) -> Error {
+        let detail = format_args!(
+            "rank {rank} of {} left the operation with an error before this rank had read what it sends",
+            self.peers()
+        );
+        Error::new(ErrorKind::PeerFailed, operation, detail)
+    }
+}

@@ -1,0 +1,124 @@
+//! Memory that a rank lends to the others, which read it where it is.
+//!
+//! A loan is a lock around an address. Who reads holds the lock shared, for a bounded piece of work
+//! at a time and never while code of the program runs; the owner takes the address back under the
+//! exclusive lock before its borrow of the memory ends, however it leaves. So no reader is left in
+//! memory that is gone, and one that comes later is told that nothing is lent any more.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+use std::sync::{PoisonError, RwLock};
+
+use crate::data::raw_slice::RawSlice;
+
+/// A part of what is lent: it begins at that byte of the whole.
+type Part = (usize, RawSlice);
+
+/// The place of a loan. Nothing is lent unless [`lend`](Self::lend) is running.
+#[derive(Debug, Default)]
+pub(crate) struct Loan(RwLock<[Option<Part>; 2]>);
+
+/// The loan was taken back, or has no such bytes.
+#[derive(Debug)]
+pub(crate) struct Withdrawn;
+
+impl Loan {
+    /// Lends `parts`, each with the number of its first byte in the whole, until `meanwhile` has
+    /// returned or panicked and every reader is done.
+    pub(crate) fn lend<R>(&self, parts: [(usize, &[u8]); 2], meanwhile: impl FnOnce() -> R) -> R {
+        let _lent = Lent(self);
+        self.set(parts.map(|(start, bytes)| Some((start, RawSlice::to_read(bytes)))));
+        meanwhile()
+    }
+
+    /// Reads some bytes of the whole, which must lie in one part. What `read` does ends by itself:
+    /// the owner may be waiting for it.
+    ///
+    /// # Errors
+    /// [`Withdrawn`].
+    pub(crate) fn read<R>(
+        &self,
+        range: Range<usize>,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, Withdrawn> {
+        let parts = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let found = parts.iter().flatten().find_map(|(start, part)| {
+            let from = range.start.checked_sub(*start)?;
+            let until = range.end.checked_sub(*start)?;
+            (from <= until && until <= part.bytes()).then(|| part.part(from, until - from))
+        });
+        let part = found.ok_or(Withdrawn)?;
+        // SAFETY: a slice in `lend` is borrowed until `Lent` has set nothing, for which it has to
+        // wait until the lock that is held here is released.
+        Ok(read(unsafe { part.as_bytes() }))
+    }
+
+    fn set(&self, parts: [Option<Part>; 2]) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = parts;
+    }
+}
+
+/// Guard of what is lent; dropping it takes it back.
+struct Lent<'a>(&'a Loan);
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.0.set([None, None]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_part_is_read_while_it_is_lent_and_no_longer() {
+        let loan = Loan::default();
+        let read = |range| loan.read(range, <[u8]>::to_vec).ok();
+        assert_eq!(read(0..0), None);
+        loan.lend([(0, b"abc"), (5, b"fg")], || {
+            assert_eq!(read(0..3).as_deref(), Some(&b"abc"[..]));
+            assert_eq!(read(6..7).as_deref(), Some(&b"g"[..]));
+            for gap in [2..4, 3..5, 4..6, 5..8, 7..9] {
+                assert_eq!(read(gap), None);
+            }
+        });
+        assert_eq!(read(0..1), None);
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            loan.lend([(0, b"abc"), (3, b"")], || panic!("out"));
+        }));
+        assert!(panicked.is_err() && read(0..1).is_none());
+    }
+
+    #[test]
+    fn the_owner_waits_for_who_reads() {
+        let (loan, reading, done) = (
+            Loan::default(),
+            AtomicBool::new(false),
+            AtomicBool::new(false),
+        );
+        std::thread::scope(|scope| {
+            let mut memory = vec![1_u8; 1000];
+            loan.lend([(0, &memory), (1000, &[])], || {
+                scope.spawn(|| {
+                    let sum = loan.read(0..1000, |bytes| {
+                        reading.store(true, Ordering::Release);
+                        let sum = bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>();
+                        std::thread::yield_now();
+                        done.store(true, Ordering::Release);
+                        sum
+                    });
+                    assert_eq!(sum.ok(), Some(1000));
+                });
+                while !reading.load(Ordering::Acquire) {
+                    std::thread::yield_now();
+                }
+            });
+            assert!(done.load(Ordering::Acquire));
+            memory.fill(2);
+        });
+    }
+}

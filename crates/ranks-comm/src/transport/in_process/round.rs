@@ -1,0 +1,175 @@
+//! Rounds of all ranks of a communicator at its [board](super::board), with what they lend.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::board::{Board, Came};
+use super::comm::Comm;
+use super::lock::lock;
+use crate::call::limit;
+use crate::result::{Error, ErrorKind, Result};
+
+pub use super::board::INLINE;
+
+/// A round to which all ranks have come.
+#[derive(Debug, Clone, Copy)]
+pub struct Round<'a> {
+    board: &'a Board,
+    number: u64,
+}
+
+impl Round<'_> {
+    /// The first rank that came with other words than rank 0.
+    #[must_use]
+    pub fn differing(&self) -> Option<usize> {
+        self.board.differing(self.number)
+    }
+
+    /// The words of a rank.
+    #[must_use]
+    pub fn words(&self, rank: usize) -> (u64, u64) {
+        self.board.words(rank, self.number)
+    }
+
+    /// The bytes that a rank came with, and zeros behind them.
+    #[must_use]
+    pub fn carried(&self, rank: usize) -> [u8; INLINE] {
+        self.board.carried(rank, self.number)
+    }
+}
+
+impl Comm {
+    fn board(&self) -> &Arc<Board> {
+        let find = || self.place.world.boards.find(self.context, self.size());
+        self.board.get_or_init(find)
+    }
+
+    /// Comes to the next round with two words, which are compared, and at most [`INLINE`] bytes,
+    /// and waits until all ranks have come. Collective; not between two groups.
+    ///
+    /// What a rank has of a round holds until it comes to the next one.
+    ///
+    /// # Errors
+    /// [`PeerFailed`](ErrorKind::PeerFailed), [`Revoked`](ErrorKind::Revoked) and
+    /// [`TimedOut`](ErrorKind::TimedOut): then no rank comes to the end of the round, nor of any
+    /// later one.
+    #[inline]
+    pub fn round(
+        &self,
+        operation: &'static str,
+        words: (u64, u64),
+        carried: &[u8],
+    ) -> Result<Round<'_>> {
+        let world = &self.place.world;
+        world.not_revoked(operation, self.context)?;
+        let board: &Board = self.board();
+        let number = match board.come(self.rank, words, carried) {
+            Came::Last(number) => {
+                self.wake_others();
+                number
+            }
+            Came::Waiting(number) => {
+                let over = || (board.is_over(number)).then_some(());
+                if world.patience.look(over).is_none() {
+                    self.sleep_until_over(operation, board, number)?;
+                }
+                number
+            }
+            Came::Broken => return Err(self.broken(operation, board)),
+        };
+        Ok(Round { board, number })
+    }
+
+    #[inline]
+    fn wake_others(&self) {
+        let others = self.members.iter().copied();
+        let me = self.place.rank;
+        self.place
+            .world
+            .wake_each(others.filter(|&rank| rank != me));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sleep_until_over(&self, operation: &'static str, board: &Board, number: u64) -> Result<()> {
+        let Err(error) = self.wait_until_over(operation, board, number) else {
+            return Ok(());
+        };
+        let late = error.kind() == ErrorKind::TimedOut;
+        if board.break_off(self.rank, number, late) {
+            self.wake_others();
+            return Err(error);
+        }
+        // All have come, and the last one is about to say so.
+        let over = || board.is_over(number).then_some(());
+        while self.place.world.patience.look(over).is_none() {}
+        Ok(())
+    }
+
+    fn wait_until_over(&self, operation: &'static str, board: &Board, number: u64) -> Result<()> {
+        let (world, me) = (&self.place.world, self.place.rank);
+        let mailbox = &world.mailboxes[me];
+        let _sleeper = mailbox.sleeper();
+        let mut queues = lock(&mailbox.queues);
+        loop {
+            let mut look = || {
+                if board.is_over(number) {
+                    return Ok(());
+                }
+                let mut first = None;
+                for rank in board.missing(self.rank) {
+                    let awaited = (rank, self.members[rank]);
+                    if world.has_ended(awaited.1) {
+                        return Err(awaited);
+                    }
+                    first = first.or(Some(awaited));
+                }
+                // Between its coming and what it says then, nobody is missing.
+                Err(first.unwrap_or((self.rank, me)))
+            };
+            if world.look_for(operation, me, &mut look)?.is_some() {
+                return Ok(());
+            }
+            world.not_revoked(operation, self.context)?;
+            // At a time limit each rank that has one says what it waited for.
+            let has_limit = || limit::in_time().is_some_and(|call| call.left().is_some());
+            if board.is_broken_in_time() || (board.is_broken() && !has_limit()) {
+                return Err(self.broken(operation, board));
+            }
+            queues = mailbox.rest(queues, None)?;
+        }
+    }
+
+    #[cold]
+    fn broken(&self, operation: &'static str, board: &Board) -> Error {
+        let who = board.broken_by().map(|rank| format!("rank {rank}"));
+        let detail = format_args!(
+            "{} of {} left this operation, or one before it on this communicator, with an error; no later one can end there",
+            who.as_deref().unwrap_or("a rank"),
+            self.size()
+        );
+        Error::new(ErrorKind::PeerFailed, operation, detail)
+    }
+
+    /// Lends `parts` to the other ranks, each with the number of its first byte in the whole, until
+    /// `meanwhile` has returned and none of them reads any more.
+    pub fn lending<R>(&self, parts: [(usize, &[u8]); 2], meanwhile: impl FnOnce() -> R) -> R {
+        let board = self.board();
+        board.place(self.rank).loan.lend(parts, meanwhile)
+    }
+
+    /// Reads a part of what `rank` lends. What `read` does must end by itself.
+    ///
+    /// # Errors
+    /// [`PeerFailed`](ErrorKind::PeerFailed) if it lends no such bytes.
+    pub fn read_lent<R>(
+        &self,
+        operation: &'static str,
+        rank: usize,
+        range: Range<usize>,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R> {
+        let read = self.board().place(rank).loan.read(range, read);
+        read.map_err(|_| self.has_left(operation, rank))
+    }
+}
