@@ -6,6 +6,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::environment::{Environment, process_variable};
 use crate::family::Family;
@@ -166,6 +168,10 @@ pub fn check_after_init(
     })
 }
 
+/// Time in which other ranks of the job are seen, if there are any. One may not have started yet,
+/// or have ended already, and then the launcher ends this one.
+const PEERS_SHOW: Duration = Duration::from_secs(1);
+
 /// Returns `true` if another rank of the job, by the name that PMIx gives it, runs on this node.
 /// Where the system does not tell, there is none.
 fn has_peers(job: Option<&str>, rank: Option<usize>) -> bool {
@@ -180,8 +186,17 @@ fn has_peers(job: Option<&str>, rank: Option<usize>) -> bool {
         has(&|entry| entry == job.as_bytes())
             && has(&|entry| entry.starts_with(b"PMIX_RANK=") && entry != rank.as_bytes())
     };
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes.map(|process| process.path()).any(is_peer)
+    let begun = Instant::now();
+    loop {
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        if processes.map(|process| process.path()).any(is_peer) {
+            return true;
+        }
+        if begun.elapsed() > PEERS_SHOW {
+            return false;
+        }
+        thread::sleep(PEERS_SHOW / 20);
+    }
 }
 
 fn advice(launcher: Launcher, family: Option<Family>) -> &'static str {

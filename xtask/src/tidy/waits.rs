@@ -23,7 +23,7 @@ const WAITS: [&str; 7] = [
 const LOOPS: [&str; 2] = ["Pause::default", "mpsc::channel"];
 
 /// Files and folders that pass time, and why they may.
-const MAY: [(&str, &str); 34] = [
+const MAY: [(&str, &str); 35] = [
     // The wait itself.
     (
         "crates/ranks-comm/src/call/limit/pause.rs",
@@ -146,6 +146,10 @@ const MAY: [(&str, &str); 34] = [
     ),
     // Processes, for which there are deadlines of jobs.
     ("crates/ranks-launch/src/job/", "jobs"),
+    (
+        "crates/ranks-launch/src/mismatch.rs",
+        "a second in which other ranks of the job are seen",
+    ),
     (
         "crates/ranks-cli/src/probe.rs",
         "a process that is asked, with an end",
