@@ -318,10 +318,10 @@ fn a_limit_ends_while_another_rank_is_in_its_part_of_a_long_reduction() {
             });
             if is_slow {
                 let mut sum = vec![0; LARGE];
-                let error = world.allreduce(&vec![1; LARGE], &mut sum, &op).unwrap_err();
+                let error = world.allreduce(&vec![1; LARGE], &mut sum, op).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::PeerFailed, "{error}");
             } else {
-                let error = within_a_moment(world, &op);
+                let error = within_a_moment(world, op);
                 assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
                 has_left.store(true, Ordering::Release);
             }

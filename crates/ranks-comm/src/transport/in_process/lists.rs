@@ -129,14 +129,21 @@ impl<T> Lists<T> {
             }
             None => {
                 self.items.push(entry);
-                // A table of 2^32 entries does not fit into memory.
-                (self.items.len() - 1) as u32
+                self.last_index()
             }
         };
         for kind in (0..KINDS).filter(|kind| kinds & 1 << kind != 0) {
             self.link(index, kind);
         }
         Ticket { index, number }
+    }
+
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "a table of 2^32 entries takes half a terabyte"
+    )]
+    fn last_index(&self) -> u32 {
+        (self.items.len() - 1) as u32
     }
 
     /// The first item of the list of that very pattern.

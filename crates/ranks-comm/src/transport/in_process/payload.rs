@@ -48,12 +48,12 @@ const FEW: usize = 46;
 impl Payload {
     pub(crate) fn copy(bytes: &[u8]) -> Self {
         let mut few = [0; FEW];
-        match few.get_mut(..bytes.len()) {
-            Some(start) => {
+        match (few.get_mut(..bytes.len()), u8::try_from(bytes.len())) {
+            (Some(start), Ok(length)) => {
                 start.copy_from_slice(bytes);
-                Self::Few(few, bytes.len() as u8)
+                Self::Few(few, length)
             }
-            None => Self::Copy(bytes.to_vec()),
+            _ => Self::Copy(bytes.to_vec()),
         }
     }
 
