@@ -73,7 +73,7 @@ impl<'env> Queue<'env> {
     /// any order.
     ///
     /// # Errors
-    /// That of `body`; else as [`group`].
+    /// That of `body`; else as [`group`](crate::group()).
     #[doc(alias = "ncclGroupStart")]
     #[doc(alias = "ncclGroupEnd")]
     pub fn group<R>(&self, body: impl FnOnce(&Self) -> Result<R>) -> Result<R> {

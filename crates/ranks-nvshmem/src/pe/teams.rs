@@ -76,7 +76,7 @@ fn compares() -> bool {
 }
 
 impl Pe {
-    /// The team that [`Nvshmem::world`] refers to.
+    /// The team that [`Nvshmem::world`](crate::Nvshmem::world) refers to.
     pub(crate) fn world(&self) -> &Rc<TeamState> {
         let handle = || self.backend().world();
         let made = || TeamState::lasting(handle(), Origin::World, self.my_pe, self.n_pes);
