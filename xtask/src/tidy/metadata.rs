@@ -19,7 +19,7 @@ pub(crate) struct Package {
     pub(crate) links: Option<String>,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) targets: Vec<Target>,
-    /// Where it may be published to: nowhere, if the list is empty.
+    /// Registries that it may be published to; `None` if to any.
     publish: Option<Vec<String>>,
 }
 

@@ -128,8 +128,7 @@ fn in_parts<T: Pod, O: Reduction<T>>(
             };
             let (place, others) = std::mem::take(rest).split_at_mut(part.len());
             *rest = others;
-            let part = part.start * width..part.end * width;
-            outcome.note(call.copy_lent(rank, part, bytes_mut(place)));
+            outcome.note(call.copy_lent(rank, part.start * width, bytes_mut(place)));
         }
         call.done(outcome)
     })

@@ -22,10 +22,9 @@ fn alltoall_bytes(call: &Call<'_>, bytes: Bytes<'_>) -> Result<()> {
     call.comm.lending([(0, &send), (send.len(), &[])], || {
         call.round(Step::Alltoall, block, &[])?;
         let mut outcome = Outcome::default();
-        let mine = me * block..(me + 1) * block;
         for rank in call.others() {
             let place = block_mut(recv, block, rank);
-            outcome.note(call.copy_lent(rank, mine.clone(), place));
+            outcome.note(call.copy_lent(rank, me * block, place));
         }
         block_mut(recv, block, me).copy_from_slice(block_of(&send, block, me));
         call.done(outcome)

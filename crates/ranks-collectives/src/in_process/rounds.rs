@@ -1,8 +1,6 @@
 //! Collectives in rounds: all ranks come, read what the others lend where it is, and come again
 //! before they leave.
 
-use std::ops::Range;
-
 use ranks_comm::backend::Round;
 use ranks_comm::{Error, ErrorKind, Result};
 
@@ -21,9 +19,6 @@ pub(super) enum Step {
     /// All are done; 1 if it went well.
     Done,
 }
-
-/// The most bytes that are read at a time: their owner may have to wait so long.
-const PIECE: usize = 1 << 20;
 
 impl Call<'_> {
     /// Comes to a round with the length of what it is about, and waits for all.
@@ -68,21 +63,8 @@ impl Call<'_> {
         Error::new(ErrorKind::Mismatch, self.operation, detail)
     }
 
-    /// Copies a part of what `rank` lends to `place`, which is as long.
-    pub(super) fn copy_lent(
-        &self,
-        rank: usize,
-        part: Range<usize>,
-        place: &mut [u8],
-    ) -> Result<()> {
-        let mut start = part.start;
-        for place in place.chunks_mut(PIECE) {
-            let end = start + place.len();
-            let copy = |bytes: &[u8]| place.copy_from_slice(bytes);
-            self.comm
-                .read_lent(self.operation, rank, start..end, copy)?;
-            start = end;
-        }
-        Ok(())
+    /// Copies what `rank` lends, from the byte `start` on, to `place`.
+    pub(super) fn copy_lent(&self, rank: usize, start: usize, place: &mut [u8]) -> Result<()> {
+        self.comm.copy_lent(self.operation, rank, start, place)
     }
 }

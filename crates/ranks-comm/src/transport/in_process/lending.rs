@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::comm::{COLLECTIVE, Comm};
-use super::loan::Loan;
+use super::loan::{Loan, in_pieces};
 use super::mailbox::Envelope;
 use super::payload::Payload;
 use crate::data::raw_slice::Element;
@@ -14,9 +14,6 @@ use crate::result::{Error, ErrorKind, Result};
 
 /// From this length on bytes are lent; a shorter message is copied, and its sender does not wait.
 const LONG: usize = 32 * 1024;
-
-/// The most bytes that are read at a time: the owner may have to wait so long.
-const PIECE: usize = 1 << 20;
 
 /// Memory that is lent by messages, with the ranks that have still to read it.
 #[derive(Debug)]
@@ -190,13 +187,9 @@ impl Taken<'_> {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn copy_to(&self, place: &mut [u8]) -> Result<()> {
-        let mut start = 0;
-        for place in place.chunks_mut(PIECE) {
-            let end = start + place.len();
-            self.read(start..end, |bytes| place.copy_from_slice(bytes))?;
-            start = end;
-        }
-        Ok(())
+        in_pieces(0, place, |range, place| {
+            self.read(range, |bytes| place.copy_from_slice(bytes))
+        })
     }
 }
 

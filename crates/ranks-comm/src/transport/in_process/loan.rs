@@ -58,6 +58,25 @@ impl Loan {
     }
 }
 
+/// Fills `place` with the bytes from `start` on by `copy`, a piece at a time: the owner may have to
+/// wait as long as one takes.
+///
+/// # Errors
+/// Those of `copy`.
+pub(super) fn in_pieces<E>(
+    mut start: usize,
+    place: &mut [u8],
+    mut copy: impl FnMut(Range<usize>, &mut [u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    const PIECE: usize = 1 << 20;
+    for place in place.chunks_mut(PIECE) {
+        let end = start + place.len();
+        copy(start..end, place)?;
+        start = end;
+    }
+    Ok(())
+}
+
 /// Guard of what is lent; dropping it takes it back.
 struct Lent<'a>(&'a Loan);
 

@@ -1,7 +1,7 @@
 //! Looks of a wait before it sleeps.
 //!
-//! Where each rank has a core, the other is likely to be a moment away, and sleeping and waking
-//! take longer than that. Where there are more ranks than cores, this one has to make room.
+//! If each rank has a core, the other is likely to be a moment away, and sleeping and waking take
+//! longer than that. If there are more ranks than cores, this one has to make room.
 
 use std::thread;
 

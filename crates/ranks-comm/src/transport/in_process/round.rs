@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::board::{Board, Came};
 use super::comm::Comm;
+use super::loan::in_pieces;
 use super::lock::lock;
 use crate::call::limit;
 use crate::result::{Error, ErrorKind, Result};
@@ -47,7 +48,7 @@ impl Comm {
     /// Comes to the next round with two words, which are compared, and at most [`INLINE`] bytes,
     /// and waits until all ranks have come. Collective; not between two groups.
     ///
-    /// What a rank has of a round holds until it comes to the next one.
+    /// Words and bytes of a round hold until the rank comes to the next one.
     ///
     /// # Errors
     /// [`PeerFailed`](ErrorKind::PeerFailed), [`Revoked`](ErrorKind::Revoked) and
@@ -171,5 +172,21 @@ impl Comm {
     ) -> Result<R> {
         let read = self.board().place(rank).loan.read(range, read);
         read.map_err(|_| self.has_left(operation, rank))
+    }
+
+    /// Copies what `rank` lends, from the byte `start` on, to `place`.
+    ///
+    /// # Errors
+    /// As [`read_lent`](Self::read_lent).
+    pub fn copy_lent(
+        &self,
+        operation: &'static str,
+        rank: usize,
+        start: usize,
+        place: &mut [u8],
+    ) -> Result<()> {
+        in_pieces(start, place, |range, place| {
+            self.read_lent(operation, rank, range, |bytes| place.copy_from_slice(bytes))
+        })
     }
 }
