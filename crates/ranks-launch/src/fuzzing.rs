@@ -2,19 +2,19 @@
 
 use std::path::PathBuf;
 
-use crate::control_groups::{self, Version};
+use crate::machine::control_groups::{self, Version};
 
 pub use crate::job::fuzzing::{Told, told_apart, told_apart_in_pieces};
 
 /// The parent that the bytes of `/proc/PID/stat` tell.
 pub fn parent(stat: &[u8]) -> Option<u32> {
-    crate::ancestors::parent_in(stat)
+    crate::environment::ancestors::parent_in(stat)
 }
 
 /// The libraries that the text of a linker script names.
 pub fn linker_script(text: &str) -> Option<Vec<PathBuf>> {
     Some(
-        crate::linker_script::named(text)?
+        crate::library::linker_script::named(text)?
             .map(PathBuf::from)
             .collect(),
     )
@@ -22,7 +22,7 @@ pub fn linker_script(text: &str) -> Option<Vec<PathBuf>> {
 
 /// The variables of these that belong to the job of this process.
 pub fn inherited<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    crate::launchers::inherited(names)
+    crate::environment::launchers::inherited(names)
 }
 
 /// The sum of lines of `memory.stat`.

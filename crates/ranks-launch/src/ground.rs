@@ -3,9 +3,8 @@
 
 use std::fmt;
 
-use crate::candidates::{CHOICE, ConfigError, candidates, chosen_is_no_mpi};
-use crate::environment::{Environment, process_variable};
-use crate::launcher::Launcher;
+use crate::environment::{Environment, Launcher, process_variable};
+use crate::library::candidates::{CHOICE, ConfigError, candidates, chosen_is_no_mpi};
 
 /// The variable by which a user says it.
 const VARIABLE: &str = "RANKS_BACKEND";

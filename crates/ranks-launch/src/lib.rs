@@ -19,46 +19,29 @@
 #![deny(unsafe_code)]
 
 mod allocation;
-mod ancestors;
-mod candidates;
-mod control_groups;
 mod environment;
 mod family;
-mod files;
 #[cfg(all(fuzzing, feature = "hosts", feature = "jobs"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod ground;
-#[cfg(feature = "hosts")]
-mod host;
-mod installation;
 #[cfg(feature = "jobs")]
 mod job;
-mod launcher;
-mod launchers;
-mod linker_script;
-mod meminfo;
+mod library;
+mod machine;
 mod mismatch;
-mod names;
-mod stop;
-#[cfg(test)]
-mod testing;
 
-pub use allocation::{Allocation, Binding, Component, MemoryLimit, Scheduler};
-pub use ancestors::Ancestor;
-pub use candidates::{ConfigError, Search, candidates};
-pub use control_groups::ControlGroups;
-pub use environment::{Environment, Malformed};
+pub use allocation::{Allocation, Binding, Component, MemoryLimit, Scheduler, StopRequest};
+pub use environment::{Ancestor, Environment, Launcher, Malformed, Pmi};
 pub use family::Family;
 pub use ground::{Ground, Undecided};
-#[cfg(feature = "hosts")]
-pub use host::{Cpu, CpuSet, Domain, Gpu, Host, NumaNode, Processors};
-pub use installation::{Installation, NETWORK_ATOMICS, RDMA_PER_REQUEST, has_user_set};
 #[cfg(feature = "jobs")]
 pub use job::{Job, JobError, Outcome, RankOutput, Running, Written, stand_in};
-pub use launcher::{Launcher, Pmi};
-pub use linker_script::LinkerScript;
-pub use meminfo::Meminfo;
+pub use library::{
+    ConfigError, Installation, LinkerScript, NETWORK_ATOMICS, Preference, RDMA_PER_REQUEST, Search,
+    candidates, has_user_set,
+};
+pub use machine::{ControlGroups, Meminfo};
+#[cfg(feature = "hosts")]
+pub use machine::{Cpu, CpuSet, Domain, Gpu, Host, NumaNode, Processors};
 pub use mismatch::{LoadedMpi, Mismatch, check_after_init, check_before_init};
-pub use names::Preference;
-pub use stop::StopRequest;

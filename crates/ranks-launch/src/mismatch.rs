@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::environment::{Environment, process_variable};
+use crate::environment::{Environment, Launcher, Pmi, process_variable};
 use crate::family::Family;
-use crate::launcher::{Launcher, Pmi};
 
 /// The variable that names the library by which Intel MPI finds its ranks.
 const INTEL_PMI: &str = "I_MPI_PMI_LIBRARY";

@@ -123,6 +123,20 @@ const TABLE: &[Row] = &[
         ],
     ),
     (
+        "crates/ranks-launch/src/",
+        &[
+            "family",
+            "environment",
+            "machine",
+            "allocation",
+            "library",
+            "ground",
+            "mismatch",
+            "job",
+            "fuzzing",
+        ],
+    ),
+    (
         "crates/ranks-raw/src/",
         &["driver", "memory", "raw_collectives", "raw_comm", "backend"],
     ),

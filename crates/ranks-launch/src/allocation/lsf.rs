@@ -3,7 +3,7 @@
 use super::counts::whole;
 use super::nodes::MOST;
 use super::{Allocation, Scheduler};
-use crate::launchers::Variables;
+use crate::environment::Variables;
 
 /// Hosts with their slots, `x0 16 x1 16`; it is the one list that is there for jobs of any size.
 const HOSTS: &str = "LSB_MCPU_HOSTS";

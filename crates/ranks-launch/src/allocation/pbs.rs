@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::nodes::MOST;
 use super::{Allocation, Scheduler};
-use crate::launchers::Variables;
+use crate::environment::Variables;
 
 pub(super) fn read(
     variables: &Variables<'_>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::family::Family;
-use crate::installation::Installation;
+use crate::library::Installation;
 
 /// The output of one rank. Bytes that are not UTF-8 are replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::tree::Mark;
-use crate::installation::Installation;
+use crate::library::Installation;
 
 /// The parameter of the launcher for where the folder of its own host is.
 const VARIABLE: &str = "PRTE_MCA_prte_local_tmpdir_base";

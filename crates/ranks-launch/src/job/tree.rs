@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::ancestors::parent;
+use crate::environment::ancestors::parent;
 
 /// A mark that every process of a job inherits.
 #[derive(Debug, Clone)]

@@ -1,0 +1,158 @@
+//! The launcher among the ancestors of this process, found through `/proc`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::family::Family;
+
+/// The number of levels to look up: a launcher's daemons, wrappers and a shell or two lie between,
+/// never more.
+const LEVELS: usize = 12;
+
+/// The beginnings of the file names of launchers and of their daemons.
+const LAUNCHERS: [&str; 8] = [
+    "hydra", "mpiexec", "mpirun", "orterun", "orted", "prterun", "prte", "ompirun",
+];
+
+/// A launcher, or a daemon of one, that is an ancestor of this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ancestor {
+    /// Its process id.
+    pub pid: u32,
+    /// Its executable.
+    pub file: PathBuf,
+}
+
+impl Ancestor {
+    /// The nearest one above this process; `None` where there is none or the system has no `/proc`.
+    pub fn find() -> Option<Ancestor> {
+        Self::find_in(Path::new("/proc"), std::process::id())
+    }
+
+    /// Finds it in another folder laid out like `/proc`, from the process `pid` upwards.
+    pub(crate) fn find_in(proc: &Path, pid: u32) -> Option<Ancestor> {
+        let mut pid = pid;
+        for _ in 0..LEVELS {
+            pid = parent(proc, pid).filter(|&parent| parent > 0)?;
+            // Another user's process, such as a scheduler's daemon, hides its executable: go on
+            // above it.
+            let Ok(file) = fs::read_link(proc.join(pid.to_string()).join("exe")) else {
+                continue;
+            };
+            let name = file
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
+            if LAUNCHERS.iter().any(|launcher| name.starts_with(launcher)) {
+                return Some(Ancestor { pid, file });
+            }
+        }
+        None
+    }
+
+    /// The folder above the one of the executable: `/usr` for `/usr/bin/mpiexec`.
+    pub fn prefix(&self) -> Option<&Path> {
+        self.file.parent()?.parent()
+    }
+
+    /// The family that it belongs to, where its name tells.
+    pub(crate) fn family(&self) -> Option<Family> {
+        Family::of_launcher(&self.file)
+    }
+}
+
+/// The parent of `pid`: the second field after the name, which stands in brackets and may hold
+/// anything.
+pub(crate) fn parent(proc: &Path, pid: u32) -> Option<u32> {
+    parent_in(&fs::read(proc.join(pid.to_string()).join("stat")).ok()?)
+}
+
+/// Reads the parent from the bytes of `stat`.
+pub(crate) fn parent_in(stat: &[u8]) -> Option<u32> {
+    let stat = String::from_utf8_lossy(stat);
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A `/proc` of (pid, parent, name, executable).
+    fn proc(name: &str, processes: &[(u32, u32, &str, &str)]) -> PathBuf {
+        let root =
+            std::env::temp_dir().join(format!("ranks-launch-proc-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        for (pid, parent, comm, exe) in processes {
+            let folder = root.join(pid.to_string());
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(
+                folder.join("stat"),
+                format!("{pid} ({comm}) S {parent} 1 1 0 -1 4194560"),
+            )
+            .unwrap();
+            if !exe.is_empty() {
+                symlink(exe, folder.join("exe")).unwrap();
+            }
+        }
+        root
+    }
+
+    #[test]
+    fn the_nearest_launcher_is_found_through_wrappers_and_hidden_processes() {
+        let root = proc(
+            "near",
+            &[
+                (1, 0, "init", "/sbin/init"),
+                (10, 1, "mpiexec", "/opt/a/bin/mpiexec.hydra"),
+                (11, 10, "hydra_pmi_proxy", "/opt/b/bin/hydra_pmi_proxy"),
+                (12, 11, "odd) S 99 (name", "/bin/sh"),
+                (13, 12, "hidden", ""),
+                (14, 13, "prog", "/home/u/prog"),
+            ],
+        );
+        let found = Ancestor::find_in(&root, 14).unwrap();
+        assert_eq!(found.pid, 11);
+        assert_eq!(found.prefix(), Some(Path::new("/opt/b")));
+        assert_eq!(found.family(), Some(Family::Mpich));
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn without_a_launcher_there_is_none() {
+        let root = proc(
+            "none",
+            &[
+                (1, 0, "init", "/sbin/init"),
+                (7, 1, "sh", "/bin/sh"),
+                (8, 7, "p", "/p"),
+            ],
+        );
+        assert_eq!(Ancestor::find_in(&root, 8), None);
+        assert_eq!(Ancestor::find_in(&root, 4711), None);
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn names_tell_families() {
+        for (file, family) in [
+            ("/usr/bin/orterun", Some(Family::OpenMpi)),
+            ("/x/bin/prted", Some(Family::OpenMpi)),
+            ("/x/bin/ompirun_wrapper", Some(Family::OpenMpi)),
+            ("/x/bin/hydra_bstrap_proxy", Some(Family::Mpich)),
+            ("/x/bin/mpiexec", None),
+        ] {
+            assert_eq!(
+                Ancestor {
+                    pid: 1,
+                    file: file.into()
+                }
+                .family(),
+                family,
+                "{file}"
+            );
+        }
+    }
+}

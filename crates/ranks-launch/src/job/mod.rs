@@ -1,0 +1,402 @@
+//! A job: n ranks of a program, output told apart by rank, ended as a whole when it has timed out.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::environment::launchers::{Variables, outside_of_job, slurm_step};
+use crate::environment::process_variable;
+use crate::library::Installation;
+
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
+mod input;
+mod output;
+mod session;
+mod stand_in;
+mod supervisor;
+mod tree;
+
+pub use output::RankOutput;
+use output::{Labels, Splitter};
+use session::Session;
+pub use stand_in::stand_in;
+use supervisor::Supervised;
+
+/// The variable that lets `srun`, by which launchers start their daemons as well, use the resources
+/// that a step of Slurm holds: inside of one, as `srun --pty bash` is, it would wait until that
+/// ends.
+const OVERLAP: &str = "SLURM_OVERLAP";
+
+/// The description of a job to start.
+///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use ranks_launch::{Installation, Job};
+/// for installation in Installation::of_system() {
+///     let outcome = Job::new("target/debug/heat").on(installation).ranks(4).run()?;
+///     assert!(outcome.success(), "{outcome}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The MPI to run on; `None` starts the program once, with its ranks as threads.
+    pub installation: Option<Installation>,
+    /// The number of ranks, at least 1.
+    pub ranks: usize,
+    /// The hosts to run on; none leaves it to the launcher.
+    pub hosts: Vec<String>,
+    /// `true` if Slurm's `srun` starts the ranks, instead of the launcher that belongs to the MPI.
+    pub by_srun: bool,
+    /// `true` if it goes on without a rank that dies, where the launcher can.
+    pub fault_tolerant: bool,
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Variables for it, added to those of this process.
+    pub env: Vec<(OsString, OsString)>,
+    /// The folder to run in; `None` is the one of this process.
+    pub directory: Option<PathBuf>,
+    /// The time limit; `None` is for none.
+    pub timeout: Option<Duration>,
+    /// `true` if it reads what this process is given on standard input, as rank 0 does under
+    /// `mpiexec`. Else there is nothing to read.
+    pub reads_input: bool,
+}
+
+impl Job {
+    /// One rank of `program`, as a process without an MPI, for as long as it takes.
+    pub fn new(program: impl Into<PathBuf>) -> Job {
+        Job {
+            installation: None,
+            ranks: 1,
+            hosts: Vec::new(),
+            by_srun: false,
+            fault_tolerant: false,
+            program: program.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            directory: None,
+            timeout: None,
+            reads_input: false,
+        }
+    }
+
+    /// Runs on this MPI.
+    pub fn on(mut self, installation: impl Into<Option<Installation>>) -> Job {
+        self.installation = installation.into();
+        self
+    }
+
+    /// Runs this many ranks.
+    pub fn ranks(mut self, ranks: usize) -> Job {
+        self.ranks = ranks;
+        self
+    }
+
+    /// Runs on these hosts.
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item = String>) -> Job {
+        self.hosts.extend(hosts);
+        self
+    }
+
+    /// Lets Slurm's `srun` start the ranks, as is right inside of an allocation of Slurm.
+    pub fn by_srun(mut self, yes: bool) -> Job {
+        self.by_srun = yes;
+        self
+    }
+
+    /// Lets the job go on without a rank that dies, where the [launcher
+    /// can](Installation::fault_tolerance).
+    pub fn fault_tolerant(mut self, yes: bool) -> Job {
+        self.fault_tolerant = yes;
+        self
+    }
+
+    /// Appends arguments for the program.
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Job {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets a variable for the program.
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Job {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Ends the job when it takes longer.
+    pub fn timeout(mut self, timeout: Duration) -> Job {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Starts the job and waits for its end.
+    ///
+    /// # Errors
+    /// [`JobError`] when it cannot be started. How it ended, also badly or too late, is in the
+    /// [`Outcome`].
+    pub fn run(&self) -> Result<Outcome, JobError> {
+        self.start().map(Running::wait)
+    }
+
+    /// Starts the job.
+    ///
+    /// The launcher leads a process group of its own and ends with this process. Its ranks are told
+    /// apart by the labels that the launcher puts on their output.
+    ///
+    /// # Errors
+    /// [`JobError`] when it cannot be started.
+    pub fn start(&self) -> Result<Running, JobError> {
+        if self.ranks == 0 {
+            return Err(JobError::NoRanks);
+        }
+        let (mut command, labels) = self.command();
+        let mark = tree::Mark::new();
+        command.env(tree::Mark::VARIABLE, mark.value());
+        let program = PathBuf::from(command.get_program());
+        let not_started = |source| JobError::Start {
+            program: program.clone(),
+            source,
+        };
+        let session = match &self.installation {
+            Some(installation) if !self.by_srun => {
+                Session::of(installation, &mut command, &mark).map_err(not_started)?
+            }
+            _ => None,
+        };
+        command
+            .stdin(if self.reads_input && input::is_ours() {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let supervised = Supervised::start(command, mark).map_err(not_started)?;
+        let started = Instant::now();
+        Ok(Running {
+            supervised,
+            _session: session,
+            labels,
+            ranks: self.ranks,
+            started,
+            deadline: self.timeout.map(|timeout| (timeout, started + timeout)),
+        })
+    }
+
+    fn command(&self) -> (Command, Labels) {
+        let (mut command, labels) = match &self.installation {
+            Some(installation) => {
+                let (mut command, labels) = if self.by_srun {
+                    (installation.srun(self.ranks, &self.hosts), Labels::Slurm)
+                } else {
+                    let mut command = installation.command_on(self.ranks, &self.hosts);
+                    let options = installation.fault_tolerance().unwrap_or_default();
+                    command.args(options.iter().filter(|_| self.fault_tolerant));
+                    (command, Labels::of(installation))
+                };
+                command.args(labels.arguments()).arg(&self.program);
+                if slurm_step(&Variables::new(&process_variable)).is_some() {
+                    command.env(OVERLAP, "1");
+                }
+                (command, labels)
+            }
+            None => {
+                let mut command = outside_of_job(&self.program);
+                command
+                    .env("RANKS_BACKEND", "inprocess")
+                    .env("RANKS_NP", self.ranks.to_string())
+                    // Inside of a step of `srun` it is none of its tasks.
+                    .env_remove("SLURM_PROCID");
+                (command, Labels::None)
+            }
+        };
+        command
+            .args(&self.args)
+            .envs(self.env.iter().map(|(name, value)| (name, value)));
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        (command, labels)
+    }
+}
+
+/// The reason why a job could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// A job of no ranks.
+    #[error("a job needs at least one rank, and 0 were asked for")]
+    NoRanks,
+    /// The launcher, or the program if there is none, did not start.
+    #[error("{} could not be started: {source}", program.display())]
+    Start {
+        /// The launcher or program that was to be started.
+        program: PathBuf,
+        /// The reason why it was not.
+        source: io::Error,
+    },
+}
+
+/// A job that was started. Dropping it ends the job: no process of it remains.
+#[derive(Debug)]
+pub struct Running {
+    supervised: Supervised,
+    /// Dropped after all processes of the job have ended.
+    _session: Option<Session>,
+    labels: Labels,
+    ranks: usize,
+    started: Instant,
+    deadline: Option<(Duration, Instant)>,
+}
+
+impl Running {
+    /// The process id of the launcher.
+    pub fn id(&self) -> u32 {
+        self.supervised.id()
+    }
+
+    /// Waits as [`wait`](Self::wait) does, and hands on the job's output while it comes, which is
+    /// then not in the [`Outcome`].
+    ///
+    /// `stop` is asked some fifty times a second; when it returns `true`, the job is ended with all
+    /// of its processes.
+    pub fn follow(
+        mut self,
+        mut stop: impl FnMut() -> bool,
+        mut write: impl FnMut(Written<'_>),
+    ) -> Outcome {
+        const STEP: Duration = Duration::from_millis(20);
+        let mut streams =
+            [false, true].map(|is_error| (is_error, Splitter::new(self.labels, self.ranks)));
+        let mut hand_on = |(out, err): (Vec<u8>, Vec<u8>), at_end: bool| {
+            for ((is_error, splitter), fresh) in streams.iter_mut().zip([out, err]) {
+                splitter.take(&fresh, at_end, &mut |rank, text| {
+                    write(Written {
+                        rank,
+                        is_error: *is_error,
+                        text,
+                    });
+                });
+            }
+        };
+        let mut timed_out = false;
+        let status = loop {
+            let ended = self.supervised.wait(Some(Instant::now() + STEP));
+            if ended.is_some() {
+                break ended;
+            }
+            timed_out = self.deadline.is_some_and(|(_, at)| Instant::now() >= at);
+            if timed_out || stop() {
+                break self.supervised.kill();
+            }
+            hand_on(self.supervised.fresh(), false);
+        };
+        hand_on(self.supervised.output(), true);
+        Outcome {
+            status,
+            timed_out,
+            output: Vec::new(),
+            launcher: RankOutput::default(),
+            elapsed: self.started.elapsed(),
+            timeout: self
+                .deadline
+                .filter(|_| timed_out)
+                .map(|(timeout, _)| timeout),
+        }
+    }
+
+    /// Waits until the job ends or times out; all of its processes that still run then are killed.
+    pub fn wait(mut self) -> Outcome {
+        let ended = self.supervised.wait(self.deadline.map(|(_, at)| at));
+        let timed_out = ended.is_none();
+        let status = ended.or_else(|| self.supervised.kill());
+        let (stdout, stderr) = self.supervised.output();
+        let elapsed = self.started.elapsed();
+        let (output, launcher) = output::split(self.labels, self.ranks, &stdout, &stderr);
+        let timeout = self
+            .deadline
+            .filter(|_| timed_out)
+            .map(|(timeout, _)| timeout);
+        Outcome {
+            status,
+            timed_out,
+            output,
+            launcher,
+            elapsed,
+            timeout,
+        }
+    }
+}
+
+/// A piece of what a job writes while it runs: a line, or less where output of others was put
+/// between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written<'a> {
+    /// The rank that wrote it; `None` for the launcher, and where ranks are threads of one process.
+    pub rank: Option<usize>,
+    /// `true` if it came from standard error.
+    pub is_error: bool,
+    /// The bytes, with the end of the line if there is one.
+    pub text: &'a [u8],
+}
+
+/// The result of a job.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The status of the launcher; `None` if even killed it did not end.
+    ///
+    /// A launcher may report success for a job that lost ranks: let each rank print a last word,
+    /// and look for it.
+    pub status: Option<ExitStatus>,
+    /// `true` if the job was killed because it timed out.
+    pub timed_out: bool,
+    /// The output of each rank, by rank; where ranks are threads of one process, its output is rank
+    /// 0's.
+    pub output: Vec<RankOutput>,
+    /// The launcher's own output.
+    pub launcher: RankOutput,
+    /// The time from start to end.
+    pub elapsed: Duration,
+    timeout: Option<Duration>,
+}
+
+impl Outcome {
+    /// Returns `true` if the launcher ended in time and reported success.
+    pub fn success(&self) -> bool {
+        !self.timed_out && self.status.is_some_and(|status| status.success())
+    }
+}
+
+impl fmt::Display for Outcome {
+    /// Writes the way in which it ended, then the last lines of each rank and of the launcher.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LINES: usize = 10;
+        match (self.timeout, self.status) {
+            (Some(timeout), _) => write!(f, "killed after its {timeout:?} were over")?,
+            (None, Some(status)) => write!(f, "{status} after {:.1?}", self.elapsed)?,
+            (None, None) => f.write_str("its launcher could not be ended")?,
+        }
+        let ranks = self
+            .output
+            .iter()
+            .map(|output| (format!("rank {}", output.rank), output));
+        for (name, output) in ranks.chain([("launcher".to_owned(), &self.launcher)]) {
+            for (stream, text) in [("", &output.stdout), (" (stderr)", &output.stderr)] {
+                for line in output::last_lines(text, LINES) {
+                    write!(f, "\n{name}{stream}: {line}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

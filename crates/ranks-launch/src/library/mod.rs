@@ -1,0 +1,11 @@
+//! MPI libraries of this machine: their names, the candidates to be opened, their launchers.
+
+pub(crate) mod candidates;
+mod installation;
+pub(crate) mod linker_script;
+mod names;
+
+pub use candidates::{ConfigError, Search, candidates};
+pub use installation::{Installation, NETWORK_ATOMICS, RDMA_PER_REQUEST, has_user_set};
+pub use linker_script::LinkerScript;
+pub use names::Preference;
