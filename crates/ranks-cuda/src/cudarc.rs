@@ -12,12 +12,9 @@ use ::cudarc::driver::{
 };
 use bytemuck::Pod;
 
-use crate::context::Context;
-use crate::driver::Cuda;
+use crate::driver::{Context, Cuda, Event};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::Event;
-use crate::memory::{DeviceSlice, DeviceSliceMut};
-use crate::stream::{RawStream, Stream};
+use crate::stream::{DeviceSlice, DeviceSliceMut, RawStream, Stream};
 
 /// The stream of the driver that [`Cuda::load`] finds, which is cudarc's as well; in the primary
 /// context of its device.

@@ -23,34 +23,24 @@
 //! # }
 //! ```
 
-mod aside;
-mod context;
-mod copies;
 #[cfg(feature = "cudarc")]
 mod cudarc;
-mod device;
 mod device_vec;
 mod driver;
-mod enqueued;
 mod error;
-mod event;
 #[cfg(test)]
 mod fake;
-mod memory;
 mod module;
-mod pause;
 mod pinned;
 mod stream;
 mod table;
 
-pub use context::{Context, Entered};
-pub use device::Device;
 pub use device_vec::{DeviceVec, DeviceView, DeviceViewMut};
-pub use driver::{Cuda, Memory};
-pub use enqueued::{Alone, Enqueued, Watch};
+pub use driver::{Context, Cuda, Device, Entered, Event, Memory};
 pub use error::{Error, ErrorKind, Result};
-pub use event::Event;
-pub use memory::{DeviceBuffers, DeviceSlice, DeviceSliceMut};
 pub use module::{Argument, Grid, Kernel, Module};
 pub use pinned::PinnedVec;
-pub use stream::{CudaStream, Priority, RawStream, Stream};
+pub use stream::{
+    Alone, CudaStream, DeviceBuffers, DeviceSlice, DeviceSliceMut, Enqueued, Priority, RawStream,
+    Stream, Watch,
+};

@@ -9,10 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
 
-use crate::context::Context;
-use crate::driver::lock;
+use crate::driver::{Context, Event, Unrecorded, lock};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, Unrecorded};
 use crate::stream::Stream;
 use crate::table::{Address, Handle, NOT_FOUND, SUCCESS};
 

@@ -9,8 +9,7 @@ use std::slice;
 
 use bytemuck::Pod;
 
-use crate::context::Context;
-use crate::driver::Cuda;
+use crate::driver::{Context, Cuda};
 use crate::error::{Error, ErrorKind, Result};
 use crate::table::HOST_PORTABLE;
 
@@ -48,6 +47,18 @@ unsafe impl Sync for Block {}
 unsafe impl<T: Pod> Send for PinnedVec<T> {}
 // SAFETY: as above; nothing of `Pod` type changes behind a shared reference.
 unsafe impl<T: Pod> Sync for PinnedVec<T> {}
+
+impl Context {
+    /// `len` elements of the host that stay where they are, all bits zero: devices copy to and from
+    /// there while the program goes on.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::ErrorKind::OutOfMemory); what else the driver reports.
+    #[doc(alias = "cuMemHostAlloc")]
+    pub fn pinned<T: Pod>(&self, len: usize) -> Result<PinnedVec<T>> {
+        PinnedVec::zeroed(self, len)
+    }
+}
 
 impl<T: Pod> PinnedVec<T> {
     pub(crate) fn zeroed(context: &Context, len: usize) -> Result<Self> {

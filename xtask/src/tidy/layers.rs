@@ -123,6 +123,20 @@ const TABLE: &[Row] = &[
         ],
     ),
     (
+        "crates/ranks-cuda/src/",
+        &[
+            "table",
+            "error",
+            "driver",
+            "pinned",
+            "stream",
+            "device_vec",
+            "module",
+            "cudarc",
+            "fake",
+        ],
+    ),
+    (
         "crates/ranks-launch/src/",
         &[
             "family",

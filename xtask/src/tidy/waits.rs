@@ -123,7 +123,10 @@ const MAY: [(&str, &str); 35] = [
         "crates/ranks-nccl/src/raw/waiting.rs",
         "a stream, with an end",
     ),
-    ("crates/ranks-cuda/src/pause.rs", "the wait for a device"),
+    (
+        "crates/ranks-cuda/src/driver/pause.rs",
+        "the wait for a device",
+    ),
     (
         "crates/ranks-nvshmem/src/call/time_limit.rs",
         "the wait for NVSHMEM",

@@ -6,14 +6,8 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
-use bytemuck::Pod;
-
-use crate::device::Device;
-use crate::device_vec::DeviceVec;
-use crate::driver::{Cuda, lock};
+use crate::driver::{Cuda, Device, lock};
 use crate::error::Result;
-use crate::pinned::PinnedVec;
-use crate::stream::{CudaStream, Priority, RawStream};
 use crate::table::{Code, EVENT_DISABLE_TIMING, Handle, STREAM_NON_BLOCKING, Table};
 
 /// Number of unused events that are kept for reuse.
@@ -103,46 +97,6 @@ impl Context {
         self.0.enter()
     }
 
-    /// A new stream, which does not wait for the default stream.
-    ///
-    /// # Errors
-    /// Errors of the driver.
-    #[doc(alias = "cuStreamCreate")]
-    pub fn stream(&self) -> Result<CudaStream> {
-        self.stream_with_priority(Priority::Normal)
-    }
-
-    /// A new stream of this priority.
-    ///
-    /// # Errors
-    /// Errors of the driver.
-    #[doc(alias = "cuStreamCreateWithPriority")]
-    #[doc(alias = "cuCtxGetStreamPriorityRange")]
-    pub fn stream_with_priority(&self, priority: Priority) -> Result<CudaStream> {
-        let (mut least, mut greatest) = (0, 0);
-        self.call("cuCtxGetStreamPriorityRange", |table| {
-            // SAFETY: the driver writes an int to each of two addresses.
-            unsafe { (table.cuCtxGetStreamPriorityRange)(&raw mut least, &raw mut greatest) }
-        })?;
-        let number = match priority {
-            Priority::Normal => least,
-            Priority::High => greatest,
-        };
-        let raw = self.0.new_stream(number)?;
-        Ok(CudaStream::own(self.clone(), RawStream(raw)))
-    }
-
-    /// A stream that another part of the program has made, in this context. It is not destroyed
-    /// when this is dropped.
-    ///
-    /// # Safety
-    /// `raw` is a stream of this context, or 0, 1, 2 for CUDA's default streams; it lives as long
-    /// as this does.
-    #[must_use]
-    pub unsafe fn stream_from_raw(&self, raw: RawStream) -> CudaStream {
-        CudaStream::borrowed(self.clone(), raw)
-    }
-
     /// Waits for all that was enqueued in this context.
     ///
     /// # Errors
@@ -155,36 +109,6 @@ impl Context {
         })?;
         self.cuda().collect();
         Ok(())
-    }
-
-    /// `len` elements of the device, all bits zero.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`](crate::ErrorKind::OutOfMemory); what else the driver reports.
-    #[doc(alias = "cuMemAlloc_v2")]
-    #[doc(alias = "cuMemsetD8Async")]
-    pub fn alloc<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>> {
-        DeviceVec::zeroed(self, len)
-    }
-
-    /// The elements of `values`, on the device.
-    ///
-    /// # Errors
-    /// As [`alloc`](Self::alloc) and [`copy_to_device`](Self::copy_to_device).
-    pub fn device_vec_of<T: Pod>(&self, values: &[T]) -> Result<DeviceVec<T>> {
-        let mut vec = self.alloc(values.len())?;
-        self.copy_to_device(values, &mut vec)?;
-        Ok(vec)
-    }
-
-    /// `len` elements of the host that stay where they are, all bits zero: devices copy to and from
-    /// there while the program goes on.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`](crate::ErrorKind::OutOfMemory); what else the driver reports.
-    #[doc(alias = "cuMemHostAlloc")]
-    pub fn pinned<T: Pod>(&self, len: usize) -> Result<PinnedVec<T>> {
-        PinnedVec::zeroed(self, len)
     }
 
     /// Returns the number of free bytes of the device, and the number that it has. Others may take
@@ -215,9 +139,15 @@ impl Context {
         Ok(call(self.cuda().table()))
     }
 
-    /// Returns the stream on which memory is cleared and copied when nobody names one.
-    pub(crate) fn own_stream(&self) -> CudaStream {
-        CudaStream::borrowed(self.clone(), RawStream(self.0.own_stream))
+    /// Returns the handle of the stream on which memory is cleared and copied when nobody names
+    /// one.
+    pub(crate) fn own_stream_handle(&self) -> Handle {
+        self.0.own_stream
+    }
+
+    /// A new stream that does not wait for the default stream.
+    pub(crate) fn new_stream(&self, priority: i32) -> Result<Handle> {
+        self.0.new_stream(priority)
     }
 
     /// An event that nobody else has.

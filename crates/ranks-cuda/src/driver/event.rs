@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::context::Context;
+use crate::driver::Context;
 use crate::error::Result;
 use crate::table::{Handle, NOT_READY, SUCCESS};
 
@@ -81,7 +81,7 @@ impl Event {
     /// As [`query`](Self::query).
     #[doc(alias = "cuEventSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
-        let mut pause = crate::pause::Pause::new();
+        let mut pause = crate::driver::Pause::new();
         while !self.query()? {
             pause.wait();
         }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use crate::driver::Cuda;
+use crate::driver::{Cuda, Event};
 use crate::error::Result;
-use crate::event::Event;
 use crate::stream::Stream;
 
 /// Elements in the memory of a device.

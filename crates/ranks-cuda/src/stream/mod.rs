@@ -1,20 +1,24 @@
 //! The order in which a device does what it was asked for.
 
 use std::ffi::c_void;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use crate::context::Context;
-use crate::copies;
-use crate::enqueued::Enqueued;
+use crate::driver::{Context, Event, Unrecorded};
 use crate::error::Result;
-use crate::event::{Event, Unrecorded};
-use crate::memory::{DeviceSlice, DeviceSliceMut};
 use crate::pinned::PinnedVec;
 use crate::table::{NOT_READY, SUCCESS};
+
+pub use cuda_stream::CudaStream;
+pub use device_slice::{DeviceBuffers, DeviceSlice, DeviceSliceMut};
+pub use enqueued::{Alone, Enqueued, Watch};
+
+mod copies;
+mod cuda_stream;
+mod device_slice;
+mod enqueued;
 
 /// The driver's own handle of a stream (`CUstream`, which `cudaStream_t` is as well).
 #[doc(alias = "CUstream")]
@@ -213,70 +217,5 @@ unsafe impl<S: Stream + ?Sized> Stream for Arc<S> {
 
     fn context(&self) -> Result<Context> {
         (**self).context()
-    }
-}
-
-/// A stream of this crate's, by [`Context::stream`]. Clones are the same stream.
-///
-/// Enqueued work goes on when the last one is dropped; the driver frees the stream after it.
-#[derive(Clone)]
-#[doc(alias = "cuStreamDestroy_v2")]
-pub struct CudaStream(Arc<Inner>);
-
-struct Inner {
-    context: Context,
-    raw: RawStream,
-    /// True if it is destroyed here.
-    own: bool,
-}
-
-impl CudaStream {
-    pub(crate) fn own(context: Context, raw: RawStream) -> Self {
-        CudaStream(Arc::new(Inner {
-            context,
-            raw,
-            own: true,
-        }))
-    }
-
-    pub(crate) fn borrowed(context: Context, raw: RawStream) -> Self {
-        CudaStream(Arc::new(Inner {
-            context,
-            raw,
-            own: false,
-        }))
-    }
-}
-
-// SAFETY: the handle was made by the context, or vouched for by the caller of
-// `Context::stream_from_raw`, and lives until the last clone is dropped.
-unsafe impl Stream for CudaStream {
-    fn raw(&self) -> RawStream {
-        self.0.raw
-    }
-
-    fn context(&self) -> Result<Context> {
-        Ok(self.0.context.clone())
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        if self.own {
-            // A failure here is reported by the next call that matters.
-            let _ = self.context.call("cuStreamDestroy_v2", |table| {
-                // SAFETY: the stream was made by the context, and this was the last to have it.
-                unsafe { (table.cuStreamDestroy_v2)(self.raw.0) }
-            });
-        }
-    }
-}
-
-impl fmt::Debug for CudaStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CudaStream")
-            .field("device", &self.0.context.device().ordinal())
-            .field("raw", &self.0.raw.0)
-            .finish()
     }
 }

@@ -2,12 +2,12 @@
 
 use bytemuck::Pod;
 
-use crate::context::Context;
-use crate::enqueued::{Alone, Enqueued};
+use crate::driver::Context;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{DeviceSlice, DeviceSliceMut};
 use crate::pinned::PinnedVec;
 use crate::stream::Stream;
+use crate::stream::device_slice::{DeviceSlice, DeviceSliceMut};
+use crate::stream::enqueued::{Alone, Enqueued};
 
 const TO_DEVICE: &str = "cuMemcpyHtoDAsync_v2";
 const TO_HOST: &str = "cuMemcpyDtoHAsync_v2";

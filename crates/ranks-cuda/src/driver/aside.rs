@@ -3,9 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::context::Context;
-use crate::driver::lock;
-use crate::event::Event;
+use crate::driver::{Context, Event, lock};
 use crate::table::Handle;
 
 /// List of what waits to be freed, and of the events that it waits for.

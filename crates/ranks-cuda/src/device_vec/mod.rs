@@ -1,19 +1,20 @@
-//! Memory of a device, and parts of it.
+//! Memory of a device that a vector owns.
 
-use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 use std::sync::Mutex;
 
 use bytemuck::Pod;
 
-use crate::context::Context;
-use crate::driver::{Cuda, lock};
+use crate::driver::{Context, Event, lock};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::Event;
-use crate::memory::{DeviceSlice, DeviceSliceMut};
 use crate::stream::Stream;
 use crate::table::{Address, OUT_OF_MEMORY};
+
+use view::Part;
+pub use view::{DeviceView, DeviceViewMut};
+
+mod view;
 
 /// Elements in the memory of a device, which this owns. They are never uninitialised.
 ///
@@ -58,6 +59,28 @@ type Free = Box<dyn FnOnce() + Send + Sync>;
 /// The events of those who work on some memory.
 #[derive(Debug, Default)]
 struct Users(Mutex<Vec<Event>>);
+
+impl Context {
+    /// `len` elements of the device, all bits zero.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::ErrorKind::OutOfMemory); what else the driver reports.
+    #[doc(alias = "cuMemAlloc_v2")]
+    #[doc(alias = "cuMemsetD8Async")]
+    pub fn alloc<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>> {
+        DeviceVec::zeroed(self, len)
+    }
+
+    /// The elements of `values`, on the device.
+    ///
+    /// # Errors
+    /// As [`alloc`](Self::alloc) and [`copy_to_device`](Self::copy_to_device).
+    pub fn device_vec_of<T: Pod>(&self, values: &[T]) -> Result<DeviceVec<T>> {
+        let mut vec = self.alloc(values.len())?;
+        self.copy_to_device(values, &mut vec)?;
+        Ok(vec)
+    }
+}
 
 impl<T: Pod> DeviceVec<T> {
     pub(crate) fn zeroed(context: &Context, len: usize) -> Result<Self> {
@@ -128,19 +151,13 @@ impl<T: Pod> DeviceVec<T> {
     /// All of it.
     #[must_use]
     pub fn as_view(&self) -> DeviceView<'_, T> {
-        DeviceView {
-            part: self.part(),
-            elements: PhantomData,
-        }
+        DeviceView::of(self.part())
     }
 
     /// All of it, to be written to.
     #[must_use]
     pub fn as_view_mut(&mut self) -> DeviceViewMut<'_, T> {
-        DeviceViewMut {
-            part: self.part(),
-            elements: PhantomData,
-        }
+        DeviceViewMut::of(self.part())
     }
 
     /// Some of it.
@@ -260,228 +277,5 @@ impl Users {
 
     fn all(&self) -> Vec<Event> {
         lock(&self.0).clone()
-    }
-}
-
-/// Location of some elements, and the users of the memory around them.
-#[derive(Clone, Copy)]
-struct Part<'a> {
-    block: &'a Block,
-    users: &'a Users,
-    address: Address,
-    len: usize,
-}
-
-impl Part<'_> {
-    /// The part of these elements, if they are there.
-    fn slice<T>(self, range: impl RangeBounds<usize>) -> Result<Self> {
-        let (from, to) = bounds(&range, self.len);
-        if from > to || to > self.len {
-            let text = format_args!("{from}..{to} is no range of {} elements", self.len);
-            return Err(Error::refused(ErrorKind::Argument, "slice", text));
-        }
-        // Does not overflow: it lies within memory that has an address.
-        let address = self.address + (from * size_of::<T>()) as u64;
-        Ok(Part {
-            address,
-            len: to - from,
-            ..self
-        })
-    }
-
-    fn order_after_use(self, stream: &dyn Stream) -> Result<()> {
-        for event in self.users.all() {
-            if !event.is_over() {
-                stream.wait_event(&event)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The first of a range, and the one behind its last.
-fn bounds(range: &impl RangeBounds<usize>, len: usize) -> (usize, usize) {
-    let from = match range.start_bound() {
-        Bound::Included(&from) => from,
-        Bound::Excluded(&before) => before.saturating_add(1),
-        Bound::Unbounded => 0,
-    };
-    let to = match range.end_bound() {
-        Bound::Included(&last) => last.saturating_add(1),
-        Bound::Excluded(&to) => to,
-        Bound::Unbounded => len,
-    };
-    (from, to)
-}
-
-/// Some elements of a [`DeviceVec`].
-#[derive(Clone, Copy)]
-pub struct DeviceView<'a, T> {
-    part: Part<'a>,
-    elements: PhantomData<fn() -> T>,
-}
-
-/// Some elements of a [`DeviceVec`], to be written to. Nobody else has them:
-///
-/// ```compile_fail,E0499
-/// fn twice(vec: &mut ranks::cuda::DeviceVec<f32>) -> ranks::cuda::Result<()> {
-///     let first = vec.slice_mut(..4)?;
-///     let second = vec.slice_mut(4..)?; // `split_at_mut` gives both
-///     drop((first, second));
-///     Ok(())
-/// }
-/// ```
-pub struct DeviceViewMut<'a, T> {
-    part: Part<'a>,
-    elements: PhantomData<fn() -> T>,
-}
-
-impl<'a, T: Pod> DeviceView<'a, T> {
-    /// Some of them.
-    ///
-    /// # Errors
-    /// [`Argument`](ErrorKind::Argument) for a range that is not there.
-    pub fn slice(self, range: impl RangeBounds<usize>) -> Result<DeviceView<'a, T>> {
-        Ok(DeviceView {
-            part: self.part.slice::<T>(range)?,
-            elements: PhantomData,
-        })
-    }
-
-    /// The elements, on the host.
-    ///
-    /// # Errors
-    /// As [`Context::copy_to_host`].
-    pub fn to_vec(self) -> Result<Vec<T>> {
-        let mut values = vec![T::zeroed(); self.part.len];
-        self.part.block.context.copy_to_host(&self, &mut values)?;
-        Ok(values)
-    }
-}
-
-impl<'a, T: Pod> DeviceViewMut<'a, T> {
-    /// Some of them.
-    ///
-    /// # Errors
-    /// [`Argument`](ErrorKind::Argument) for a range that is not there.
-    pub fn slice_mut(self, range: impl RangeBounds<usize>) -> Result<DeviceViewMut<'a, T>> {
-        Ok(DeviceViewMut {
-            part: self.part.slice::<T>(range)?,
-            elements: PhantomData,
-        })
-    }
-
-    /// Returns the elements before `middle`, and those from there on.
-    ///
-    /// # Errors
-    /// [`Argument`](ErrorKind::Argument) for a middle behind the end.
-    pub fn split_at_mut(
-        self,
-        middle: usize,
-    ) -> Result<(DeviceViewMut<'a, T>, DeviceViewMut<'a, T>)> {
-        let of = |part| DeviceViewMut {
-            part,
-            elements: PhantomData,
-        };
-        let before = self.part.slice::<T>(..middle)?;
-        let from = self.part.slice::<T>(middle..)?;
-        Ok((of(before), of(from)))
-    }
-
-    /// The same elements for a shorter time.
-    #[must_use]
-    pub fn reborrow(&mut self) -> DeviceViewMut<'_, T> {
-        DeviceViewMut {
-            part: self.part,
-            elements: PhantomData,
-        }
-    }
-
-    /// The same elements, to be read.
-    #[must_use]
-    pub fn as_view(&self) -> DeviceView<'_, T> {
-        DeviceView {
-            part: self.part,
-            elements: PhantomData,
-        }
-    }
-}
-
-macro_rules! device_slice {
-    ($($name:ty, $part:ident;)*) => {$(
-        // SAFETY: the elements lie in a block of that size, on the device of its context, until the
-        // `DeviceVec` is dropped, which it is not while it is borrowed; its drop frees the block
-        // when all users are complete.
-        unsafe impl<T: Pod> DeviceSlice for $name {
-            type Element = T;
-
-            fn address(&self) -> u64 {
-                $part(self).address
-            }
-
-            fn len(&self) -> usize {
-                $part(self).len
-            }
-
-            fn ordinal(&self) -> usize {
-                $part(self).block.context.device().ordinal()
-            }
-
-            fn cuda(&self) -> Result<Cuda> {
-                Ok($part(self).block.context.cuda())
-            }
-
-            fn used_until(&self, event: &Event) {
-                $part(self).users.add(event);
-            }
-
-            fn order_after_use(&self, stream: &dyn Stream) -> Result<()> {
-                $part(self).order_after_use(stream)
-            }
-        }
-
-        impl<T: Pod> fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{} elements on device {}", self.len(), self.ordinal())
-            }
-        }
-    )*};
-}
-
-fn of_vec<T: Pod>(vec: &DeviceVec<T>) -> Part<'_> {
-    vec.part()
-}
-
-fn of_view<'a, T>(view: &DeviceView<'a, T>) -> Part<'a> {
-    view.part
-}
-
-fn of_view_mut<'a, T>(view: &'a DeviceViewMut<'_, T>) -> Part<'a> {
-    view.part
-}
-
-device_slice! {
-    DeviceVec<T>, of_vec;
-    DeviceView<'_, T>, of_view;
-    DeviceViewMut<'_, T>, of_view_mut;
-}
-
-// SAFETY: a vector that is borrowed mutably, or owned, was lent to nobody.
-unsafe impl<T: Pod> DeviceSliceMut for DeviceVec<T> {}
-// SAFETY: the view borrows its elements mutably.
-unsafe impl<T: Pod> DeviceSliceMut for DeviceViewMut<'_, T> {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_are_as_those_of_slices() {
-        assert_eq!(bounds(&(..), 7), (0, 7));
-        assert_eq!(bounds(&(2..), 7), (2, 7));
-        assert_eq!(bounds(&(2..=4), 7), (2, 5));
-        assert_eq!(bounds(&(..=usize::MAX), 7), (0, usize::MAX));
-        let excluded = (Bound::Excluded(2), Bound::Excluded(4));
-        assert_eq!(bounds(&excluded, 7), (3, 4));
     }
 }

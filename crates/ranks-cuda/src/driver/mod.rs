@@ -9,11 +9,21 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use ranks_load::{Candidate, Library, LoadError};
 
-use crate::aside::Aside;
-use crate::context::Inner;
-use crate::device::Device;
+use self::aside::Aside;
 use crate::error::{Error, ErrorKind, Result};
 use crate::table::{Code, MEMORY_DEVICE, MEMORY_HOST, POINTER_ATTRIBUTES, SUCCESS, Table};
+
+pub use context::{Context, Entered};
+pub use device::Device;
+pub use event::Event;
+pub(crate) use event::Unrecorded;
+pub(crate) use pause::Pause;
+
+mod aside;
+mod context;
+mod device;
+mod event;
+mod pause;
 
 /// The name under which every program opens the driver.
 const SONAME: &str = "libcuda.so.1";
@@ -37,7 +47,7 @@ pub(crate) struct Driver {
     path: PathBuf,
     version: i32,
     /// The primary contexts that are held, by ordinal.
-    pub(crate) contexts: Mutex<Vec<(usize, Weak<Inner>)>>,
+    pub(crate) contexts: Mutex<Vec<(usize, Weak<context::Inner>)>>,
     /// Deferred frees of what was dropped while a device worked on it.
     pub(crate) aside: Aside,
 }

@@ -4,11 +4,10 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::time::Duration;
 
+use crate::driver::{Event, Pause, Unrecorded};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, Unrecorded};
-use crate::memory::DeviceBuffers;
-use crate::pause::Pause;
 use crate::stream::Stream;
+use crate::stream::device_slice::DeviceBuffers;
 
 /// An operation that was enqueued on a stream, with the buffers `B` that it works on.
 ///

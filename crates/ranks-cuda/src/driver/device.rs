@@ -2,8 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use crate::context::Context;
-use crate::driver::Cuda;
+use crate::driver::{Context, Cuda};
 use crate::error::{Error, ErrorKind, Result};
 use crate::table::RawDevice;
 

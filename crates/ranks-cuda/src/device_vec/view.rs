@@ -1,0 +1,234 @@
+//! Parts of the memory of a device.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+
+use bytemuck::Pod;
+
+use super::{Block, DeviceVec, Users};
+use crate::driver::{Cuda, Event};
+use crate::error::{Error, ErrorKind, Result};
+use crate::stream::{DeviceSlice, DeviceSliceMut, Stream};
+use crate::table::Address;
+
+/// Location of some elements, and the users of the memory around them.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) block: &'a Block,
+    pub(super) users: &'a Users,
+    pub(super) address: Address,
+    pub(super) len: usize,
+}
+
+impl Part<'_> {
+    /// The part of these elements, if they are there.
+    fn slice<T>(self, range: impl RangeBounds<usize>) -> Result<Self> {
+        let (from, to) = bounds(&range, self.len);
+        if from > to || to > self.len {
+            let text = format_args!("{from}..{to} is no range of {} elements", self.len);
+            return Err(Error::refused(ErrorKind::Argument, "slice", text));
+        }
+        // Does not overflow: it lies within memory that has an address.
+        let address = self.address + (from * size_of::<T>()) as u64;
+        Ok(Part {
+            address,
+            len: to - from,
+            ..self
+        })
+    }
+
+    fn order_after_use(self, stream: &dyn Stream) -> Result<()> {
+        for event in self.users.all() {
+            if !event.is_over() {
+                stream.wait_event(&event)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first of a range, and the one behind its last.
+fn bounds(range: &impl RangeBounds<usize>, len: usize) -> (usize, usize) {
+    let from = match range.start_bound() {
+        Bound::Included(&from) => from,
+        Bound::Excluded(&before) => before.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let to = match range.end_bound() {
+        Bound::Included(&last) => last.saturating_add(1),
+        Bound::Excluded(&to) => to,
+        Bound::Unbounded => len,
+    };
+    (from, to)
+}
+
+/// Some elements of a [`DeviceVec`].
+#[derive(Clone, Copy)]
+pub struct DeviceView<'a, T> {
+    part: Part<'a>,
+    elements: PhantomData<fn() -> T>,
+}
+
+/// Some elements of a [`DeviceVec`], to be written to. Nobody else has them:
+///
+/// ```compile_fail,E0499
+/// fn twice(vec: &mut ranks::cuda::DeviceVec<f32>) -> ranks::cuda::Result<()> {
+///     let first = vec.slice_mut(..4)?;
+///     let second = vec.slice_mut(4..)?; // `split_at_mut` gives both
+///     drop((first, second));
+///     Ok(())
+/// }
+/// ```
+pub struct DeviceViewMut<'a, T> {
+    part: Part<'a>,
+    elements: PhantomData<fn() -> T>,
+}
+
+impl<'a, T: Pod> DeviceView<'a, T> {
+    pub(super) fn of(part: Part<'a>) -> Self {
+        DeviceView {
+            part,
+            elements: PhantomData,
+        }
+    }
+
+    /// Some of them.
+    ///
+    /// # Errors
+    /// [`Argument`](ErrorKind::Argument) for a range that is not there.
+    pub fn slice(self, range: impl RangeBounds<usize>) -> Result<DeviceView<'a, T>> {
+        Ok(Self::of(self.part.slice::<T>(range)?))
+    }
+
+    /// The elements, on the host.
+    ///
+    /// # Errors
+    /// As [`Context::copy_to_host`].
+    pub fn to_vec(self) -> Result<Vec<T>> {
+        let mut values = vec![T::zeroed(); self.part.len];
+        self.part.block.context.copy_to_host(&self, &mut values)?;
+        Ok(values)
+    }
+}
+
+impl<'a, T: Pod> DeviceViewMut<'a, T> {
+    pub(super) fn of(part: Part<'a>) -> Self {
+        DeviceViewMut {
+            part,
+            elements: PhantomData,
+        }
+    }
+
+    /// Some of them.
+    ///
+    /// # Errors
+    /// [`Argument`](ErrorKind::Argument) for a range that is not there.
+    pub fn slice_mut(self, range: impl RangeBounds<usize>) -> Result<DeviceViewMut<'a, T>> {
+        Ok(Self::of(self.part.slice::<T>(range)?))
+    }
+
+    /// Returns the elements before `middle`, and those from there on.
+    ///
+    /// # Errors
+    /// [`Argument`](ErrorKind::Argument) for a middle behind the end.
+    pub fn split_at_mut(
+        self,
+        middle: usize,
+    ) -> Result<(DeviceViewMut<'a, T>, DeviceViewMut<'a, T>)> {
+        let before = self.part.slice::<T>(..middle)?;
+        let from = self.part.slice::<T>(middle..)?;
+        Ok((Self::of(before), Self::of(from)))
+    }
+
+    /// The same elements for a shorter time.
+    #[must_use]
+    pub fn reborrow(&mut self) -> DeviceViewMut<'_, T> {
+        DeviceViewMut::of(self.part)
+    }
+
+    /// The same elements, to be read.
+    #[must_use]
+    pub fn as_view(&self) -> DeviceView<'_, T> {
+        DeviceView::of(self.part)
+    }
+}
+
+macro_rules! device_slice {
+    ($($name:ty, $part:ident;)*) => {$(
+        // SAFETY: the elements lie in a block of that size, on the device of its context, until the
+        // `DeviceVec` is dropped, which it is not while it is borrowed; its drop frees the block
+        // when all users are complete.
+        unsafe impl<T: Pod> DeviceSlice for $name {
+            type Element = T;
+
+            fn address(&self) -> u64 {
+                $part(self).address
+            }
+
+            fn len(&self) -> usize {
+                $part(self).len
+            }
+
+            fn ordinal(&self) -> usize {
+                $part(self).block.context.device().ordinal()
+            }
+
+            fn cuda(&self) -> Result<Cuda> {
+                Ok($part(self).block.context.cuda())
+            }
+
+            fn used_until(&self, event: &Event) {
+                $part(self).users.add(event);
+            }
+
+            fn order_after_use(&self, stream: &dyn Stream) -> Result<()> {
+                $part(self).order_after_use(stream)
+            }
+        }
+
+        impl<T: Pod> fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{} elements on device {}", self.len(), self.ordinal())
+            }
+        }
+    )*};
+}
+
+fn of_vec<T: Pod>(vec: &DeviceVec<T>) -> Part<'_> {
+    vec.part()
+}
+
+fn of_view<'a, T>(view: &DeviceView<'a, T>) -> Part<'a> {
+    view.part
+}
+
+fn of_view_mut<'a, T>(view: &'a DeviceViewMut<'_, T>) -> Part<'a> {
+    view.part
+}
+
+device_slice! {
+    DeviceVec<T>, of_vec;
+    DeviceView<'_, T>, of_view;
+    DeviceViewMut<'_, T>, of_view_mut;
+}
+
+// SAFETY: a vector that is borrowed mutably, or owned, was lent to nobody.
+unsafe impl<T: Pod> DeviceSliceMut for DeviceVec<T> {}
+// SAFETY: the view borrows its elements mutably.
+unsafe impl<T: Pod> DeviceSliceMut for DeviceViewMut<'_, T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_as_those_of_slices() {
+        assert_eq!(bounds(&(..), 7), (0, 7));
+        assert_eq!(bounds(&(2..), 7), (2, 7));
+        assert_eq!(bounds(&(2..=4), 7), (2, 5));
+        assert_eq!(bounds(&(..=usize::MAX), 7), (0, usize::MAX));
+        let excluded = (Bound::Excluded(2), Bound::Excluded(4));
+        assert_eq!(bounds(&excluded, 7), (3, 4));
+    }
+}
