@@ -10,12 +10,12 @@ pub use crate::call::identity::digest;
 pub use crate::call::identity::unused_number;
 pub use crate::call::limit::Pause;
 pub use crate::call::limit::look;
+pub use crate::call::observe::observed;
 pub use crate::data::datatype::TypeOf;
 pub use crate::data::in_flight::{InFlight, Keep};
 pub use crate::data::lent::{Lent, Places};
 pub use crate::data::owned::Plain;
 pub use crate::data::raw_slice::{OpInfo, RawSlice};
-pub use crate::observe::observed;
 pub use crate::op::persistent::Again;
 #[cfg(feature = "serde")]
 pub use crate::p2p::value::{from_bytes, to_bytes};

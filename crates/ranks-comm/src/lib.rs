@@ -9,8 +9,6 @@ mod communicator;
 mod data;
 mod intercommunicator;
 pub mod interop;
-pub mod layout;
-mod observe;
 mod op;
 mod p2p;
 mod result;
@@ -20,6 +18,8 @@ mod transport;
 
 pub use call::checks::Checks;
 pub use call::limit::OnTimeLimit;
+#[cfg(feature = "tracing")]
+pub use call::observe::look_for_subscriber;
 #[doc(hidden)]
 pub use call::record;
 pub use call::thread_level::ThreadLevel;
@@ -30,14 +30,12 @@ pub use communicator::group::Group;
 pub use communicator::split::SplitType;
 pub use data::buffer::Buffer;
 pub use data::element;
+pub use data::layout::{self, Layout};
 pub use data::owned::{RecvBuffer, SendBuffer};
 pub use data::source::{Destination, Source};
 pub use data::tag::Tag;
 pub use element::{Pod, Zeroable};
 pub use intercommunicator::{Intercommunicator, IntercommunicatorScope};
-pub use layout::Layout;
-#[cfg(feature = "tracing")]
-pub use observe::look_for_subscriber;
 #[cfg(feature = "async")]
 pub use op::future::RequestFuture;
 pub use op::partitioned::{

@@ -46,9 +46,6 @@ mod fill;
 mod function;
 mod load;
 pub mod native;
-mod open_mpi;
-mod protocols;
-mod relocate;
 mod slot;
 #[allow(non_camel_case_types, non_snake_case)]
 mod types;
@@ -74,6 +71,5 @@ pub use function::{Function, function, functions, missing};
 pub use generated::constants::*;
 pub use generated::functions::*;
 pub use generated::types::*;
-pub use load::{Family, Loaded, load, loaded};
-pub use relocate::Relocation;
+pub use load::{Family, Loaded, Relocation, load, loaded};
 pub use types::*;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::call::{Call, Comm, Home};
 use crate::clock::Clock;
 use crate::observer::{self, Failure, Observer};
-use crate::part::{Line, Part};
+use crate::statistics::part::{Line, Part};
 use crate::statistics::{OperationStatistics, Statistics, Table, sizes};
 use crate::timeline::{self, Event, Events, Member, Whose};
 use crate::wanted::Wanted;

@@ -10,14 +10,11 @@
 mod call;
 mod clock;
 mod collector;
-mod job;
 mod observer;
 pub mod own_file;
-mod part;
 #[cfg(feature = "tracing")]
 mod spans;
 mod statistics;
-mod text;
 mod timeline;
 mod track;
 mod wanted;
@@ -32,12 +29,10 @@ pub use call::{Call, Comm, Facts, Home, this_thread};
 pub use clock::{Clock, Reading};
 use collector::Collector;
 pub use collector::{Who, host};
-pub use job::Job;
 pub use observer::{Failure, begun, ended, is_observed, the_process_ends};
-pub use part::Part;
 #[cfg(feature = "tracing")]
 pub use spans::look_for_subscriber;
-pub use statistics::{OperationStatistics, Statistics};
+pub use statistics::{Job, OperationStatistics, Part, Statistics};
 pub use track::Track;
 use wanted::Target;
 

@@ -13,16 +13,23 @@ const COVERED: &[&str] = &[
     "ranks",
     "ranks-bootstrap",
     "ranks-cli",
+    "ranks-collectives",
+    "ranks-comm",
+    "ranks-cuda",
+    "ranks-launch",
     "ranks-load",
     "ranks-macros",
+    "ranks-mpi-sys",
     "ranks-nccl",
     "ranks-nccl-sys",
     "ranks-numr",
     "ranks-nvshmem",
     "ranks-nvshmem-sys",
     "ranks-raw",
+    "ranks-rma-window",
     "ranks-test",
     "ranks-test-macros",
+    "ranks-trace",
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

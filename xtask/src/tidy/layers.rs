@@ -16,8 +16,6 @@ const TABLE: &[Row] = &[
             "result",
             "data",
             "call",
-            "observe",
-            "layout",
             "transport",
             "communicator",
             "op",

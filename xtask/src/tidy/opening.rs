@@ -140,14 +140,21 @@ mod tests {
                 []
             );
             assert_eq!(
-                in_files(&Tree::of(&[("crates/ranks-mpi-sys/src/load.rs", knows)])).len(),
+                in_files(&Tree::of(&[(
+                    "crates/ranks-mpi-sys/src/load/mod.rs",
+                    knows
+                )]))
+                .len(),
                 1,
                 "{knows}"
             );
         }
         let harmless = "const H: u32 = 0x811c_9dc5; const M: u32 = 0x4400; // 0x44000000\n";
         assert_eq!(
-            in_files(&Tree::of(&[("crates/ranks-mpi-sys/src/load.rs", harmless)])),
+            in_files(&Tree::of(&[(
+                "crates/ranks-mpi-sys/src/load/mod.rs",
+                harmless
+            )])),
             []
         );
     }

@@ -21,6 +21,7 @@ pub(crate) mod inflight_calls;
 pub(crate) mod inside;
 pub(crate) mod last_words;
 pub(crate) mod limit;
+pub(crate) mod observe;
 pub mod record;
 pub(crate) mod thread_guard;
 pub(crate) mod thread_level;

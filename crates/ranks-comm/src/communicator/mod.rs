@@ -22,12 +22,12 @@ use std::sync::{Arc, PoisonError};
 use ranks_trace::Statistics;
 
 use crate::call::limit::{self, Limit, OwnLimit};
+use crate::call::observe;
 use crate::call::record::IN_PROCESS;
 use crate::call::record::Recorder;
 use crate::call::record::dump::{self, Reason};
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::call::thread_level::ThreadLevel;
-use crate::observe;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport;
 use crate::transport::backend::Backend;

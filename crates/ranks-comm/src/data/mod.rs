@@ -5,6 +5,7 @@ pub(crate) mod buffer;
 pub(crate) mod datatype;
 pub mod element;
 pub(crate) mod in_flight;
+pub mod layout;
 pub(crate) mod lent;
 pub(crate) mod owned;
 pub(crate) mod raw_slice;

@@ -5,9 +5,9 @@ use ranks_mpi_sys::native::CHandle;
 
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
+use crate::data::layout::{Element, Fields, Layout};
 use crate::interop::mpi::foreign::SharedDatatype;
 use crate::interop::no_handles;
-use crate::layout::{Element, Fields, Layout};
 use crate::result::Result;
 
 /// A committed datatype for other parts of the program; from [`Communicator::datatype`].

@@ -14,10 +14,10 @@ use ranks_trace::{Clock, Statistics, Who};
 pub use builder::Builder;
 
 use crate::call::call_description::CallDescription;
+use crate::call::observe;
 use crate::call::record::IN_PROCESS;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::communicator::Communicator;
-use crate::observe;
 use crate::result::Result;
 use crate::transport::backend::Backend as Behind;
 use crate::transport::facts::{Backend, Facts};

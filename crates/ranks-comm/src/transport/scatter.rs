@@ -1,8 +1,8 @@
 //! Messages that are unpacked to selected elements when they are complete.
 
 use crate::data::element::Pod;
+use crate::data::layout::{Element, Layout, Taken};
 use crate::data::raw_slice::{RawSlice, receive_of};
-use crate::layout::{Element, Layout, Taken};
 use crate::result::{Result, error};
 use crate::transport::completion::Completion;
 

@@ -9,10 +9,10 @@ use ranks_mpi_sys::native::{self, CHandle};
 use ranks_mpi_sys::{MPI_Count, MPI_Datatype};
 
 use crate::data::element::Pod;
+use crate::data::layout::{Element, Layout};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::interop::Bounds;
-use crate::layout::{Element, Layout};
 use crate::result::{Error, ErrorKind, Result, Status, error};
 use crate::transport::mpi::buffer::{to_read, to_write};
 use crate::transport::mpi::communicator::Comm;

@@ -3,10 +3,10 @@
 
 use super::{Scope, ScopedRequest};
 use crate::data::element::Pod;
+use crate::data::layout::{View, ViewMut};
 use crate::data::raw_slice::RawSlice;
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
-use crate::layout::{View, ViewMut};
 use crate::result::Result;
 
 impl<'scope> Scope<'scope, '_> {

@@ -7,11 +7,11 @@
 use crate::call::record::IN_PROCESS;
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
+use crate::data::layout::{Layout, Taken, View};
 use crate::data::owned::{RecvBuffer, SendBuffer};
 use crate::data::raw_slice::{RawSlice, RecvTarget, receive_of};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
-use crate::layout::{Layout, Taken, View};
 use crate::op::request::Request;
 use crate::result::Result;
 use crate::transport::backend::Backend;

@@ -2,7 +2,7 @@
 
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
-use crate::layout::{View, ViewMut, advance};
+use crate::data::layout::{View, ViewMut, advance};
 use crate::result::Result;
 
 impl Communicator {

@@ -2,9 +2,9 @@
 
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
+use crate::data::layout::ViewMut;
 use crate::data::source::Source;
 use crate::data::tag::Tag;
-use crate::layout::ViewMut;
 use crate::result::{Result, Status};
 
 impl Communicator {

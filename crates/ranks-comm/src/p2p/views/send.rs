@@ -2,8 +2,8 @@
 
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
+use crate::data::layout::View;
 use crate::data::source::Destination;
-use crate::layout::View;
 use crate::result::Result;
 use crate::transport::mpi::SendMode;
 

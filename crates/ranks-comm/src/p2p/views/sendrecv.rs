@@ -2,9 +2,9 @@
 
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
+use crate::data::layout::{Element, Layout, View, ViewMut};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
-use crate::layout::{Element, Layout, View, ViewMut};
 use crate::result::{Error, ErrorKind, Result, Status};
 
 const OPERATION: &str = "MPI_Sendrecv";
@@ -43,7 +43,7 @@ impl Communicator {
     }
 
     /// Sends the elements that one layout selects in `data` and receives into those that another
-    /// one selects; as in the exchange of a [halo](crate::layout::Halo).
+    /// one selects; as in the exchange of a [halo](crate::data::layout::Halo).
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if the two layouts select a common element; as [`Layout::of`] and

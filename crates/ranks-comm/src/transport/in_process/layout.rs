@@ -4,10 +4,10 @@ use super::comm::Comm;
 use super::payload::{Matched, Sent};
 use crate::call::record::IN_PROCESS;
 use crate::data::element::Pod;
+use crate::data::layout::{View, ViewMut};
 use crate::data::raw_slice::Element;
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
-use crate::layout::{View, ViewMut};
 use crate::result::{Result, Status, error};
 
 impl Comm {

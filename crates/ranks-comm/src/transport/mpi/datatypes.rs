@@ -13,8 +13,8 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Datatype};
 
 use super::error::check;
-use crate::layout::shape::Shape;
-use crate::layout::{Element, Known};
+use crate::data::layout::shape::Shape;
+use crate::data::layout::{Element, Known};
 use crate::result::{Error, ErrorKind, Result};
 
 /// The description of a datatype, without its start.

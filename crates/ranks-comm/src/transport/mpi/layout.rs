@@ -22,10 +22,10 @@ use super::sendrecv::Sending;
 use super::status;
 use crate::data::element::Pod;
 use crate::data::in_flight::{InFlight, Keep};
+use crate::data::layout::shape::Shape;
+use crate::data::layout::{Element, Layout, Taken, View, ViewMut};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
-use crate::layout::shape::Shape;
-use crate::layout::{Element, Layout, Taken, View, ViewMut};
 use crate::result::{Result, Status, error};
 use crate::transport::pending_op;
 

@@ -8,7 +8,7 @@ use ranks_mpi_sys::MPI_Count;
 use super::communicator::Comm;
 use super::error::check;
 use crate::data::element::Pod;
-use crate::layout::{View, ViewMut};
+use crate::data::layout::{View, ViewMut};
 use crate::result::{Error, ErrorKind, Result, error};
 
 impl Comm {

@@ -12,8 +12,12 @@ use crate::abi::{mpich, openmpi, predefined};
 use crate::fault_tolerance;
 use crate::fill::fill;
 use crate::function::functions;
-use crate::protocols;
-use crate::relocate;
+
+pub use relocate::Relocation;
+
+mod open_mpi;
+mod protocols;
+mod relocate;
 
 /// The ABI of a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

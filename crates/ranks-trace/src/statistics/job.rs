@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use crate::part::Part;
+use crate::statistics::part::Part;
+use crate::statistics::text::{self, Column, Side};
 use crate::statistics::{Sum, sizes};
-use crate::text::{self, Column, Side};
 
 /// The key of a row: an operation on communicators of one name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -190,7 +190,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::part::Line;
+    use crate::statistics::part::Line;
 
     fn line(operation: &'static str, bytes: u64, millis: u64) -> Line {
         Line {

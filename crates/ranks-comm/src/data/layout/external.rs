@@ -1,7 +1,7 @@
 //! The portable representation `external32`: big-endian and without gaps.
 
 use crate::data::element::Pod;
-use crate::layout::{Element, Taken, View, ViewMut};
+use crate::data::layout::{Element, Taken, View, ViewMut};
 use crate::result::{Error, ErrorKind, Result};
 
 impl<T: Pod> View<'_, T> {
@@ -99,7 +99,7 @@ pub(crate) fn advance(
 mod tests {
     use super::*;
     use crate::ErrorKind;
-    use crate::layout::{Field, Fields, Layout};
+    use crate::data::layout::{Field, Fields, Layout};
 
     #[test]
     fn primitives_are_big_endian() {

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 /// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(super) enum Side {
     Left,
     Right,
 }
 
 /// The heading and the alignment of a column.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Column(pub(crate) &'static str, pub(crate) Side);
+pub(super) struct Column(pub(super) &'static str, pub(super) Side);
 
 /// The columns of a table of calls by their sizes.
-pub(crate) const BY_SIZE: [Column; 8] = [
+pub(super) const BY_SIZE: [Column; 8] = [
     Column("operation", Side::Left),
     Column("communicator", Side::Left),
     Column("bytes a call", Side::Right),
@@ -27,7 +27,7 @@ pub(crate) const BY_SIZE: [Column; 8] = [
 ];
 
 /// Writes rows under their columns, each as wide as its widest cell.
-pub(crate) fn table<const N: usize>(
+pub(super) fn table<const N: usize>(
     out: &mut impl Write,
     columns: &[Column; N],
     rows: impl Iterator<Item = [String; N]>,
@@ -57,12 +57,12 @@ pub(crate) fn table<const N: usize>(
 }
 
 /// Seconds, with milliseconds.
-pub(crate) fn seconds(time: Duration) -> String {
+pub(super) fn seconds(time: Duration) -> String {
     format!("{:.3}", time.as_secs_f64())
 }
 
 /// Bytes, in the unit that leaves up to four digits before the point.
-pub(crate) fn bytes(bytes: u64) -> String {
+pub(super) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 10_000 {
         return format!("{bytes} B");
@@ -78,7 +78,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
 }
 
 /// A part of a whole, in percent.
-pub(crate) fn percent(part: Duration, whole: Duration) -> String {
+pub(super) fn percent(part: Duration, whole: Duration) -> String {
     if whole.is_zero() {
         return "-".to_owned();
     }

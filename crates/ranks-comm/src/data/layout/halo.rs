@@ -1,7 +1,7 @@
 //! The faces of a block that is surrounded by a halo of its neighbours' cells.
 
-use crate::layout::subarray::argument;
-use crate::layout::{Layout, Order};
+use crate::data::layout::subarray::argument;
+use crate::data::layout::{Layout, Order};
 use crate::result::Result;
 
 /// One of the two ends of a dimension.

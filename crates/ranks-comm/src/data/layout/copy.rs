@@ -1,7 +1,7 @@
 //! Copies of the elements that a layout selects: the derived datatypes of the in-process backend.
 
 use crate::data::element::Pod;
-use crate::layout::{Element, Taken, View, ViewMut};
+use crate::data::layout::{Element, Taken, View, ViewMut};
 use crate::result::{Result, error};
 
 impl<T: Pod> View<'_, T> {
@@ -60,7 +60,7 @@ impl Taken {
 
 #[cfg(test)]
 mod tests {
-    use crate::layout::{Field, Fields, Layout};
+    use crate::data::layout::{Field, Fields, Layout};
 
     #[test]
     fn what_is_gathered_is_scattered_to_where_it_was() {

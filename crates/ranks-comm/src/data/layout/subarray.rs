@@ -1,7 +1,7 @@
 //! Subarrays: blocks of an array of any number of dimensions.
 
-use crate::layout::Layout;
-use crate::layout::shape::{Shape, TooLarge};
+use crate::data::layout::Layout;
+use crate::data::layout::shape::{Shape, TooLarge};
 use crate::result::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "MPI_Type_create_subarray";

@@ -5,7 +5,12 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::text;
+pub use job::Job;
+pub use part::Part;
+
+mod job;
+pub(crate) mod part;
+mod text;
 
 /// The sums of the calls of one operation on one communicator, where each moved about as many
 /// bytes.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::data::element::Pod;
-use crate::layout::{Element, Fields, Layout};
+use crate::data::layout::{Element, Fields, Layout};
 use crate::result::{Error, ErrorKind, Result, error};
 
 const OPERATION: &str = "a layout";
@@ -247,7 +247,7 @@ fn debug(name: &str, length: usize, taken: &Taken, f: &mut fmt::Formatter<'_>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Field;
+    use crate::data::layout::Field;
 
     #[test]
     fn what_reaches_beyond_the_slice_is_refused_with_both_lengths() {
