@@ -23,7 +23,7 @@ const OPERATION: &str = "halo exchange";
 /// split and have no halo. Ranks may have parts of different sizes, but neighbours along one
 /// dimension have the same sizes in the others. Cells that are not contiguous are copied to buffers
 /// that are allocated once. Single faces, and other shapes than these, can be sent with a
-/// [layout](crate::data::layout::Halo).
+/// [layout](crate::layout::Halo).
 ///
 /// ```
 /// # fn main() -> ranks::Result<()> {

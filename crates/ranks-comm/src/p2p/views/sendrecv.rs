@@ -43,7 +43,7 @@ impl Communicator {
     }
 
     /// Sends the elements that one layout selects in `data` and receives into those that another
-    /// one selects; as in the exchange of a [halo](crate::data::layout::Halo).
+    /// one selects; as in the exchange of a [halo](crate::layout::Halo).
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if the two layouts select a common element; as [`Layout::of`] and
