@@ -2,7 +2,7 @@
 
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, carry_out};
+use crate::agreement::{CallSignature, carry_out};
 use crate::arguments::root::Root;
 
 pub use crate::arguments::lengths::{Holders, block_of, one_of_each, unequal};
@@ -14,7 +14,7 @@ pub use crate::ops::description::Describe;
 /// # Errors
 /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch), naming both sides.
 pub fn agree<T>(comm: &Communicator, operation: &'static str) -> Result<()> {
-    let call = Call::moving::<T>(operation);
+    let call = CallSignature::moving::<T>(operation);
     carry_out(comm, call, Ok(()), |_, ()| Ok(()), |_, ()| Ok(()))
 }
 

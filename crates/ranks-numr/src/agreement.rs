@@ -6,7 +6,7 @@ use ranks_raw::{Dtype, RawCollectives, RawOp};
 
 /// A call of a rank, as far as it must be the same everywhere.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Call {
+pub(crate) struct CallSignature {
     /// The method of numr's trait.
     pub(crate) name: &'static str,
     count: usize,
@@ -32,7 +32,7 @@ const OPS: [RawOp; 4] = [RawOp::Sum, RawOp::Prod, RawOp::Min, RawOp::Max];
 /// whether it is refused.
 const WORDS: usize = 6;
 
-impl Call {
+impl CallSignature {
     pub(crate) fn of(name: &'static str) -> Self {
         Self {
             name,
@@ -87,7 +87,7 @@ impl Call {
 /// it.
 pub(crate) fn compare(
     aside: &dyn RawCollectives,
-    call: Call,
+    call: CallSignature,
     refused: bool,
 ) -> Result<std::result::Result<(), String>> {
     let mine = call.told(refused);
@@ -153,7 +153,7 @@ fn described(told: &[u64]) -> String {
 mod tests {
     use super::*;
 
-    fn outcome(calls: &[(Call, bool)]) -> std::result::Result<(), String> {
+    fn outcome(calls: &[(CallSignature, bool)]) -> std::result::Result<(), String> {
         let all: Vec<u64> = calls
             .iter()
             .flat_map(|(call, refused)| call.told(*refused))
@@ -163,14 +163,14 @@ mod tests {
 
     #[test]
     fn the_same_calls_agree() {
-        let call = Call::reducing("all_reduce", 4, Dtype::F32, RawOp::Max);
+        let call = CallSignature::reducing("all_reduce", 4, Dtype::F32, RawOp::Max);
         assert_eq!(outcome(&[(call, false); 3]), Ok(()));
         assert_eq!(outcome(&[]), Ok(()));
     }
 
     #[test]
     fn both_sides_of_a_difference_are_named() {
-        let call = Call::moving("broadcast", 4, Dtype::F32);
+        let call = CallSignature::moving("broadcast", 4, Dtype::F32);
         let text = outcome(&[
             (call.at(0), false),
             (call.at(0), false),
@@ -181,7 +181,7 @@ mod tests {
             "ranks call differently: rank 0 calls broadcast with count 4 of F32, root 0, \
              rank 2 calls broadcast with count 4 of F32, root 1"
         );
-        let text = outcome(&[(Call::of("barrier"), false), (call, false)]).unwrap_err();
+        let text = outcome(&[(CallSignature::of("barrier"), false), (call, false)]).unwrap_err();
         assert!(
             text.contains("rank 0 calls barrier, rank 1 calls broadcast"),
             "{text}"
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn who_refuses_is_named() {
-        let call = Call::reducing("reduce_scatter", 4, Dtype::Bool, RawOp::Sum);
+        let call = CallSignature::reducing("reduce_scatter", 4, Dtype::Bool, RawOp::Sum);
         let text = outcome(&[(call, false), (call, true)]).unwrap_err();
         assert!(
             text.contains("rank 1 of 2 refuses") && text.contains("Bool, Sum"),

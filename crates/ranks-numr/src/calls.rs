@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use ranks_comm::Error;
 use ranks_raw::{Dtype, RawCollectives, RawOp};
 
-use crate::agreement::{self, Call};
+use crate::agreement::{self, CallSignature};
 use crate::communicator::NumrCommunicator;
 use crate::failure::Failure;
 use crate::rank_order;
@@ -26,7 +26,7 @@ impl NumrCommunicator {
         dtype: Dtype,
         op: RawOp,
     ) -> Result<()> {
-        let call = Call::reducing("all_reduce", count, dtype, op);
+        let call = CallSignature::reducing("all_reduce", count, dtype, op);
         let ready = self
             .reduces(op, dtype)
             .and_then(|()| Span::of("ptr", address, 1, count, dtype.size()));
@@ -52,7 +52,7 @@ impl NumrCommunicator {
         dtype: Dtype,
         root: usize,
     ) -> Result<()> {
-        let call = Call::moving("broadcast", count, dtype).at(root);
+        let call = CallSignature::moving("broadcast", count, dtype).at(root);
         let ready = self
             .is_a_rank("root", root)
             .and_then(|()| Span::of("ptr", address, 1, count, dtype.size()));
@@ -73,7 +73,7 @@ impl NumrCommunicator {
         count: usize,
         dtype: Dtype,
     ) -> Result<()> {
-        let call = Call::moving("all_gather", count, dtype);
+        let call = CallSignature::moving("all_gather", count, dtype);
         let ready = self.block_and_all(("send_ptr", send), ("recv_ptr", recv), count, dtype);
         let (send, recv) = self.agreed(call, ready)?;
         let (send, recv) = (send.begin(), recv.begin_mut());
@@ -95,7 +95,7 @@ impl NumrCommunicator {
         dtype: Dtype,
         op: RawOp,
     ) -> Result<()> {
-        let call = Call::reducing("reduce_scatter", count, dtype, op);
+        let call = CallSignature::reducing("reduce_scatter", count, dtype, op);
         let ready = self.reduces(op, dtype).and_then(|()| {
             self.block_and_all(("recv_ptr", recv), ("send_ptr", send), count, dtype)
         });
@@ -168,13 +168,13 @@ impl NumrCommunicator {
 
     /// Numr's `barrier`.
     pub(crate) fn meet(&self) -> Result<()> {
-        self.agreed(Call::of("barrier"), Ok(()))?;
+        self.agreed(CallSignature::of("barrier"), Ok(()))?;
         self.outcome("barrier", self.ending(|| self.raw.barrier()))
     }
 
     /// Numr's `split`.
     pub(crate) fn divide(&self, color: u32, key: u32) -> Result<Self> {
-        let call = Call::of("split");
+        let call = CallSignature::of("split");
         let ready = is_an_int("color", color).and_then(|()| is_an_int("key", key));
         self.agreed(call, ready)?;
         let parted = self.outcome(call.name, self.raw.split(Some(color), key))?;
@@ -243,7 +243,7 @@ impl NumrCommunicator {
 
     /// `ready`, if no rank refuses the call and all make the same; not compared unless that is
     /// asked for.
-    fn agreed<T>(&self, call: Call, ready: Result<T>) -> Result<T> {
+    fn agreed<T>(&self, call: CallSignature, ready: Result<T>) -> Result<T> {
         let Some(aside) = self.aside.as_deref().filter(|_| self.compares) else {
             return ready;
         };

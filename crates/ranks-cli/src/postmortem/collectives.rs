@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::dump::{Call, Communicator, Dump};
+use super::dump::{Communicator, Dump, RecordedCall};
 use super::job::Job;
 use super::rank_list::RankList;
 
@@ -107,8 +107,8 @@ impl Group<'_> {
     }
 
     /// The calls at each number, of those that are still held.
-    fn held(&self) -> BTreeMap<u64, Vec<(usize, &Call)>> {
-        let mut held: BTreeMap<u64, Vec<(usize, &Call)>> = BTreeMap::new();
+    fn held(&self) -> BTreeMap<u64, Vec<(usize, &RecordedCall)>> {
+        let mut held: BTreeMap<u64, Vec<(usize, &RecordedCall)>> = BTreeMap::new();
         for (&rank, part) in &self.parts {
             for call in &part.collectives {
                 held.entry(call.number).or_default().push((rank, call));
@@ -120,7 +120,7 @@ impl Group<'_> {
     /// The first number at which ranks disagree.
     fn mismatch(&self) -> Option<Difference> {
         let held = self.held();
-        let agree = |calls: &[(usize, &Call)]| match calls {
+        let agree = |calls: &[(usize, &RecordedCall)]| match calls {
             [(_, first), others @ ..] => others.iter().all(|(_, call)| call.agrees(first)),
             [] => true,
         };
@@ -139,8 +139,8 @@ impl Group<'_> {
         Some(self.difference(least, &calls))
     }
 
-    fn difference(&self, number: u64, calls: &[(usize, &Call)]) -> Difference {
-        let mut variants: Vec<(&Call, Vec<usize>)> = Vec::new();
+    fn difference(&self, number: u64, calls: &[(usize, &RecordedCall)]) -> Difference {
+        let mut variants: Vec<(&RecordedCall, Vec<usize>)> = Vec::new();
         for &(rank, call) in calls {
             match variants.iter_mut().find(|(of, _)| of.agrees(call)) {
                 Some((_, ranks)) => ranks.push(rank),
@@ -214,7 +214,7 @@ impl Communicator {
             failed: last.is_some_and(|last| dump.is_some_and(|dump| dump.failed_in(last))),
             begun: self.come(),
             ended: self.ended.min(self.come()),
-            last: last.map(Call::to_string),
+            last: last.map(RecordedCall::to_string),
         }
     }
 }

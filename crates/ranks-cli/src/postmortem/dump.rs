@@ -39,8 +39,8 @@ pub(super) struct Communicator {
     pub(super) rank: usize,
     /// The rank in the world of each of its ranks.
     pub(super) world_ranks: Vec<usize>,
-    pub(super) collectives: Vec<Call>,
-    pub(super) messages: Vec<Call>,
+    pub(super) collectives: Vec<RecordedCall>,
+    pub(super) messages: Vec<RecordedCall>,
     /// The number of collectives that were started, and of those that have ended.
     pub(super) begun: u64,
     pub(super) ended: u64,
@@ -49,7 +49,7 @@ pub(super) struct Communicator {
 /// One call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Call {
+pub(super) struct RecordedCall {
     /// The index of the call among those of its sort on its communicator, from 0.
     pub(super) number: u64,
     /// The name in C.
@@ -113,7 +113,7 @@ impl Dump {
 
 impl Dump {
     /// Returns `true` if its rank failed in this call, which has come back with the error.
-    pub(super) fn failed_in(&self, call: &Call) -> bool {
+    pub(super) fn failed_in(&self, call: &RecordedCall) -> bool {
         // An error of another rank of this process is told with a reason that names that rank.
         let own = !self.reason.contains(" on rank ");
         let error = self
@@ -135,7 +135,7 @@ impl Dump {
 
     /// Returns `true` if it did because it had waited until a time limit: its error says so in
     /// these words, whichever limit it was.
-    pub(super) fn waited_in(&self, call: &Call) -> bool {
+    pub(super) fn waited_in(&self, call: &RecordedCall) -> bool {
         // The latter where ranks compare their calls.
         let in_vain = |error: &str| {
             error.contains(": timed out after ") || error.contains("within the time limit")
@@ -151,7 +151,7 @@ impl Communicator {
     }
 }
 
-impl Call {
+impl RecordedCall {
     /// Returns `true` if the call is nonblocking: it returns before the operation is complete.
     pub(super) fn is_nonblocking(&self) -> bool {
         let Some(rest) = self.operation.strip_prefix("MPI_I") else {
@@ -178,7 +178,7 @@ impl Call {
     }
 
     /// Returns `true` if another rank's call of the same number may belong to this.
-    pub(super) fn agrees(&self, other: &Call) -> bool {
+    pub(super) fn agrees(&self, other: &RecordedCall) -> bool {
         let items = self.items == other.items || self.may_differ_in_items();
         items
             && self.operation == other.operation
@@ -189,7 +189,7 @@ impl Call {
 }
 
 /// `MPI_Reduce of 4 f64 by Sum, root 0`.
-impl fmt::Display for Call {
+impl fmt::Display for RecordedCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.operation.is_empty() {
             "a call without a name"
@@ -223,10 +223,10 @@ fn short(name: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn call(operation: &str) -> Call {
-        Call {
+    fn call(operation: &str) -> RecordedCall {
+        RecordedCall {
             operation: operation.to_owned(),
-            ..Call::default()
+            ..RecordedCall::default()
         }
     }
 
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn lengths_may_differ_where_the_operation_allows_it() {
-        let of = |name: &str, items| Call {
+        let of = |name: &str, items| RecordedCall {
             items: Some(items),
             ..call(name)
         };
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_call_says_what_it_moves() {
-        let reduce = Call {
+        let reduce = RecordedCall {
             element: Some("f64".to_owned()),
             reduction: Some("ranks_collectives::ops::Sum".to_owned()),
             items: Some(4),

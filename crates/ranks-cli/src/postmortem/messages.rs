@@ -1,7 +1,7 @@
 //! Messages that one side waits for and the other does not have.
 
 use super::collectives::Group;
-use super::dump::{Call, Communicator};
+use super::dump::{Communicator, RecordedCall};
 use crate::operations::SENDS;
 
 /// The messages that a rank has sent, or the receives that it has posted, as far as its dump tells.
@@ -16,7 +16,7 @@ pub(super) struct KnownMessages {
 
 /// The reason why the send or receive that `call`, of the rank `at` of the world, waits for is not
 /// coming; `None` if it may be on its way, or if nothing is known.
-pub(super) fn why_not(group: &Group<'_>, at: usize, call: &Call) -> Option<String> {
+pub(super) fn why_not(group: &Group<'_>, at: usize, call: &RecordedCall) -> Option<String> {
     let mine = group.parts.get(&at)?;
     let Some(peer) = call.peer else {
         return nobody_has_sent(group, at, mine, call);
@@ -51,7 +51,7 @@ fn nobody_has_sent(
     group: &Group<'_>,
     at: usize,
     mine: &Communicator,
-    call: &Call,
+    call: &RecordedCall,
 ) -> Option<String> {
     let others = group.members.iter().filter(|rank| **rank != at);
     let silent = |rank: &usize| {
@@ -90,7 +90,7 @@ impl KnownMessages {
 
 impl Communicator {
     /// The calls of this that `belongs` chooses, with that tag or any.
-    fn told(&self, tag: Option<i64>, belongs: impl Fn(&Call) -> bool) -> KnownMessages {
+    fn told(&self, tag: Option<i64>, belongs: impl Fn(&RecordedCall) -> bool) -> KnownMessages {
         let mut told = KnownMessages {
             matching: 0,
             others: Vec::new(),
@@ -122,7 +122,7 @@ impl Communicator {
     }
 }
 
-impl Call {
+impl RecordedCall {
     /// Returns `true` if it receives a message, or probes for one.
     pub(super) fn receives(&self) -> bool {
         let names = ["MPI_Recv", "MPI_Irecv", "MPI_Mprobe", "MPI_Probe"];

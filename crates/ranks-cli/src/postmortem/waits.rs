@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde::{Serialize, Serializer};
 
 use super::collectives::Group;
-use super::dump::{Call, Communicator, Dump};
+use super::dump::{Communicator, Dump, RecordedCall};
 use super::job::Job;
 use super::messages;
 use super::rank_list::RankList;
@@ -82,25 +82,25 @@ impl Behind {
 
 impl Communicator {
     /// The last call of each ring, unless it is nonblocking.
-    pub(super) fn last(&self) -> impl Iterator<Item = &Call> {
+    pub(super) fn last(&self) -> impl Iterator<Item = &RecordedCall> {
         let rings = [&self.collectives, &self.messages];
         let last = rings.into_iter().filter_map(|ring| ring.last());
         last.filter(|call| !call.is_nonblocking())
     }
 
     /// Those of them in which the rank waits, or has timed out.
-    fn blocked<'a>(&'a self, dump: &'a Dump) -> impl Iterator<Item = &'a Call> {
-        let waits = |call: &&Call| !call.done || dump.waited_in(call);
+    fn blocked<'a>(&'a self, dump: &'a Dump) -> impl Iterator<Item = &'a RecordedCall> {
+        let waits = |call: &&RecordedCall| !call.done || dump.waited_in(call);
         self.last().filter(waits)
     }
 
-    fn is_collective(&self, call: &Call) -> bool {
+    fn is_collective(&self, call: &RecordedCall) -> bool {
         let last = self.collectives.last();
         last.is_some_and(|last| std::ptr::eq(last, call))
     }
 
     /// A call of this, with ranks of the world.
-    pub(super) fn describe(&self, call: &Call) -> String {
+    pub(super) fn describe(&self, call: &RecordedCall) -> String {
         if self.is_collective(call) {
             format!("{call} (number {})", call.number)
         } else {
@@ -108,7 +108,7 @@ impl Communicator {
         }
     }
 
-    fn peer(&self, call: &Call) -> Option<usize> {
+    fn peer(&self, call: &RecordedCall) -> Option<usize> {
         call.peer.and_then(|peer| self.world_rank(peer))
     }
 }
@@ -118,7 +118,7 @@ impl Group<'_> {
         &self,
         rank: usize,
         part: &Communicator,
-        call: &Call,
+        call: &RecordedCall,
         seconds: Option<f64>,
         behind: &mut Behind,
     ) -> Wait {
@@ -144,7 +144,7 @@ impl Group<'_> {
 
 impl Dump {
     /// The time for which this call has been pending.
-    fn seconds(&self, part: &Communicator, call: &Call) -> Option<f64> {
+    fn seconds(&self, part: &Communicator, call: &RecordedCall) -> Option<f64> {
         let same = self.under_way.iter().find(|under_way| {
             under_way.communicator == part.id
                 && under_way.operation == call.operation

@@ -39,11 +39,11 @@ struct Entry<'a> {
 enum Args<'a> {
     Name { name: &'a str },
     Order { sort_index: usize },
-    Call(Box<Call<'a>>),
+    TimelineCall(Box<TimelineCall<'a>>),
 }
 
 #[derive(Serialize)]
-struct Call<'a> {
+struct TimelineCall<'a> {
     communicator: &'a str,
     number: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,7 +174,7 @@ fn slice<'a>(rank: &'a RankFile, event: &'a Event, origin: i64) -> Entry<'a> {
         tid: Some(event.thread),
         ts: Some(micros(event.begin, origin)),
         dur: Some(micros(event.end.max(event.begin), event.begin)),
-        args: Some(Args::Call(Box::new(Call {
+        args: Some(Args::TimelineCall(Box::new(TimelineCall {
             communicator: communicator.map_or("", |communicator| &communicator.name),
             number: event.n,
             peer: event.peer,

@@ -3,13 +3,13 @@
 use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, StartedOp};
 use ranks_comm::{Communicator, Result};
 
-use super::{Call, compared, description};
+use super::{CallSignature, compared, description};
 use crate::arguments::proven::Proven;
 
 /// Begins a collective on whichever backend this is, if this thread may.
 pub(crate) fn begin<P: Proven>(
     comm: &Communicator,
-    call: Call,
+    call: CallSignature,
     proven: Result<P>,
     over_mpi: impl FnOnce(&MpiComm, P) -> Result<StartedOp>,
     in_process: impl FnOnce(&InProcessComm, P) -> Result<StartedOp>,
@@ -28,7 +28,7 @@ pub(crate) fn begin<P: Proven>(
 /// for anybody, and who waits for the end of it waits for both.
 fn comparing<P: Proven>(
     comm: &Communicator,
-    call: Call,
+    call: CallSignature,
     proven: Result<P>,
     begin: impl FnOnce(P) -> Result<StartedOp>,
 ) -> Result<StartedOp> {

@@ -18,12 +18,12 @@ pub(crate) use begun::begin;
 
 /// A call, as far as it must be the same everywhere.
 #[derive(Clone, Copy)]
-pub(crate) struct Call {
+pub(crate) struct CallSignature {
     kind: Kind,
     root: Option<usize>,
 }
 
-impl Call {
+impl CallSignature {
     /// An operation of that C name.
     pub(crate) const fn of(operation: &'static str) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Call {
 /// `proven` may be an error, which the other ranks are told of then.
 pub(crate) fn carry_out<P: Proven, R>(
     comm: &Communicator,
-    call: Call,
+    call: CallSignature,
     proven: Result<P>,
     over_mpi: impl FnOnce(&MpiComm, P) -> Result<R>,
     in_process: impl FnOnce(&InProcessComm, P) -> Result<R>,
@@ -96,7 +96,7 @@ pub(crate) fn carry_out<P: Proven, R>(
 /// The same by one function for both backends.
 pub(crate) fn carry_out_by<P: Proven, R>(
     comm: &Communicator,
-    call: Call,
+    call: CallSignature,
     proven: Result<P>,
     by: impl FnOnce(P) -> Result<R>,
 ) -> Result<R> {
@@ -108,13 +108,17 @@ pub(crate) fn carry_out_by<P: Proven, R>(
 }
 
 /// The same error on all ranks that compare, if one of them has one before a call of several steps.
-pub(crate) fn all_ready<P: Proven>(comm: &Communicator, call: Call, ready: Result<P>) -> Result<P> {
+pub(crate) fn all_ready<P: Proven>(
+    comm: &Communicator,
+    call: CallSignature,
+    ready: Result<P>,
+) -> Result<P> {
     let _entered = comm.enter_unrecorded(call.kind.operation)?;
     compared(comm, call, ready)
 }
 
 /// The same for who was let in.
-fn compared<P: Proven>(comm: &Communicator, call: Call, ready: Result<P>) -> Result<P> {
+fn compared<P: Proven>(comm: &Communicator, call: CallSignature, ready: Result<P>) -> Result<P> {
     if comm.compares_calls() {
         agreed(comm, call, ready)
     } else {
@@ -123,7 +127,7 @@ fn compared<P: Proven>(comm: &Communicator, call: Call, ready: Result<P>) -> Res
 }
 
 #[cold]
-fn agreed<P: Proven>(comm: &Communicator, call: Call, proven: Result<P>) -> Result<P> {
+fn agreed<P: Proven>(comm: &Communicator, call: CallSignature, proven: Result<P>) -> Result<P> {
     let told = match &proven {
         Ok(proven) => description(call, &proven.lengths()),
         Err(error) => CallDescription::refusing(error),
@@ -148,7 +152,7 @@ fn agreed<P: Proven>(comm: &Communicator, call: Call, proven: Result<P>) -> Resu
 }
 
 /// The words of a rank about its call.
-fn description(call: Call, lengths: &[usize]) -> CallDescription {
+fn description(call: CallSignature, lengths: &[usize]) -> CallDescription {
     let text = |text: &'static str| {
         let length = text.len() as u64;
         std::iter::once(length).chain(text.bytes().map(u64::from))
@@ -170,7 +174,7 @@ fn description(call: Call, lengths: &[usize]) -> CallDescription {
 
 /// A call as a reader of an error wants it: `MPI_Reduce of 3 f64 with Sum to rank 0`.
 struct Described<'a> {
-    call: Call,
+    call: CallSignature,
     lengths: &'a [usize],
 }
 
@@ -243,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_call_is_told_as_it_was_made() {
-        let call = Call::moving::<f64>("MPI_Bcast").at(0);
+        let call = CallSignature::moving::<f64>("MPI_Bcast").at(0);
         let all = [
             description(call, &[4]),
             description(call, &[5]),

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::unused_number;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use crate::agreement::{Call, all_ready};
+use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::transfer::Transfer;
 use crate::ops::Op;
 use crate::{Collectives, InPlaceCollectives};
@@ -137,7 +137,11 @@ impl Hierarchy {
     pub fn bcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
         const OPERATION: &str = "Hierarchy::bcast";
         let proven = Transfer::broadcast(OPERATION, &self.whole, data, root);
-        all_ready(&self.whole, Call::moving::<T>(OPERATION).at(root), proven)?;
+        all_ready(
+            &self.whole,
+            CallSignature::moving::<T>(OPERATION).at(root),
+            proven,
+        )?;
         let ([node, there], [own, _]) = (self.place(root), self.place(self.whole.rank()));
         if own == node {
             self.node.bcast(data, there)?;
@@ -169,7 +173,11 @@ impl Hierarchy {
             Ok(_) if !op.commutes() && !self.places.is_sorted() => Err(out_of_order(OPERATION)),
             proven => proven,
         };
-        all_ready(&self.whole, Call::reducing::<T, O>(OPERATION), proven)?;
+        all_ready(
+            &self.whole,
+            CallSignature::reducing::<T, O>(OPERATION),
+            proven,
+        )?;
         self.node.reduce(send, recv, op, 0)?;
         if let Some(leaders) = &self.leaders {
             leaders.allreduce_in_place(recv, op)?;

@@ -27,7 +27,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::{self, Plain};
 use ranks_comm::{Communicator, Request, Result, ScopedRequest, Source};
 
-use crate::agreement::{Call, carry_out_by};
+use crate::agreement::{CallSignature, carry_out_by};
 use crate::arguments::proven::Proven;
 use crate::operation::varying::counts;
 use crate::traits::nonblocking_collectives::NonblockingCollectives;
@@ -107,7 +107,7 @@ impl SparseExchange {
             let lengths = messages.iter().map(|(_, message)| message.as_ref().len());
             Leaving(lengths.sum())
         });
-        let call = Call::moving::<T>(OPERATION);
+        let call = CallSignature::moving::<T>(OPERATION);
         let mut arrived = carry_out_by(&self.comm, call, ready, |_| {
             self.comm
                 .keeping_step(OPERATION, || self.exchange(&messages))

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::Collectives;
-use crate::agreement::{Call, all_ready};
+use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::transfer::Transfer;
 use crate::operation::varying::counts;
 
@@ -64,7 +64,7 @@ impl TwoLevelAlltoall {
     pub fn alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
         const OPERATION: &str = "TwoLevelAlltoall::alltoall";
         let proven = Transfer::exchanged(OPERATION, &self.whole, send, recv);
-        let block = all_ready(&self.whole, Call::moving::<T>(OPERATION), proven)?.block();
+        let block = all_ready(&self.whole, CallSignature::moving::<T>(OPERATION), proven)?.block();
         let [rows, columns] = self.shape();
         if rows == 1 {
             return self.row.alltoall(send, recv);

@@ -5,12 +5,12 @@ use ranks_comm::Result;
 use ranks_comm::backend::{INLINE, InProcessComm as Comm};
 
 use super::bytes::{block_mut, bytes, bytes_mut};
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use super::rounds::Step;
 use crate::arguments::transfer::Transfer;
 
 pub(crate) fn allgather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let call = Call::of::<T>(comm, transfer.operation());
+    let call = RankCall::of::<T>(comm, transfer.operation());
     let block = transfer.block() * size_of::<T>();
     let (send, recv) = transfer.into_slices();
     allgather_bytes(
@@ -23,7 +23,7 @@ pub(crate) fn allgather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Resul
 
 /// In place, the block that is sent is in `recv` already.
 fn allgather_bytes(
-    call: &Call<'_>,
+    call: &RankCall<'_>,
     block: usize,
     send: Option<&[u8]>,
     recv: &mut [u8],

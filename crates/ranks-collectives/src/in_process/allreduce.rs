@@ -11,7 +11,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::{INLINE, InProcessComm as Comm};
 
 use super::bytes::{bytes, bytes_mut};
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use super::fold::{Contributions, Fold, Own, PART};
 use super::rounds::Step;
 use crate::arguments::reducing::Reducing;
@@ -26,7 +26,7 @@ pub(crate) fn allreduce<T: Pod, O: Reduction<T>>(
     op: &O,
     Reducing { transfer, .. }: Reducing<'_, T>,
 ) -> Result<()> {
-    let call = Call::of::<T>(comm, transfer.operation());
+    let call = RankCall::of::<T>(comm, transfer.operation());
     let length = transfer.block() * size_of::<T>();
     if length <= INLINE {
         carried(&call, op, transfer)
@@ -39,7 +39,7 @@ pub(crate) fn allreduce<T: Pod, O: Reduction<T>>(
 
 /// All of it travels with the round.
 fn carried<T: Pod, O: Reduction<T>>(
-    call: &Call<'_>,
+    call: &RankCall<'_>,
     op: &O,
     transfer: Transfer<'_, T>,
 ) -> Result<()> {
@@ -62,7 +62,7 @@ fn carried<T: Pod, O: Reduction<T>>(
 
 /// Every rank reads all of it.
 fn by_each<T: Pod, O: Reduction<T>>(
-    call: &Call<'_>,
+    call: &RankCall<'_>,
     op: &O,
     transfer: Transfer<'_, T>,
 ) -> Result<()> {
@@ -83,7 +83,7 @@ fn by_each<T: Pod, O: Reduction<T>>(
 
 /// Each rank combines one part for all.
 fn in_parts<T: Pod, O: Reduction<T>>(
-    call: &Call<'_>,
+    call: &RankCall<'_>,
     op: &O,
     transfer: Transfer<'_, T>,
 ) -> Result<()> {

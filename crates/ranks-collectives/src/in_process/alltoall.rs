@@ -5,7 +5,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::{Bytes, block_mut, block_of};
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use super::rounds::Step;
 use crate::arguments::transfer::Transfer;
 
@@ -14,7 +14,7 @@ pub(crate) fn alltoall<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result
     alltoall_bytes(&call, bytes)
 }
 
-fn alltoall_bytes(call: &Call<'_>, bytes: Bytes<'_>) -> Result<()> {
+fn alltoall_bytes(call: &RankCall<'_>, bytes: Bytes<'_>) -> Result<()> {
     let Bytes {
         send, recv, block, ..
     } = bytes;

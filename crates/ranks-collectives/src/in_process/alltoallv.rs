@@ -4,12 +4,12 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use super::varying::{Places, received, sent};
 use crate::arguments::varying::Exchange;
 
 pub(crate) fn alltoallv<T: Pod>(comm: &Comm, exchange: Exchange<'_, T>) -> Result<()> {
-    let call = Call::of::<T>(comm, exchange.operation);
+    let call = RankCall::of::<T>(comm, exchange.operation);
     let (recv, there) = received(exchange.recv);
     let all = 0..recv.len();
     let send = sent(exchange.send.slice, recv, all);

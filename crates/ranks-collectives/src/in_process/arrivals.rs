@@ -5,17 +5,17 @@ use std::fmt::Debug;
 use ranks_comm::Result;
 use ranks_comm::backend::{Deferred, InProcessComm as Comm, RawSlice, Spread, StartedOp};
 
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 
 /// The place of a block.
-pub(super) trait Place: Send + Debug + 'static {
+pub(super) trait BlockPosition: Send + Debug + 'static {
     /// Its length in bytes.
     fn bytes(&self) -> usize;
     /// Puts there a block that is as long.
     fn fill(&self, block: &[u8]);
 }
 
-impl Place for RawSlice {
+impl BlockPosition for RawSlice {
     fn bytes(&self) -> usize {
         (*self).bytes()
     }
@@ -25,7 +25,7 @@ impl Place for RawSlice {
     }
 }
 
-impl Place for Spread {
+impl BlockPosition for Spread {
     fn bytes(&self) -> usize {
         self.bytes()
     }
@@ -50,8 +50,8 @@ pub(super) struct Arrivals<P> {
     outcome: Outcome,
 }
 
-impl<P: Place> Arrivals<P> {
-    pub(super) fn new(call: &Call<'_>, number: i32, expected: Vec<(usize, P)>) -> Self {
+impl<P: BlockPosition> Arrivals<P> {
+    pub(super) fn new(call: &RankCall<'_>, number: i32, expected: Vec<(usize, P)>) -> Self {
         Self {
             operation: call.operation,
             width: call.width,
@@ -70,9 +70,9 @@ impl<P: Place> Arrivals<P> {
     }
 }
 
-impl<P: Place> Deferred for Arrivals<P> {
+impl<P: BlockPosition> Deferred for Arrivals<P> {
     fn advance(&mut self, comm: &Comm, wait: bool) -> Result<bool> {
-        let call = Call {
+        let call = RankCall {
             comm,
             operation: self.operation,
             width: self.width,

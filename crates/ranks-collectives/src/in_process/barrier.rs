@@ -3,12 +3,12 @@
 use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
-use super::call::Call;
+use super::call::RankCall;
 use super::intercommunicators::barrier_between;
 use super::rounds::Step;
 
 pub(crate) fn barrier(comm: &Comm) -> Result<()> {
-    let call = Call {
+    let call = RankCall {
         comm,
         operation: "MPI_Barrier",
         width: 0,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytemuck::Pod;
 use ranks_comm::backend::InProcessComm as Comm;
 
-use super::call::Call;
+use super::call::RankCall;
 use crate::arguments::transfer::Transfer;
 
 /// A [`Transfer`] whose slices and block are in bytes.
@@ -26,8 +26,8 @@ impl<'a> Bytes<'a> {
         comm: &'a Comm,
         transfer: Transfer<'a, T>,
         own: Range<usize>,
-    ) -> (Call<'a>, Bytes<'a>) {
-        let call = Call::of::<T>(comm, transfer.operation());
+    ) -> (RankCall<'a>, Bytes<'a>) {
+        let call = RankCall::of::<T>(comm, transfer.operation());
         let block = transfer.block();
         let root = transfer.root_rank();
         let (send, recv) = transfer.into_copied(own.start * block..own.end * block);

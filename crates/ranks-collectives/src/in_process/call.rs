@@ -5,7 +5,7 @@ use ranks_comm::backend::InProcessComm as Comm;
 use ranks_comm::{Error, ErrorKind, Result};
 
 /// A collective call of this rank.
-pub(super) struct Call<'a> {
+pub(super) struct RankCall<'a> {
     pub(super) comm: &'a Comm,
     /// The C name.
     pub(super) operation: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct Call<'a> {
     pub(super) width: usize,
 }
 
-impl<'a> Call<'a> {
+impl<'a> RankCall<'a> {
     /// A call for elements of `T`.
     pub(super) fn of<T>(comm: &'a Comm, operation: &'static str) -> Self {
         Self {

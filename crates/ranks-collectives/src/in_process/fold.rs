@@ -11,7 +11,7 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 
 use super::bytes::{bytes, bytes_mut};
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use crate::ops::Reduction;
 use crate::ops::user_op::Panicked;
 
@@ -24,7 +24,7 @@ pub(super) trait Contributions {
 }
 
 /// Slices that the ranks of a call lend in a round.
-impl Contributions for Call<'_> {
+impl Contributions for RankCall<'_> {
     fn read(&self, rank: usize, part: Range<usize>, read: &mut dyn FnMut(&[u8])) -> Result<()> {
         self.comm.read_lent(self.operation, rank, part, read)
     }
@@ -32,7 +32,7 @@ impl Contributions for Call<'_> {
 
 /// A reduction of what some ranks contribute.
 pub(super) struct Fold<'a, T, O> {
-    pub(super) call: &'a Call<'a>,
+    pub(super) call: &'a RankCall<'a>,
     pub(super) op: &'a O,
     /// The ranks that contribute.
     pub(super) ranks: Range<usize>,

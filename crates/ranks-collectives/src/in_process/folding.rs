@@ -9,7 +9,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::{Deferred, InProcessComm as Comm, RawSlice, StartedOp};
 
 use super::bytes::bytes;
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use crate::ops::Reduction;
 use crate::ops::user_op::Panicked;
 
@@ -36,7 +36,7 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
     /// Combines what the ranks below `end` pass, `own` being that of this rank, if it is one of
     /// them.
     pub(super) fn begun(
-        call: &Call<'_>,
+        call: &RankCall<'_>,
         number: i32,
         op: O,
         own: Option<&[T]>,
@@ -64,7 +64,7 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
     fn take(&mut self, comm: &Comm, block: Vec<u8>) {
         let (rank, length) = (self.next, self.place.bytes());
         let taken = if block.len() != length {
-            let call = Call::of::<T>(comm, self.operation);
+            let call = RankCall::of::<T>(comm, self.operation);
             Err(call.wrong_length(rank, block.len(), length))
         } else if rank == 0 {
             self.sum = block;

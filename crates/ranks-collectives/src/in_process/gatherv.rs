@@ -4,12 +4,12 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use super::varying::{Places, received, sent};
 use crate::arguments::varying::Gathering;
 
 pub(crate) fn gatherv<T: Pod>(comm: &Comm, gathering: Gathering<'_, T>) -> Result<()> {
-    let call = Call::of::<T>(comm, gathering.operation);
+    let call = RankCall::of::<T>(comm, gathering.operation);
     let root = gathering.root.rank;
     let (recv, places) = received(gathering.recv);
     if call.rank() != root {
@@ -20,7 +20,7 @@ pub(crate) fn gatherv<T: Pod>(comm: &Comm, gathering: Gathering<'_, T>) -> Resul
 }
 
 pub(crate) fn allgatherv<T: Pod>(comm: &Comm, gathering: Gathering<'_, T>) -> Result<()> {
-    let call = Call::of::<T>(comm, gathering.operation);
+    let call = RankCall::of::<T>(comm, gathering.operation);
     let (recv, places) = received(gathering.recv);
     let own = sent(gathering.send, recv, places.place(call.rank()));
     comm.coll_lending(&own, |lending| {
@@ -34,7 +34,7 @@ pub(crate) fn allgatherv<T: Pod>(comm: &Comm, gathering: Gathering<'_, T>) -> Re
 
 /// Receives from each other rank, and copies this one's `own`.
 fn collect(
-    call: &Call<'_>,
+    call: &RankCall<'_>,
     own: &[u8],
     recv: &mut [u8],
     places: &Places<'_>,

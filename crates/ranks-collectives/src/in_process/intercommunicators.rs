@@ -6,7 +6,7 @@ use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
 use super::arrivals::Arrivals;
 use super::bytes::{block_mut, bytes, bytes_mut};
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use super::fold::{Fold, Own};
 use super::folding::Folding;
 use super::reduce::Messages;
@@ -15,12 +15,12 @@ use crate::arguments::reducing::Reducing;
 use crate::in_flight::stable::Stable;
 use crate::ops::Reduction;
 
-pub(super) fn barrier_between(call: &Call<'_>) -> Result<()> {
+pub(super) fn barrier_between(call: &RankCall<'_>) -> Result<()> {
     exchange(call, &[], |_, from| call.receive(from, &mut []))
 }
 
 pub(crate) fn bcast_between<T: Pod>(comm: &Comm, crossing: Crossing<'_, T>) -> Result<()> {
-    let call = Call::of::<T>(comm, crossing.operation);
+    let call = RankCall::of::<T>(comm, crossing.operation);
     match crossing.root.unwrap_or(RootGroup::OfThisGroup) {
         RootGroup::This => {
             let mut outcome = Outcome::default();
@@ -38,7 +38,7 @@ pub(crate) fn ibcast_between<T: Pod>(
     comm: &Comm,
     crossing: Stable<Crossing<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, crossing.get().operation);
+    let call = RankCall::of::<T>(comm, crossing.get().operation);
     let number = comm.next_number();
     match crossing.get().root.unwrap_or(RootGroup::OfThisGroup) {
         RootGroup::This => {
@@ -62,7 +62,7 @@ pub(crate) fn allreduce_between<T: Pod, O: Reduction<T>>(
     op: &O,
     Reducing { transfer, .. }: Reducing<'_, T>,
 ) -> Result<()> {
-    let call = Call::of::<T>(comm, transfer.operation());
+    let call = RankCall::of::<T>(comm, transfer.operation());
     let (send, sum) = transfer.into_copied(0..0);
     let mut outcome = Outcome::default();
     for rank in call.others() {
@@ -85,7 +85,7 @@ pub(crate) fn iallreduce_between<T: Pod, O: Reduction<T> + Send + 'static>(
     op: O,
     reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, reducing.get().transfer.operation());
+    let call = RankCall::of::<T>(comm, reducing.get().transfer.operation());
     let number = comm.next_number();
     let slices = reducing.map(|reducing| reducing.transfer.into_copied(0..0));
     for rank in call.others() {
@@ -103,7 +103,7 @@ pub(crate) fn iallreduce_between<T: Pod, O: Reduction<T> + Send + 'static>(
 }
 
 pub(crate) fn allgather_between<T: Pod>(comm: &Comm, crossing: Crossing<'_, T>) -> Result<()> {
-    let call = Call::of::<T>(comm, crossing.operation);
+    let call = RankCall::of::<T>(comm, crossing.operation);
     let block = crossing.block * size_of::<T>();
     let recv = bytes_mut(crossing.recv);
     exchange(&call, bytes(crossing.send), |call, from| {
@@ -115,7 +115,7 @@ pub(crate) fn iallgather_between<T: Pod>(
     comm: &Comm,
     crossing: Stable<Crossing<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, crossing.get().operation);
+    let call = RankCall::of::<T>(comm, crossing.get().operation);
     let number = comm.next_number();
     for rank in call.others() {
         comm.numbered_send(rank, number, bytes(crossing.get().send))?;
@@ -133,9 +133,9 @@ pub(crate) fn iallgather_between<T: Pod>(
 
 /// Sends the same to every rank of the other group, and receives from each, in the order of ranks.
 fn exchange(
-    call: &Call<'_>,
+    call: &RankCall<'_>,
     send: &[u8],
-    mut receive: impl FnMut(&Call<'_>, usize) -> Result<()>,
+    mut receive: impl FnMut(&RankCall<'_>, usize) -> Result<()>,
 ) -> Result<()> {
     let mut outcome = Outcome::default();
     for rank in call.others() {

@@ -7,13 +7,13 @@ use ranks_comm::layout::Layout;
 
 use super::arrivals::Arrivals;
 use super::bytes::bytes_mut;
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use crate::arguments::layouts::{Layouts, Pattern};
 use crate::arguments::neighbors::Trade;
 use crate::in_flight::stable::Stable;
 
 pub(crate) fn alltoallw<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<()> {
-    let call = Call::of::<T>(comm, pattern.operation);
+    let call = RankCall::of::<T>(comm, pattern.operation);
     let ((send, here), (recv, there)) = (pattern.send, pattern.recv);
     let out = here.layouts().iter().enumerate();
     let into = there.layouts().iter().enumerate();
@@ -24,7 +24,7 @@ pub(crate) fn ialltoallw<T: Pod>(
     comm: &Comm,
     pattern: Stable<Pattern<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, pattern.get().operation);
+    let call = RankCall::of::<T>(comm, pattern.get().operation);
     let ((send, here), there) = (pattern.get().send, pattern.get().recv.1);
     let out = here.layouts().iter().enumerate();
     let into = there.layouts().iter().enumerate();
@@ -33,7 +33,7 @@ pub(crate) fn ialltoallw<T: Pod>(
 }
 
 pub(crate) fn neighbor_alltoallw<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layouts>) -> Result<()> {
-    let call = Call::of::<T>(comm, trade.operation);
+    let call = RankCall::of::<T>(comm, trade.operation);
     let (here, there) = (trade.send.blocks.layouts(), trade.recv.blocks.layouts());
     let out: Vec<_> = trade
         .outgoing()
@@ -55,7 +55,7 @@ pub(crate) fn ineighbor_alltoallw<T: Pod>(
     comm: &Comm,
     trade: Stable<Trade<'_, T, &Layouts>>,
 ) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, trade.get().operation);
+    let call = RankCall::of::<T>(comm, trade.get().operation);
     let (send, here) = (trade.get().send.slice, trade.get().send.blocks.layouts());
     let (there, incoming) = (trade.get().recv.blocks.layouts(), trade.get().incoming());
     let out: Vec<_> = trade
@@ -72,7 +72,7 @@ pub(crate) fn ineighbor_alltoallw<T: Pod>(
 
 /// Sends what goes to each rank, and receives what comes from each.
 fn exchange<'l, T: Pod>(
-    call: &Call<'_>,
+    call: &RankCall<'_>,
     (send, out): (&[T], impl Iterator<Item = (usize, &'l Layout)>),
     (recv, into): (&mut [T], impl Iterator<Item = (usize, &'l Layout)>),
 ) -> Result<()> {
@@ -97,7 +97,7 @@ fn exchange<'l, T: Pod>(
 
 /// Sends what goes to each rank, and lets what comes from each arrive later.
 fn begin_exchange<'l, T: Pod>(
-    call: &Call<'_>,
+    call: &RankCall<'_>,
     (send, out): (&[T], impl Iterator<Item = (usize, &'l Layout)>),
     (recv, into): (RawSlice, impl Iterator<Item = (usize, &'l Layout)>),
 ) -> Result<StartedOp> {

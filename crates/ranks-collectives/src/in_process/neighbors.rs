@@ -6,13 +6,13 @@ use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
 use super::arrivals::Arrivals;
 use super::bytes::{bytes, bytes_mut};
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use super::varying::Places;
 use crate::arguments::neighbors::Trade;
 use crate::in_flight::stable::Stable;
 
 pub(crate) fn neighbor_exchange<T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> Result<()> {
-    let call = Call::of::<T>(comm, trade.operation);
+    let call = RankCall::of::<T>(comm, trade.operation);
     comm.coll_lending(bytes(trade.send.slice), |lending| {
         let mut outcome = Outcome::default();
         let here = Places::of::<T>(&trade.send.blocks);
@@ -34,7 +34,7 @@ pub(crate) fn ineighbor_exchange<T: Pod>(
     trade: Stable<Trade<'_, T>>,
 ) -> Result<StartedOp> {
     let (operation, incoming) = (trade.get().operation, trade.get().incoming());
-    let call = Call::of::<T>(comm, operation);
+    let call = RankCall::of::<T>(comm, operation);
     let number = comm.next_number();
     let send = bytes(trade.get().send.slice);
     let here = Places::of::<T>(&trade.get().send.blocks);

@@ -9,7 +9,7 @@ use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
 use super::arrivals::Arrivals;
 use super::bytes::{Bytes, block_mut, block_of, bytes, bytes_mut};
-use super::call::Call;
+use super::call::RankCall;
 use super::folding::Folding;
 use crate::arguments::reducing::Reducing;
 use crate::arguments::transfer::Transfer;
@@ -17,7 +17,7 @@ use crate::in_flight::stable::{Stable, nowhere};
 use crate::ops::Reduction;
 
 pub(crate) fn ibarrier(comm: &Comm) -> Result<StartedOp> {
-    let call = Call::of::<u8>(comm, "MPI_Ibarrier");
+    let call = RankCall::of::<u8>(comm, "MPI_Ibarrier");
     let number = comm.next_number();
     for rank in call.others() {
         comm.numbered_send(rank, number, &[])?;
@@ -27,7 +27,7 @@ pub(crate) fn ibarrier(comm: &Comm) -> Result<StartedOp> {
 }
 
 pub(crate) fn ibcast<T: Pod>(comm: &Comm, transfer: Stable<Transfer<'_, T>>) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, transfer.get().operation());
+    let call = RankCall::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
     let root = bytes.get().root;
@@ -42,7 +42,7 @@ pub(crate) fn ibcast<T: Pod>(comm: &Comm, transfer: Stable<Transfer<'_, T>>) -> 
 }
 
 pub(crate) fn igather<T: Pod>(comm: &Comm, transfer: Stable<Transfer<'_, T>>) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, transfer.get().operation());
+    let call = RankCall::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1).1);
     if call.rank() != bytes.get().root {
@@ -56,7 +56,7 @@ pub(crate) fn iallgather<T: Pod>(
     comm: &Comm,
     transfer: Stable<Transfer<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, transfer.get().operation());
+    let call = RankCall::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1).1);
     for rank in call.others() {
@@ -66,7 +66,7 @@ pub(crate) fn iallgather<T: Pod>(
 }
 
 /// A block of each rank: this one's is there.
-fn gathering(call: &Call<'_>, number: i32, mut bytes: Stable<Bytes<'_>>) -> StartedOp {
+fn gathering(call: &RankCall<'_>, number: i32, mut bytes: Stable<Bytes<'_>>) -> StartedOp {
     let Bytes {
         send, recv, block, ..
     } = bytes.get_mut();
@@ -84,7 +84,7 @@ pub(crate) fn iscatter<T: Pod>(
     comm: &Comm,
     transfer: Stable<Transfer<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, transfer.get().operation());
+    let call = RankCall::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let mut bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
     let Bytes {
@@ -112,7 +112,7 @@ pub(crate) fn ialltoall<T: Pod>(
     comm: &Comm,
     transfer: Stable<Transfer<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, transfer.get().operation());
+    let call = RankCall::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let mut bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..comm.size()).1);
     let Bytes {
@@ -137,7 +137,7 @@ pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
     reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
-    let call = Call::of::<T>(comm, transfer.get().operation());
+    let call = RankCall::of::<T>(comm, transfer.get().operation());
     let (number, root) = (comm.next_number(), transfer.get().root_rank());
     let slices = copied(transfer);
     if call.rank() != root {
@@ -153,7 +153,7 @@ pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
-    let call = Call::of::<T>(comm, transfer.get().operation());
+    let call = RankCall::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let slices = copied(transfer);
     for rank in call.others() {
@@ -187,7 +187,7 @@ fn over_lower_ranks<T: Pod, O: Reduction<T> + Send + 'static>(
     end: usize,
 ) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
-    let call = Call::of::<T>(comm, transfer.get().operation());
+    let call = RankCall::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let slices = copied(transfer);
     for rank in call.rank() + 1..call.size() {
@@ -203,7 +203,7 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
 ) -> Result<StartedOp> {
     let blocks = reducing.get().blocks();
     let transfer = reducing.map(|reducing| reducing.transfer);
-    let call = Call::of::<T>(comm, transfer.get().operation());
+    let call = RankCall::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let slices = transfer.map(|transfer| transfer.into_copied(0..blocks.end()));
     for rank in call.others() {
@@ -231,7 +231,7 @@ fn copied<'a, T: Pod>(transfer: Stable<Transfer<'a, T>>) -> Stable<Copied<'a, T>
 
 /// Combines one block of each rank below `end`.
 fn folding<T: Pod, O: Reduction<T> + Send + 'static>(
-    call: &Call<'_>,
+    call: &RankCall<'_>,
     number: i32,
     op: O,
     slices: Stable<Copied<'_, T>>,

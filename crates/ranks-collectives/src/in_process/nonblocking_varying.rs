@@ -6,7 +6,7 @@ use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
 use super::arrivals::Arrivals;
 use super::bytes::{bytes, bytes_mut};
-use super::call::Call;
+use super::call::RankCall;
 use super::varying::Places;
 use crate::arguments::varying::{Exchange, Gathering, Scattering};
 use crate::in_flight::stable::Stable;
@@ -15,7 +15,7 @@ pub(crate) fn igatherv<T: Pod>(
     comm: &Comm,
     gathering: Stable<Gathering<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, gathering.get().operation);
+    let call = RankCall::of::<T>(comm, gathering.get().operation);
     let number = comm.next_number();
     let root = gathering.get().root.rank;
     if call.rank() != root {
@@ -30,7 +30,7 @@ pub(crate) fn iallgatherv<T: Pod>(
     comm: &Comm,
     gathering: Stable<Gathering<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, gathering.get().operation);
+    let call = RankCall::of::<T>(comm, gathering.get().operation);
     let number = comm.next_number();
     let own = own(gathering.get());
     for rank in call.others() {
@@ -48,7 +48,7 @@ fn own<'a, T>(gathering: &'a Gathering<'_, T>) -> &'a [T] {
 
 /// A block of each rank, each where it belongs: this one's is there.
 fn collecting<T: Pod>(
-    call: &Call<'_>,
+    call: &RankCall<'_>,
     number: i32,
     gathering: Stable<Gathering<'_, T>>,
 ) -> StartedOp {
@@ -62,7 +62,7 @@ fn collecting<T: Pod>(
 }
 
 fn arriving(
-    call: &Call<'_>,
+    call: &RankCall<'_>,
     number: i32,
     recv: Stable<&mut [u8]>,
     places: &Places<'_>,
@@ -82,7 +82,7 @@ pub(crate) fn iscatterv<T: Pod>(
     comm: &Comm,
     scattering: Stable<Scattering<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, scattering.get().operation);
+    let call = RankCall::of::<T>(comm, scattering.get().operation);
     let number = comm.next_number();
     let root = scattering.get().root.rank;
     let places = Places::of::<T>(scattering.get().send.blocks);
@@ -105,7 +105,7 @@ pub(crate) fn ialltoallv<T: Pod>(
     comm: &Comm,
     exchange: Stable<Exchange<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = Call::of::<T>(comm, exchange.get().operation);
+    let call = RankCall::of::<T>(comm, exchange.get().operation);
     let number = comm.next_number();
     let send = exchange.get().send.slice.map(bytes);
     let here = Places::of::<T>(exchange.get().send.blocks);

@@ -7,7 +7,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::{InProcessComm as Comm, Taken};
 
 use super::bytes::bytes;
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use super::fold::{Contributions, Fold, Own};
 use crate::arguments::reducing::Reducing;
 use crate::ops::Reduction;
@@ -17,7 +17,7 @@ pub(crate) fn reduce<T: Pod, O: Reduction<T>>(
     op: &O,
     Reducing { transfer, .. }: Reducing<'_, T>,
 ) -> Result<()> {
-    let call = Call::of::<T>(comm, transfer.operation());
+    let call = RankCall::of::<T>(comm, transfer.operation());
     let root = transfer.root_rank();
     let (send, recv) = transfer.into_slices();
     let recv = recv.unwrap_or_default();
@@ -41,7 +41,7 @@ pub(super) struct Messages<'a>(Vec<Option<Taken<'a>>>);
 
 impl<'a> Messages<'a> {
     /// Takes those of `ranks`, which begin with 0, each of so many bytes.
-    pub(super) fn of(call: &Call<'a>, ranks: Range<usize>, length: usize) -> (Self, Outcome) {
+    pub(super) fn of(call: &RankCall<'a>, ranks: Range<usize>, length: usize) -> (Self, Outcome) {
         let mut outcome = Outcome::default();
         let me = (!call.comm.is_between()).then_some(call.rank());
         let mut of = |rank| {

@@ -5,7 +5,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::bytes;
-use super::call::Call;
+use super::call::RankCall;
 use super::fold::{Fold, Own};
 use super::rounds::Step;
 use crate::arguments::reducing::Reducing;
@@ -18,7 +18,7 @@ pub(crate) fn reduce_scatter<T: Pod, O: Reduction<T>>(
 ) -> Result<()> {
     let blocks = reducing.blocks();
     let transfer = reducing.transfer;
-    let call = Call::of::<T>(comm, transfer.operation());
+    let call = RankCall::of::<T>(comm, transfer.operation());
     let mine = blocks.range(call.rank());
     let (send, recv) = transfer.into_copied(0..blocks.end());
     let recv = &mut recv[..mine.len()];

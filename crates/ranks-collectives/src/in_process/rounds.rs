@@ -4,7 +4,7 @@
 use ranks_comm::backend::Round;
 use ranks_comm::{Error, ErrorKind, Result};
 
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 
 /// Purpose of a round. Ranks whose rounds differ get an error, all of them.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) enum Step {
     Done,
 }
 
-impl Call<'_> {
+impl RankCall<'_> {
     /// Comes to a round with the length of what it is about, and waits for all.
     pub(super) fn round(&self, step: Step, bytes: usize, carried: &[u8]) -> Result<Round<'_>> {
         let words = (step as u64, bytes as u64);

@@ -6,7 +6,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::bytes;
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use super::fold::{Fold, Own};
 use super::reduce::Messages;
 use crate::arguments::reducing::Reducing;
@@ -37,7 +37,7 @@ fn over_lower_ranks<T: Pod, O: Reduction<T>>(
     transfer: Transfer<'_, T>,
     and_own: bool,
 ) -> Result<()> {
-    let call = Call::of::<T>(comm, transfer.operation());
+    let call = RankCall::of::<T>(comm, transfer.operation());
     let own = 0..transfer.block();
     let (send, recv) = transfer.into_copied(own);
     let (me, length) = (call.rank(), size_of_val(recv));

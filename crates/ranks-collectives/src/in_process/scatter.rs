@@ -5,7 +5,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::{Bytes, block_of};
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use crate::arguments::transfer::Transfer;
 
 pub(crate) fn scatter<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
@@ -13,7 +13,7 @@ pub(crate) fn scatter<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<
     scatter_bytes(&call, bytes)
 }
 
-fn scatter_bytes(call: &Call<'_>, bytes: Bytes<'_>) -> Result<()> {
+fn scatter_bytes(call: &RankCall<'_>, bytes: Bytes<'_>) -> Result<()> {
     let Bytes {
         send,
         recv,

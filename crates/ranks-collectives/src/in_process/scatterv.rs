@@ -5,12 +5,12 @@ use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::{bytes, bytes_mut};
-use super::call::{Call, Outcome};
+use super::call::{Outcome, RankCall};
 use super::varying::Places;
 use crate::arguments::varying::Scattering;
 
 pub(crate) fn scatterv<T: Pod>(comm: &Comm, scattering: Scattering<'_, T>) -> Result<()> {
-    let call = Call::of::<T>(comm, scattering.operation);
+    let call = RankCall::of::<T>(comm, scattering.operation);
     let root = scattering.root.rank;
     let recv = scattering.recv.map(bytes_mut);
     if call.rank() != root {

@@ -10,7 +10,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::{MpiComm as Comm, Plain, StartedOp};
 
 use super::functions::Alltoallv;
-use super::varying::{self, Division, Side, Varying};
+use super::varying::{self, Division, SliceInBlocks, Varying};
 use crate::arguments::varying::Exchange;
 use crate::in_flight::stable::Stable;
 
@@ -18,11 +18,11 @@ use crate::in_flight::stable::Stable;
 fn varying<'a, T>(exchange: Exchange<'a, T>) -> Varying<'a, T> {
     let Exchange { send, recv, .. } = exchange;
     Varying {
-        send: Side {
+        send: SliceInBlocks {
             slice: send.slice,
             division: Division::Blocks(Cow::Borrowed(send.blocks), None),
         },
-        recv: Side {
+        recv: SliceInBlocks {
             slice: recv.slice,
             division: Division::Blocks(Cow::Borrowed(recv.blocks), None),
         },

@@ -17,7 +17,7 @@ use ranks_comm::record::Over;
 use super::functions::{Allgatherv, Gatherv, Moved, Moves, Native};
 use super::large_varying::{self, is_through_types};
 use super::packed::{self, at_the_front};
-use super::varying::{self, Division, Side, Varying};
+use super::varying::{self, Division, SliceInBlocks, Varying};
 use crate::arguments::varying::Gathering;
 use crate::in_flight::stable::Stable;
 
@@ -43,11 +43,11 @@ fn is_received_well<F: Gathers, T>(gathering: &Gathering<'_, T>) -> bool {
 fn varying<'a, T>(gathering: Gathering<'a, T>) -> Varying<'a, T> {
     let length = gathering.send.map_or(0, <[T]>::len);
     Varying {
-        send: Side {
+        send: SliceInBlocks {
             slice: gathering.send,
             division: Division::Block(length),
         },
-        recv: Side {
+        recv: SliceInBlocks {
             slice: gathering.recv.slice,
             division: Division::Blocks(Cow::Borrowed(gathering.recv.blocks), None),
         },

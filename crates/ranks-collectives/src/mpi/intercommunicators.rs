@@ -9,7 +9,7 @@ use ranks_mpi_sys as sys;
 
 use super::begun::begin_large;
 use super::functions::{Abi, Alltoallv, Large, Moved, Moves};
-use super::varying::{self, Division, Side, Varying};
+use super::varying::{self, Division, SliceInBlocks, Varying};
 use crate::arguments::blocks::Blocks;
 use crate::arguments::crossing::{Crossing, RootGroup};
 use crate::in_flight::stable::Stable;
@@ -74,11 +74,11 @@ fn from_root<T>(root: RootGroup, crossing: Crossing<'_, T>) -> Result<Varying<'_
         Ok::<_, Error>(Division::Blocks(Cow::Owned(blocks), None))
     };
     Ok(Varying {
-        send: Side {
+        send: SliceInBlocks {
             slice: Some(send),
             division: at_the_front(&sent)?,
         },
-        recv: Side {
+        recv: SliceInBlocks {
             slice: Some(recv),
             division: at_the_front(&received)?,
         },

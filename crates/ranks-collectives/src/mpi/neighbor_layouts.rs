@@ -10,7 +10,7 @@ use ranks_mpi_sys as sys;
 use super::begun::begin_large;
 use super::functions::is_in_library;
 use super::layouts::{Parts, Sides, begin_layouts};
-use super::neighbor_order::{Form, slots_for};
+use super::neighbor_order::{NeighborFunction, slots_for};
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use crate::arguments::layouts::Layouts;
 use crate::arguments::neighbors::Trade;
@@ -20,7 +20,7 @@ use crate::in_flight::stable::Stable;
 /// library.
 fn around<T: Pod>(
     comm: &Comm,
-    form: Form,
+    form: NeighborFunction,
     trade: &Trade<'_, T, &Layouts>,
 ) -> Result<(Parts, Parts)> {
     let (here, there) = (trade.send.blocks.layouts(), trade.recv.blocks.layouts());
@@ -32,7 +32,7 @@ fn around<T: Pod>(
 }
 
 pub(crate) fn blocking<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layouts>) -> Result<()> {
-    let (sent, received) = around(comm, Form::Layouts, &trade)?;
+    let (sent, received) = around(comm, NeighborFunction::Layouts, &trade)?;
     // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in
     // common, as `Trade` has proven; there is one for each neighbour.
     let code = unsafe {
@@ -55,7 +55,7 @@ impl Sides<()> {
     /// Those of the neighbours, and where places count from.
     fn around<T: Pod>(
         comm: &Comm,
-        form: Form,
+        form: NeighborFunction,
         trade: Trade<'_, T, &Layouts>,
     ) -> Result<(*const c_void, *mut c_void, Box<Self>)> {
         let (sent, received) = around(comm, form, &trade)?;
@@ -77,7 +77,11 @@ pub(crate) fn nonblocking<T: Pod>(
     comm: &Comm,
     trade: Stable<Trade<'_, T, &Layouts>>,
 ) -> Result<StartedOp> {
-    let (from, to, sides) = Sides::around(comm, Form::NonblockingLayouts, trade.into_inner())?;
+    let (from, to, sides) = Sides::around(
+        comm,
+        NeighborFunction::NonblockingLayouts,
+        trade.into_inner(),
+    )?;
     let (counts, places) = (sides.counts(), sides.places());
     begin_layouts!(
         MPI_Ineighbor_alltoallw,
@@ -97,7 +101,11 @@ pub(crate) fn init<T: Pod>(
     if !is_in_library("MPI_Neighbor_alltoallw_init") {
         return Ok(None);
     }
-    let (from, to, sides) = Sides::around(comm, Form::PersistentLayouts, trade.into_inner())?;
+    let (from, to, sides) = Sides::around(
+        comm,
+        NeighborFunction::PersistentLayouts,
+        trade.into_inner(),
+    )?;
     let (counts, places, info) = (sides.counts(), sides.places(), sys::MPI_INFO_NULL);
     begin_layouts!(
         MPI_Neighbor_alltoallw_init,

@@ -20,7 +20,7 @@ use crate::arguments::neighbors::{Order, slots};
 
 /// Functions that may differ in it.
 #[derive(Clone, Copy)]
-pub(super) enum Form {
+pub(super) enum NeighborFunction {
     /// `MPI_Neighbor_alltoallv`.
     Blocking,
     /// `MPI_Ineighbor_alltoallv`.
@@ -43,7 +43,10 @@ static KNOWN: Mutex<[Option<Order>; 6]> = Mutex::new([None; 6]);
 ///
 /// # Errors
 /// Errors of the library in answer to the question.
-pub(super) fn slots_for(form: Form, around: &dyn Neighborhood) -> Result<Option<Vec<usize>>> {
+pub(super) fn slots_for(
+    form: NeighborFunction,
+    around: &dyn Neighborhood,
+) -> Result<Option<Vec<usize>>> {
     slots(around, || {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let known = &mut known[form as usize];
@@ -55,7 +58,7 @@ pub(super) fn slots_for(form: Form, around: &dyn Neighborhood) -> Result<Option<
 }
 
 /// Sends four numbers round two rings of this process alone.
-fn ask(form: Form) -> Result<Order> {
+fn ask(form: NeighborFunction) -> Result<Order> {
     let mut rings = sys::MPI_COMM_NULL;
     let ones = ONES.as_ptr();
     // SAFETY: the library is initialised, as there is a `Comm`; a grid of two dimensions, and a
@@ -96,18 +99,23 @@ fn ints() -> *const native::DatatypeWord {
     words.as_ptr()
 }
 
-fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_int; 4]) -> c_int {
+fn send_round(
+    form: NeighborFunction,
+    ring: MPI_Comm,
+    sent: &[c_int; 4],
+    arrived: &mut [c_int; 4],
+) -> c_int {
     let (from, to) = (sent.as_ptr().cast(), arrived.as_mut_ptr().cast());
     let (counts, places) = (ONES.as_ptr(), PLACES.as_ptr());
     let mut request = sys::MPI_REQUEST_NULL;
     let code = match form {
         // SAFETY: the one neighbour on all four sides gets and sends an integer, for which there
         // are four each.
-        Form::Blocking => unsafe {
+        NeighborFunction::Blocking => unsafe {
             sys::MPI_Neighbor_alltoallv(from, counts, places, INT, to, counts, places, INT, ring)
         },
         // SAFETY: the same; it is started, waited for and freed below.
-        Form::Persistent => unsafe {
+        NeighborFunction::Persistent => unsafe {
             sys::MPI_Neighbor_alltoallv_init(
                 from,
                 counts,
@@ -122,7 +130,7 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
                 &raw mut request,
             )
         },
-        Form::Layouts => {
+        NeighborFunction::Layouts => {
             let (places, types) = (BYTES.as_ptr(), INTS.as_ptr());
             // SAFETY: the same.
             unsafe {
@@ -131,7 +139,7 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
                 )
             }
         }
-        Form::NonblockingLayouts => {
+        NeighborFunction::NonblockingLayouts => {
             let (places, types) = (BYTES.as_ptr(), ints());
             // SAFETY: the same; it is waited for below, and the arrays live for ever.
             unsafe {
@@ -149,7 +157,7 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
                 )
             }
         }
-        Form::PersistentLayouts => {
+        NeighborFunction::PersistentLayouts => {
             let (places, types) = (BYTES.as_ptr(), ints());
             // SAFETY: the same; it is started, waited for and freed below.
             unsafe {
@@ -169,7 +177,7 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
             }
         }
         // SAFETY: the same; it is waited for below, and the arrays live for ever.
-        Form::Nonblocking => unsafe {
+        NeighborFunction::Nonblocking => unsafe {
             sys::MPI_Ineighbor_alltoallv(
                 from,
                 counts,
@@ -187,7 +195,10 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
     if code != sys::MPI_SUCCESS {
         return code;
     }
-    let is_kept = matches!(form, Form::Persistent | Form::PersistentLayouts);
+    let is_kept = matches!(
+        form,
+        NeighborFunction::Persistent | NeighborFunction::PersistentLayouts
+    );
     if is_kept {
         // SAFETY: a request that was prepared above.
         let code = unsafe { sys::MPI_Start(&raw mut request) };

@@ -13,8 +13,8 @@ use ranks_comm::backend::{MpiComm as Comm, StartedOp};
 use super::functions::{
     Moves, NeighborAllgather, NeighborAllgatherv, NeighborAlltoallv, is_in_library,
 };
-use super::neighbor_order::{Form, slots_for};
-use super::varying::{self, Division, Side, Varying};
+use super::neighbor_order::{NeighborFunction, slots_for};
+use super::varying::{self, Division, SliceInBlocks, Varying};
 use crate::arguments::neighbors::Trade;
 use crate::in_flight::stable::Stable;
 
@@ -38,7 +38,7 @@ impl Trades for NeighborAlltoallv {
 }
 
 /// As the function has it.
-fn varying<F: Trades, T>(trade: Trade<'_, T>, form: Form) -> Result<Varying<'_, T>> {
+fn varying<F: Trades, T>(trade: Trade<'_, T>, form: NeighborFunction) -> Result<Varying<'_, T>> {
     let [sends_blocks, receives_blocks] = F::DIVIDES;
     let slots = match sends_blocks {
         true => slots_for(form, trade.around)?,
@@ -50,11 +50,11 @@ fn varying<F: Trades, T>(trade: Trade<'_, T>, form: Form) -> Result<Varying<'_, 
         false => Division::Block(length),
     };
     Ok(Varying {
-        send: Side {
+        send: SliceInBlocks {
             slice: Some(trade.send.slice),
             division: divided(sends_blocks, trade.send.blocks, None),
         },
-        recv: Side {
+        recv: SliceInBlocks {
             slice: Some(trade.recv.slice),
             division: divided(receives_blocks, trade.recv.blocks, slots),
         },
@@ -63,14 +63,14 @@ fn varying<F: Trades, T>(trade: Trade<'_, T>, form: Form) -> Result<Varying<'_, 
 }
 
 pub(crate) fn blocking<F: Trades, T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> Result<()> {
-    varying::blocking::<F, T>(comm, varying::<F, T>(trade, Form::Blocking)?)
+    varying::blocking::<F, T>(comm, varying::<F, T>(trade, NeighborFunction::Blocking)?)
 }
 
 pub(crate) fn nonblocking<F: Trades, T: Pod>(
     comm: &Comm,
     trade: Stable<Trade<'_, T>>,
 ) -> Result<StartedOp> {
-    let varying = trade.proven(|trade| varying::<F, T>(trade, Form::Nonblocking))?;
+    let varying = trade.proven(|trade| varying::<F, T>(trade, NeighborFunction::Nonblocking))?;
     varying::nonblocking::<F, T>(comm, varying, None)
 }
 
@@ -81,6 +81,6 @@ pub(crate) fn init<F: Trades, T: Pod>(
     if !is_in_library(F::INIT) {
         return Ok(None);
     }
-    let varying = trade.proven(|trade| varying::<F, T>(trade, Form::Persistent))?;
+    let varying = trade.proven(|trade| varying::<F, T>(trade, NeighborFunction::Persistent))?;
     varying::init::<F, T>(comm, varying)
 }

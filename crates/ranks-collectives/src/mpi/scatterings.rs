@@ -9,7 +9,7 @@ use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf};
 use super::functions::{Moves, Scatterv};
 use super::large_varying::{self, is_through_types};
 use super::packed;
-use super::varying::{self, Division, Side, Varying};
+use super::varying::{self, Division, SliceInBlocks, Varying};
 use crate::arguments::varying::Scattering;
 use crate::in_flight::stable::Stable;
 
@@ -17,11 +17,11 @@ use crate::in_flight::stable::Stable;
 fn varying<'a, T>(scattering: Scattering<'a, T>) -> Varying<'a, T> {
     let length = scattering.recv.as_deref().map_or(0, <[T]>::len);
     Varying {
-        send: Side {
+        send: SliceInBlocks {
             slice: scattering.send.slice,
             division: Division::Blocks(Cow::Borrowed(scattering.send.blocks), None),
         },
-        recv: Side {
+        recv: SliceInBlocks {
             slice: scattering.recv,
             division: Division::Block(length),
         },

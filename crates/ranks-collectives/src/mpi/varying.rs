@@ -19,13 +19,13 @@ use crate::in_flight::stable::Stable;
 
 /// Proven slices, and how they are divided.
 pub(super) struct Varying<'a, T> {
-    pub(super) send: Side<'a, &'a [T]>,
-    pub(super) recv: Side<'a, &'a mut [T]>,
+    pub(super) send: SliceInBlocks<'a, &'a [T]>,
+    pub(super) recv: SliceInBlocks<'a, &'a mut [T]>,
     pub(super) root: c_int,
 }
 
 /// A slice, which is one block of `length` or divided; `None` if the other side's plays its part.
-pub(super) struct Side<'a, S> {
+pub(super) struct SliceInBlocks<'a, S> {
     pub(super) slice: Option<S>,
     pub(super) division: Division<'a>,
 }

@@ -4,7 +4,7 @@ use ranks_comm::backend::{MpiComm, OpInfo, StartedOp};
 use ranks_comm::record::{self, Class, Kind};
 use ranks_comm::{Communicator, Persistent, Request, Result};
 
-use crate::agreement::{Call, begin};
+use crate::agreement::{CallSignature, begin};
 use crate::in_flight::stable::{Shape, prepared, without_memory};
 use crate::operation::trial::kept;
 use crate::operation::with_deadline::carry_out_in_time;
@@ -28,7 +28,7 @@ pub(crate) fn barrier(comm: &Communicator) -> Result<()> {
 fn slow_path(comm: &Communicator) -> Result<()> {
     carry_out_in_time(
         comm,
-        Call::of(NAME),
+        CallSignature::of(NAME),
         Ok(()),
         |comm, ()| mpi::barrier(comm),
         Some((&IBARRIER, |comm: &MpiComm, _| mpi::ibarrier(comm))),
@@ -44,7 +44,7 @@ pub(crate) fn nonblocking(comm: &Communicator) -> Result<Request<()>> {
 fn ibarrier(comm: &Communicator) -> Result<StartedOp> {
     begin(
         comm,
-        Call::of(IBARRIER.operation()),
+        CallSignature::of(IBARRIER.operation()),
         Ok(()),
         |comm, ()| mpi::ibarrier(comm),
         |comm, ()| in_process::ibarrier(comm),
@@ -54,7 +54,7 @@ fn ibarrier(comm: &Communicator) -> Result<StartedOp> {
 /// Persistent.
 #[inline]
 pub(crate) fn persistent(comm: &Communicator) -> Result<Persistent<()>> {
-    let call = Call::of(BARRIER_INIT.operation());
+    let call = CallSignature::of(BARRIER_INIT.operation());
     prepared(
         comm,
         &BARRIER_INIT,

@@ -9,7 +9,7 @@ use ranks_comm::{
     SendBuffer,
 };
 
-use crate::agreement::{Call, begin};
+use crate::agreement::{CallSignature, begin};
 use crate::arguments::blocks::Blocks;
 use crate::arguments::crossing::{Crossing, RootGroup};
 use crate::arguments::layouts::{Layouts, Pattern};
@@ -82,7 +82,7 @@ pub(crate) fn moved<M: Mover, T: Pod>(
 ) -> Result<()> {
     carry_out_in_time(
         comm,
-        Call::moving::<T>(M::BLOCKING).rooted(M::root(with)),
+        CallSignature::moving::<T>(M::BLOCKING).rooted(M::root(with)),
         M::prove(M::BLOCKING, comm, Slices { send, recv }, with),
         M::over_mpi::<T>,
         Some((M::NONBLOCKING_ROLE, M::nonblocking_over_mpi::<T>)),
@@ -135,7 +135,7 @@ fn begun<M: Mover, T: Pod>(
 ) -> Result<StartedOp> {
     begin(
         comm,
-        Call::moving::<T>(M::NONBLOCKING).rooted(M::root(with)),
+        CallSignature::moving::<T>(M::NONBLOCKING).rooted(M::root(with)),
         slices.proven(|slices| M::prove(M::NONBLOCKING, comm, slices, with)),
         M::nonblocking_over_mpi::<T>,
         M::nonblocking_in_process::<T>,
@@ -198,7 +198,7 @@ pub(crate) fn persistent<M: Mover, B: Send + 'static, T: Pod, K: Clone + Send + 
     let init = |slices: Stable<Slices<'_, T>>| {
         let with = with(&kept);
         let proven = slices.proven(|slices| M::prove(M::INIT, comm, slices, with));
-        let call = Call::moving::<T>(M::INIT).rooted(M::root(with));
+        let call = CallSignature::moving::<T>(M::INIT).rooted(M::root(with));
         trial::kept(comm, call, proven, M::init_over_mpi::<T>)
     };
     stable::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)

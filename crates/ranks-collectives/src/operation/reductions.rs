@@ -8,7 +8,7 @@ use ranks_comm::{
     Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer,
 };
 
-use crate::agreement::{Call, begin};
+use crate::agreement::{CallSignature, begin};
 use crate::arguments::blocks::Blocks;
 use crate::arguments::reducing::{Reducing, Share};
 use crate::arguments::transfer::Transfer;
@@ -71,8 +71,8 @@ pub(crate) trait InPlaceReducer: Reducer {
 }
 
 /// The call of that C name, as ranks compare it.
-fn call<R: Reducer, T, O>(operation: &'static str, with: R::With<'_>) -> Call {
-    Call::reducing::<T, O>(operation).rooted(R::root(with))
+fn call<R: Reducer, T, O>(operation: &'static str, with: R::With<'_>) -> CallSignature {
+    CallSignature::reducing::<T, O>(operation).rooted(R::root(with))
 }
 
 /// Returns `true` if this rank gets a result.

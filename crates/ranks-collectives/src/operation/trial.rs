@@ -20,7 +20,7 @@ use ranks_comm::backend::{Backend, MpiComm, StartedOp};
 use ranks_comm::layout::Layout;
 use ranks_comm::{Communicator, Persistent, Result};
 
-use crate::agreement::{Call, carry_out};
+use crate::agreement::{CallSignature, carry_out};
 use crate::arguments::blocks::Blocks;
 use crate::arguments::layouts::Layouts;
 use crate::arguments::proven::Proven;
@@ -55,7 +55,7 @@ thread_local! {
 /// ranks.
 pub(crate) fn kept<P: Proven>(
     comm: &Communicator,
-    call: Call,
+    call: CallSignature,
     proven: Result<P>,
     over_mpi: impl FnOnce(&MpiComm, P) -> Result<Option<StartedOp>>,
 ) -> Result<Option<StartedOp>> {

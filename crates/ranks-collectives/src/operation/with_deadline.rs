@@ -4,7 +4,7 @@
 use ranks_comm::backend::{Backend, InProcessComm, MpiComm, OpInfo, StartedOp};
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, carry_out_by};
+use crate::agreement::{CallSignature, carry_out_by};
 use crate::arguments::proven::Movable;
 use crate::in_flight::stable::{self, Stable};
 
@@ -12,7 +12,7 @@ use crate::in_flight::stable::{self, Stable};
 /// which begins it under the name of `role`. `None` if all ranks know that it cannot be begun.
 pub(crate) fn carry_out_in_time<'a, P: Movable<'a>>(
     comm: &Communicator,
-    call: Call,
+    call: CallSignature,
     proven: Result<P>,
     over_mpi: impl FnOnce(&MpiComm, P) -> Result<()>,
     begin: Option<(

@@ -35,12 +35,12 @@ pub(crate) mod fractions {
         /// The number with these components, each rounded by what is passed to the form that it is
         /// told.
         #[must_use]
-        fn rounded(component: impl Fn(usize, Form) -> u64) -> Self;
+        fn rounded(component: impl Fn(usize, FloatFormat) -> u64) -> Self;
     }
 
     /// A binary form of floating-point numbers, IEEE 754's or like it.
     #[derive(Debug, Clone, Copy)]
-    pub struct Form {
+    pub struct FloatFormat {
         /// Binary digits, with the one that is not stored.
         pub digits: u32,
         /// The exponent of the smallest number above zero.
@@ -61,8 +61,8 @@ macro_rules! fractional {
             fn finite_or_zero(self) -> $type { if self.is_finite() { self } else { <$type>::from_bits(0) } }
             fn component(self, _: usize) -> f64 { let $number = self; $as_f64 }
             #[allow(clippy::cast_possible_truncation, reason = "the form has that many bits")]
-            fn rounded(component: impl Fn(usize, fractions::Form) -> u64) -> $type {
-                let form = fractions::Form { digits: <$type>::MANTISSA_DIGITS, lowest: $lowest, bits: <$bits>::BITS };
+            fn rounded(component: impl Fn(usize, fractions::FloatFormat) -> u64) -> $type {
+                let form = fractions::FloatFormat { digits: <$type>::MANTISSA_DIGITS, lowest: $lowest, bits: <$bits>::BITS };
                 <$type>::from_bits(component(0, form) as $bits)
             }
         }
@@ -92,7 +92,7 @@ macro_rules! complex {
             }
             fn finite_or_zero(self) -> Self { Self::new(self.re.finite_or_zero(), self.im.finite_or_zero()) }
             fn component(self, index: usize) -> f64 { (if index == 0 { self.re } else { self.im }).into() }
-            fn rounded(component: impl Fn(usize, fractions::Form) -> u64) -> Self {
+            fn rounded(component: impl Fn(usize, fractions::FloatFormat) -> u64) -> Self {
                 let part = |index| <$type>::rounded(|_, form| component(index, form));
                 Self::new(part(0), part(1))
             }

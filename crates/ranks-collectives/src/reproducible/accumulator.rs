@@ -9,7 +9,7 @@
     reason = "a number is cut into 32 bits on purpose, and places of bits are below 2^12"
 )]
 
-use crate::ops::fractional::fractions::Form;
+use crate::ops::fractional::fractions::FloatFormat;
 
 /// The number of words of an accumulator. The sum of two accumulators, word by word, is that of
 /// what was added to them.
@@ -104,7 +104,7 @@ impl Accumulator {
     }
 
     /// The bits of the number of that form that is nearest to the sum, the even one of two.
-    pub(super) fn round(mut self, form: Form) -> u64 {
+    pub(super) fn round(mut self, form: FloatFormat) -> u64 {
         self.pass_carries();
         let infinite = ((1 << (form.bits - form.digits)) - 1) << (form.digits - 1);
         let negative_infinite = infinite | 1 << (form.bits - 1);
@@ -128,7 +128,7 @@ impl Accumulator {
 
     /// The same of a sum that is not negative; more than the bits of infinity if it is beyond the
     /// largest number.
-    fn magnitude(&self, form: Form) -> u64 {
+    fn magnitude(&self, form: FloatFormat) -> u64 {
         let Some(top) = self.top() else {
             return 0;
         };
@@ -163,12 +163,12 @@ impl Accumulator {
 mod tests {
     use super::*;
 
-    const F64: Form = Form {
+    const F64: FloatFormat = FloatFormat {
         digits: 53,
         lowest: -1074,
         bits: 64,
     };
-    const F32: Form = Form {
+    const F32: FloatFormat = FloatFormat {
         digits: 24,
         lowest: -149,
         bits: 32,

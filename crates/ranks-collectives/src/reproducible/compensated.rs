@@ -3,7 +3,7 @@
 use ranks_comm::{Communicator, Result};
 
 use super::reduced;
-use crate::agreement::{Call, all_ready};
+use crate::agreement::{CallSignature, all_ready};
 use crate::ops::fractional::Fractional;
 
 /// Sums with twice the digits, over the same tree as [`Reproducible`](crate::Reproducible)'s; from
@@ -27,7 +27,7 @@ impl Compensated<'_> {
     /// Errors of the library.
     pub fn sum<T: Fractional>(&self, mine: &[T]) -> Result<T> {
         const OPERATION: &str = "Compensated::sum";
-        all_ready(self.comm, Call::moving::<T>(OPERATION), Ok(()))?;
+        all_ready(self.comm, CallSignature::moving::<T>(OPERATION), Ok(()))?;
         let fill = |first: usize, leaves: &mut [[T; 2]]| {
             for (leaf, &number) in leaves.iter_mut().zip(&mine[first..]) {
                 *leaf = [number, T::zeroed()];

@@ -3,7 +3,7 @@
 use ranks_comm::{Communicator, Result};
 
 use super::accumulator::{Accumulator, WORDS};
-use crate::agreement::{Call, all_ready};
+use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::lengths;
 use crate::mpi::functions::Allreduce;
 use crate::operation::reductions;
@@ -34,7 +34,7 @@ impl Exact<'_> {
     /// Errors of the library.
     pub fn sum<T: Fractional>(&self, mine: &[T]) -> Result<T> {
         const OPERATION: &str = "Exact::sum";
-        all_ready(self.comm, Call::moving::<T>(OPERATION), Ok(()))?;
+        all_ready(self.comm, CallSignature::moving::<T>(OPERATION), Ok(()))?;
         let mut sums = vec![Accumulator::ZERO; T::COMPONENTS];
         for number in mine {
             for (component, sum) in sums.iter_mut().enumerate() {
@@ -60,7 +60,7 @@ impl Exact<'_> {
             (send, recv) if send == recv => Ok(()),
             (send, recv) => Err(lengths::unequal(OPERATION, send, recv)),
         };
-        all_ready(self.comm, Call::moving::<T>(OPERATION), ready)?;
+        all_ready(self.comm, CallSignature::moving::<T>(OPERATION), ready)?;
         for (send, recv) in send.chunks(AT_ONCE).zip(recv.chunks_mut(AT_ONCE)) {
             let components = send
                 .iter()

@@ -8,7 +8,7 @@ mod tree;
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, all_ready};
+use crate::agreement::{CallSignature, all_ready};
 use crate::operation::varying::allgatherv;
 use crate::operation::varying::counts;
 use crate::ops::number::Number;
@@ -99,7 +99,7 @@ impl<'a> Reproducible<'a> {
             (left, right) if left == right => Ok(()),
             (left, right) => Err(crate::arguments::lengths::unequal(OPERATION, left, right)),
         };
-        all_ready(self.comm, Call::moving::<T>(OPERATION), ready)?;
+        all_ready(self.comm, CallSignature::moving::<T>(OPERATION), ready)?;
         let fill = |first: usize, leaves: &mut [T]| {
             let pairs = left[first..].iter().zip(&right[first..]);
             for (leaf, (&left, &right)) in leaves.iter_mut().zip(pairs) {
@@ -118,7 +118,11 @@ impl<'a> Reproducible<'a> {
     /// reports.
     pub fn reduce<T: Pod, O: Op<T>>(&self, mine: &[T], op: O) -> Result<Option<T>> {
         const OPERATION: &str = "Reproducible::reduce";
-        all_ready(self.comm, Call::reducing::<T, O>(OPERATION), Ok(()))?;
+        all_ready(
+            self.comm,
+            CallSignature::reducing::<T, O>(OPERATION),
+            Ok(()),
+        )?;
         let fill = |first: usize, leaves: &mut [T]| {
             leaves.copy_from_slice(&mine[first..first + leaves.len()]);
         };

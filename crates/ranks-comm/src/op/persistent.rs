@@ -13,7 +13,7 @@ use crate::data::raw_slice::{Element, OpInfo, RecvTarget};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::op::mpi::persistent::Silent;
-use crate::op::mpi::side::{ROOMS, Side};
+use crate::op::mpi::request_copies::{ROOMS, RequestCopies};
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::Backend;
 use crate::transport::completion::Completion;
@@ -245,17 +245,17 @@ fn start_together<B: Send + 'static>(requests: &mut [Persistent<B>]) -> Result<b
     if first.0.comm.fast_path(1).is_none() {
         return Ok(false);
     }
-    let mut side = Side::new();
+    let mut copies = RequestCopies::new();
     for request in requests.iter() {
         match &request.0.native {
-            Some(native) if side.put(native) => {}
+            Some(native) if copies.put(native) => {}
             _ => return Ok(false),
         }
     }
-    let started = side.start();
+    let started = copies.start();
     for (index, request) in requests.iter_mut().enumerate() {
         if let Some(native) = &mut request.0.native {
-            side.give_back(index, native);
+            copies.give_back(index, native);
             // After an error too: a later test of a request that was not started says that it is
             // complete.
             request.0.phase = Phase::Started;

@@ -14,7 +14,7 @@ use crate::call::thread_level::ThreadLevel;
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::facts::Backend;
-use crate::transport::in_process::place::Place;
+use crate::transport::in_process::membership::Membership;
 use crate::transport::in_process::world::World;
 use crate::transport::mpi;
 
@@ -157,7 +157,7 @@ impl Builder {
                     ));
                 }
                 let world = Arc::new(World::limited(1, self.limit()?));
-                let place = Place::new(world, 0, self.level(), self.comparing()?);
+                let place = Membership::new(world, 0, self.level(), self.comparing()?);
                 Ok(in_process(place))
             }
         }

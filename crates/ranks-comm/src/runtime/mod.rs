@@ -22,7 +22,7 @@ use crate::result::Result;
 use crate::transport::backend::Backend as Behind;
 use crate::transport::facts::{Backend, Facts};
 use crate::transport::in_process::Comm;
-use crate::transport::in_process::place::Place;
+use crate::transport::in_process::membership::Membership;
 
 /// The communication layer while it lives: from `MPI_Init_thread` to `MPI_Finalize`, or the
 /// in-process world.
@@ -117,7 +117,7 @@ impl Runtime {
 }
 
 /// The runtime of one in-process rank.
-pub(crate) fn in_process(place: Place) -> Runtime {
+pub(crate) fn in_process(place: Membership) -> Runtime {
     let who = Who {
         rank: place.rank,
         size: place.world.size(),

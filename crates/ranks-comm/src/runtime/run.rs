@@ -14,7 +14,7 @@ use crate::call::thread_level::ThreadLevel;
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
 use crate::runtime::{self, Runtime};
-use crate::transport::in_process::place::Place;
+use crate::transport::in_process::membership::Membership;
 use crate::transport::in_process::world::World;
 
 /// A type that every error can be turned into.
@@ -203,7 +203,7 @@ fn rank<E: Display>(
     comparing: Comparing,
     f: &impl Fn(Communicator) -> Result<(), E>,
 ) -> Outcome<E> {
-    let runtime = runtime::in_process(Place::new(Arc::clone(world), number, level, comparing));
+    let runtime = runtime::in_process(Membership::new(Arc::clone(world), number, level, comparing));
     let outcome = catch_unwind(AssertUnwindSafe(|| f(runtime.world())));
     match &outcome {
         Ok(Ok(())) => {}

@@ -112,16 +112,16 @@ impl std::fmt::Debug for Search<'_> {
 }
 
 /// Folders that are searched for one reason.
-struct Place {
+struct SearchedFolders {
     folders: Vec<PathBuf>,
     why: String,
     /// The only family whose libraries are looked for there, where that is known.
     family: Option<Family>,
 }
 
-impl Place {
-    fn new(folders: Vec<PathBuf>, why: impl Into<String>) -> Place {
-        Place {
+impl SearchedFolders {
+    fn new(folders: Vec<PathBuf>, why: impl Into<String>) -> SearchedFolders {
+        SearchedFolders {
             folders,
             why: why.into(),
             family: None,
@@ -202,7 +202,7 @@ impl Search<'_> {
         let why = "$RANKS_MPI";
         let path = from_root(CHOICE, value)?;
         if path.is_dir() {
-            let place = Place::new(names::library_folders(path), why);
+            let place = SearchedFolders::new(names::library_folders(path), why);
             let mut found = Vec::new();
             let names = Names::of(Wanted::Any(None), self.preference);
             let mut seen = HashSet::new();
@@ -263,24 +263,24 @@ impl Search<'_> {
             };
             if let (true, Some(folder)) = (fits, installation.library.parent()) {
                 let why = format!("the installation {}", installation.name);
-                places.push(Place::new(vec![folder.to_path_buf()], why));
+                places.push(SearchedFolders::new(vec![folder.to_path_buf()], why));
             }
         }
         Ok(self.search(wanted, &places, &format!(", chosen by $RANKS_MPI={value}")))
     }
 
     /// The places to look for libraries, in order.
-    fn places(&self) -> Result<Vec<Place>, ConfigError> {
+    fn places(&self) -> Result<Vec<SearchedFolders>, ConfigError> {
         let mut places = Vec::new();
         if let Some(folder) = self.variable(LIBRARIES) {
             let folder = from_root(LIBRARIES, &folder)?.to_path_buf();
             let why = format!("${LIBRARIES}, set by the launcher");
-            places.push(Place::new(vec![folder], why));
+            places.push(SearchedFolders::new(vec![folder], why));
         }
         for name in PREFIXES {
             if let Some(prefix) = self.variable(name) {
                 let folders = prefix_folders(from_root(name, &prefix)?);
-                places.push(Place::new(folders, format!("${name}")));
+                places.push(SearchedFolders::new(folders, format!("${name}")));
             }
         }
         if let Some(ancestor) = &self.ancestor
@@ -291,15 +291,15 @@ impl Search<'_> {
                 ancestor.file.display(),
                 ancestor.pid
             );
-            places.push(Place::new(names::library_folders(prefix), why));
+            places.push(SearchedFolders::new(names::library_folders(prefix), why));
         }
         let cray = self.folders_in("CRAY_LD_LIBRARY_PATH");
         if !cray.is_empty() {
-            places.push(Place::new(cray, "$CRAY_LD_LIBRARY_PATH"));
+            places.push(SearchedFolders::new(cray, "$CRAY_LD_LIBRARY_PATH"));
         }
         let cray = Path::new("/opt/cray/pe/lib64");
         if cray.is_dir() {
-            places.push(Place::new(
+            places.push(SearchedFolders::new(
                 vec![cray.into()],
                 "the Cray programming environment",
             ));
@@ -308,9 +308,9 @@ impl Search<'_> {
         // here a folder is one MPI's.
         for folder in self.folders_in(LINKER_PATH) {
             let why = format!("{} in {LINKER_PATH}", folder.display());
-            places.push(Place {
+            places.push(SearchedFolders {
                 family: names::only_family(&folder),
-                ..Place::new(vec![folder], why)
+                ..SearchedFolders::new(vec![folder], why)
             });
         }
         places.extend(self.of_first_launcher());
@@ -324,18 +324,18 @@ impl Search<'_> {
 
     /// The place of the library of the first `mpiexec` in `PATH`: a program that is started alone
     /// opens the one that this would start it with.
-    fn of_first_launcher(&self) -> Option<Place> {
+    fn of_first_launcher(&self) -> Option<SearchedFolders> {
         let path = self.variable("PATH")?;
         let (launcher, of) = Installation::of_first_launcher(path.as_ref())?;
         let of = of?;
         let why = format!("the first mpiexec in PATH, {}", launcher.display());
-        Some(Place {
+        Some(SearchedFolders {
             family: Some(of.family),
-            ..Place::new(vec![of.library.parent()?.to_path_buf()], why)
+            ..SearchedFolders::new(vec![of.library.parent()?.to_path_buf()], why)
         })
     }
 
-    fn search(&self, wanted: Wanted, places: &[Place], suffix: &str) -> Vec<Candidate> {
+    fn search(&self, wanted: Wanted, places: &[SearchedFolders], suffix: &str) -> Vec<Candidate> {
         let names = Names::of(wanted, self.preference);
         let mut seen = HashSet::new();
         let mut list = Vec::new();
@@ -374,7 +374,7 @@ impl Search<'_> {
     /// Adds the files of `place` that bear one of `names` and were not seen yet.
     fn in_place(
         &self,
-        place: &Place,
+        place: &SearchedFolders,
         names: &[names::Name],
         seen: &mut HashSet<PathBuf>,
         list: &mut Vec<Candidate>,

@@ -7,7 +7,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{DeviceSlice, DeviceSliceMut, Stream};
 use ranks_nccl_sys::{ncclBfloat16, ncclDataType_t, ncclRedOp_t, ncclSum};
 
-use crate::call::{Call, What};
+use crate::call::{CheckedCall, What};
 use crate::element::Element;
 use crate::element::datatype::Datatype;
 use crate::error::{elsewhere, not_in_library, of_driver};
@@ -117,13 +117,13 @@ impl Checks<'_> {
         slice.map(|slice| self.span(slice)).transpose()
     }
 
-    pub(crate) fn allreduce(self, send: Span, recv: Span, op: ncclRedOp_t) -> Result<Call> {
+    pub(crate) fn allreduce(self, send: Span, recv: Span, op: ncclRedOp_t) -> Result<CheckedCall> {
         let what = What::AllReduce;
         self.as_long(what, send, recv)?;
         self.call(what, Some(send), Some(recv), send.len, op, 0)
     }
 
-    pub(crate) fn bcast(self, buffer: Span, root: usize) -> Result<Call> {
+    pub(crate) fn bcast(self, buffer: Span, root: usize) -> Result<CheckedCall> {
         let what = What::Broadcast;
         let root = self.root(what, root)?;
         self.call(what, Some(buffer), Some(buffer), buffer.len, ncclSum, root)
@@ -136,7 +136,7 @@ impl Checks<'_> {
         recv: Option<Span>,
         op: ncclRedOp_t,
         root: usize,
-    ) -> Result<Call> {
+    ) -> Result<CheckedCall> {
         let what = What::Reduce;
         let number = self.root(what, root)?;
         let recv = self.at_root(what, recv, root, "recv")?;
@@ -146,13 +146,13 @@ impl Checks<'_> {
         self.call(what, Some(send), recv, send.len, op, number)
     }
 
-    pub(crate) fn allgather(self, send: Span, recv: Span) -> Result<Call> {
+    pub(crate) fn allgather(self, send: Span, recv: Span) -> Result<CheckedCall> {
         let what = What::AllGather;
         self.one_of_each(what, ("send", send.len), ("recv", recv.len))?;
         self.call(what, Some(send), Some(recv), send.len, ncclSum, 0)
     }
 
-    pub(crate) fn allgather_in_place(self, buffer: Span) -> Result<Call> {
+    pub(crate) fn allgather_in_place(self, buffer: Span) -> Result<CheckedCall> {
         let block = self.block_of(What::AllGather, buffer.len)?;
         self.allgather(buffer.block(block, self.comm.rank()), buffer)
     }
@@ -162,7 +162,7 @@ impl Checks<'_> {
         send: Span,
         recv: Span,
         op: ncclRedOp_t,
-    ) -> Result<Call> {
+    ) -> Result<CheckedCall> {
         let what = What::ReduceScatter;
         self.one_of_each(what, ("recv", recv.len), ("send", send.len))?;
         self.call(what, Some(send), Some(recv), recv.len, op, 0)
@@ -172,19 +172,19 @@ impl Checks<'_> {
         self,
         buffer: Span,
         op: ncclRedOp_t,
-    ) -> Result<Call> {
+    ) -> Result<CheckedCall> {
         let block = self.block_of(What::ReduceScatter, buffer.len)?;
         self.reduce_scatter_block(buffer, buffer.block(block, self.comm.rank()), op)
     }
 
-    pub(crate) fn alltoall(self, send: Span, recv: Span) -> Result<Call> {
+    pub(crate) fn alltoall(self, send: Span, recv: Span) -> Result<CheckedCall> {
         let what = What::AlltoAll;
         self.as_long(what, send, recv)?;
         let block = self.block_of(what, send.len)?;
         self.call(what, Some(send), Some(recv), block, ncclSum, 0)
     }
 
-    pub(crate) fn gather(self, send: Span, recv: Option<Span>, root: usize) -> Result<Call> {
+    pub(crate) fn gather(self, send: Span, recv: Option<Span>, root: usize) -> Result<CheckedCall> {
         let what = What::Gather;
         let number = self.root(what, root)?;
         let recv = self.at_root(what, recv, root, "recv")?;
@@ -194,7 +194,7 @@ impl Checks<'_> {
         self.call(what, Some(send), recv, send.len, ncclSum, number)
     }
 
-    pub(crate) fn gather_in_place(self, buffer: Span, root: usize) -> Result<Call> {
+    pub(crate) fn gather_in_place(self, buffer: Span, root: usize) -> Result<CheckedCall> {
         if self.comm.rank() != root {
             return self.gather(buffer, None, root);
         }
@@ -202,7 +202,12 @@ impl Checks<'_> {
         self.gather(buffer.block(block, root), Some(buffer), root)
     }
 
-    pub(crate) fn scatter(self, send: Option<Span>, recv: Span, root: usize) -> Result<Call> {
+    pub(crate) fn scatter(
+        self,
+        send: Option<Span>,
+        recv: Span,
+        root: usize,
+    ) -> Result<CheckedCall> {
         let what = What::Scatter;
         let number = self.root(what, root)?;
         let send = self.at_root(what, send, root, "send")?;
@@ -212,7 +217,7 @@ impl Checks<'_> {
         self.call(what, send, Some(recv), recv.len, ncclSum, number)
     }
 
-    pub(crate) fn scatter_in_place(self, buffer: Span, root: usize) -> Result<Call> {
+    pub(crate) fn scatter_in_place(self, buffer: Span, root: usize) -> Result<CheckedCall> {
         if self.comm.rank() != root {
             return self.scatter(None, buffer, root);
         }
@@ -220,13 +225,13 @@ impl Checks<'_> {
         self.scatter(Some(buffer), buffer.block(block, root), root)
     }
 
-    pub(crate) fn send(self, buffer: Span, dest: usize) -> Result<Call> {
+    pub(crate) fn send(self, buffer: Span, dest: usize) -> Result<CheckedCall> {
         let what = What::Send;
         let dest = self.peer(what.name(), dest)?;
         self.call(what, Some(buffer), None, buffer.len, ncclSum, dest)
     }
 
-    pub(crate) fn recv(self, buffer: Span, source: usize) -> Result<Call> {
+    pub(crate) fn recv(self, buffer: Span, source: usize) -> Result<CheckedCall> {
         let what = What::Recv;
         let source = self.peer(what.name(), source)?;
         self.call(what, None, Some(buffer), buffer.len, ncclSum, source)
@@ -238,7 +243,7 @@ impl Checks<'_> {
         dest: usize,
         recv: Span,
         source: usize,
-    ) -> Result<[Call; 2]> {
+    ) -> Result<[CheckedCall; 2]> {
         Ok([self.send(send, dest)?, self.recv(recv, source)?])
     }
 
@@ -328,11 +333,11 @@ impl Checks<'_> {
         count: usize,
         op: ncclRedOp_t,
         peer: c_int,
-    ) -> Result<Call> {
+    ) -> Result<CheckedCall> {
         let Some(either) = send.or(recv) else {
             return Err(Error::new(ErrorKind::Argument, what.name(), "no memory"));
         };
-        Ok(Call {
+        Ok(CheckedCall {
             what,
             send: send.map_or(0, |span| span.address),
             recv: recv.map_or(0, |span| span.address),

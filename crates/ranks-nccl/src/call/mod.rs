@@ -49,7 +49,7 @@ impl What {
 
 /// An operation whose lengths, ranks and devices have been compared.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Call {
+pub(crate) struct CheckedCall {
     pub(crate) what: What,
     pub(crate) send: u64,
     pub(crate) recv: u64,
@@ -63,14 +63,14 @@ pub(crate) struct Call {
     pub(crate) peer: c_int,
 }
 
-impl Call {
+impl CheckedCall {
     /// Enqueues all of them, at once if there are more than one.
     ///
     /// # Safety
     /// As [`enqueue`](Self::enqueue).
     #[inline]
     pub(crate) unsafe fn enqueue_all(
-        calls: &[Call],
+        calls: &[CheckedCall],
         shared: &Arc<Shared>,
         stream: RawStream,
     ) -> Result<()> {
@@ -214,7 +214,7 @@ impl Call {
     }
 
     /// The sends and receives of an operation on blocks. Nothing is sent to where it is already.
-    fn parts(self, rank: usize, size: usize) -> Vec<Call> {
+    fn parts(self, rank: usize, size: usize) -> Vec<CheckedCall> {
         let bytes = (self.count * self.width) as u64;
         let (root, me) = (self.peer, rank as u64);
         let at_root = usize::try_from(root) == Ok(rank);
@@ -237,7 +237,7 @@ impl Call {
                 if shared && usize::try_from(peer) == Ok(rank) {
                     continue;
                 }
-                parts.push(Call {
+                parts.push(CheckedCall {
                     what,
                     send: self.send + index * bytes,
                     recv: self.recv + index * bytes,
@@ -274,8 +274,8 @@ impl Who {
 mod tests {
     use super::*;
 
-    fn call(what: What, send: u64, recv: u64, root: c_int) -> Call {
-        Call {
+    fn call(what: What, send: u64, recv: u64, root: c_int) -> CheckedCall {
+        CheckedCall {
             what,
             send,
             recv,
@@ -287,8 +287,8 @@ mod tests {
         }
     }
 
-    fn seen(parts: &[Call]) -> Vec<(What, u64, c_int)> {
-        let address = |part: &Call| match part.what {
+    fn seen(parts: &[CheckedCall]) -> Vec<(What, u64, c_int)> {
+        let address = |part: &CheckedCall| match part.what {
             What::Send => part.send,
             _ => part.recv,
         };

@@ -22,7 +22,7 @@ use crate::state::handle_slot::HandleSlot;
 use crate::state::open_group;
 use crate::state::shared_resources::Family;
 use crate::state::time_limit::Deadline;
-use crate::state::{Handle, Place, Shared, abort_handle};
+use crate::state::{Handle, RankOnDevice, Shared, abort_handle};
 
 const INIT: &str = "ncclCommInitRankConfig";
 
@@ -42,7 +42,7 @@ impl NcclCommunicator {
     #[doc(alias = "ncclCommInitRankConfig")]
     #[doc(alias = "ncclCommInitRank")]
     pub fn new(bootstrap: &dyn Bootstrap, device: usize, options: &NcclOptions) -> Result<Self> {
-        let place = Place {
+        let place = RankOnDevice {
             rank: bootstrap.rank(),
             size: bootstrap.size(),
             device,
@@ -81,7 +81,7 @@ impl NcclCommunicator {
         options: &NcclOptions,
     ) -> Result<Self> {
         open_group::none_open(INIT)?;
-        Means::find(device, options)?.join(id, Place { rank, size, device })
+        Means::find(device, options)?.join(id, RankOnDevice { rank, size, device })
     }
 
     /// Makes all ranks of a communicator in this process, one for each of `devices`, in their
@@ -112,7 +112,7 @@ impl NcclCommunicator {
         let mut outcome = Ok(());
         for (rank, means) in means.into_iter().enumerate() {
             let device = means.device();
-            let mut one = means.joining(Place { rank, size, device });
+            let mut one = means.joining(RankOnDevice { rank, size, device });
             outcome = one.begin(id);
             // One that was begun lasts until the group is over, whatever becomes of it.
             joining.push(one);
@@ -189,7 +189,7 @@ impl Means {
         self.context.device().ordinal()
     }
 
-    fn join(self, id: NcclId, place: Place) -> Result<NcclCommunicator> {
+    fn join(self, id: NcclId, place: RankOnDevice) -> Result<NcclCommunicator> {
         let mut deadline = Deadline::after(self.time_limit);
         let nccl = self.nccl;
         let mut joining = self.joining(place);
@@ -203,7 +203,7 @@ impl Means {
     }
 
     /// A communicator that is about to be made.
-    pub(crate) fn joining(self, place: Place) -> Joining {
+    pub(crate) fn joining(self, place: RankOnDevice) -> Joining {
         Joining {
             nccl: self.nccl,
             slot: HandleSlot::empty(),
@@ -224,7 +224,7 @@ pub(crate) struct Joining {
     pub(crate) slot: HandleSlot,
     pub(crate) context: Context,
     /// Found out when it is made if it is not known.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<RankOnDevice>,
     pub(crate) time_limit: Option<Duration>,
     pub(crate) config: ncclConfig_t,
     pub(crate) names: Arc<[CString]>,
@@ -314,7 +314,7 @@ impl Joining {
     }
 
     /// Asks the library for what it has numbered itself.
-    fn find_place(&self, operation: &'static str, comm: Handle) -> Result<Place> {
+    fn find_place(&self, operation: &'static str, comm: Handle) -> Result<RankOnDevice> {
         let (mut rank, mut size) = (0, 0);
         let table = self.nccl.table();
         let of_rank = table
@@ -331,7 +331,7 @@ impl Joining {
         let code = unsafe { of_size(comm.0.as_ptr(), &raw mut size) };
         check(self.nccl, "ncclCommCount", code, Caller::Nobody)?;
         match (usize::try_from(rank), usize::try_from(size)) {
-            (Ok(rank), Ok(size)) => Ok(Place {
+            (Ok(rank), Ok(size)) => Ok(RankOnDevice {
                 rank,
                 size,
                 device: self.context.device().ordinal(),

@@ -17,7 +17,7 @@ use super::init::{Joining, Means};
 use crate::communicator::NcclCommunicator;
 use crate::error::{check, missing, of_driver};
 use crate::options::NcclOptions;
-use crate::state::Place;
+use crate::state::RankOnDevice;
 use crate::state::handle_slot::HandleSlot;
 use crate::state::open_group;
 use crate::state::shared_resources::Family;
@@ -176,7 +176,8 @@ impl NcclCommunicator {
         options: &NcclOptions,
     ) -> Result<Self> {
         open_group::none_open(GROW)?;
-        let mut joining = Means::find(device, options)?.joining(Place { rank, size, device });
+        let mut joining =
+            Means::find(device, options)?.joining(RankOnDevice { rank, size, device });
         let (native_rank, native_size) = joining.numbers(GROW)?;
         let function = joining.nccl.table().ncclCommGrow;
         let function = function.ok_or_else(|| missing(joining.nccl, GROW))?;

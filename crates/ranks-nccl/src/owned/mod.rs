@@ -5,7 +5,7 @@ use ranks_comm::Result;
 use ranks_cuda::{Enqueued, Event, Stream};
 
 use super::NcclCommunicator;
-use super::call::Call;
+use super::call::CheckedCall;
 use super::queue::same_device;
 use super::reduction::operation::Operation;
 use crate::call::checks::Checks;
@@ -25,7 +25,7 @@ impl NcclCommunicator {
     /// Enqueues calls that were made of these buffers.
     pub(super) fn enqueue<B: Send + 'static>(
         &self,
-        calls: &[Call],
+        calls: &[CheckedCall],
         buffers: B,
         op: impl Operation,
         stream: &impl Stream,
@@ -36,7 +36,7 @@ impl NcclCommunicator {
         let tell = |event: &Event| op.used_until(event);
         // SAFETY: the calls take the memory of the buffers and of `op`, which is of the
         // communicator's device as the stream is.
-        let enqueue = || unsafe { Call::enqueue_all(calls, self.shared(), stream.raw()) };
+        let enqueue = || unsafe { CheckedCall::enqueue_all(calls, self.shared(), stream.raw()) };
         // SAFETY: as above; addresses do not change when buffers are moved, by `DeviceSlice`.
         unsafe { self.begin(operation, buffers, tell, stream, enqueue) }
     }

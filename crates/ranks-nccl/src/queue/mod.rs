@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{DeviceSlice, DeviceSliceMut, Event, Stream};
 
-use super::call::Call;
+use super::call::CheckedCall;
 use super::error::of_driver;
 use super::reduction::operation::Operation;
 use crate::call::checks::Checks;
@@ -90,7 +90,7 @@ impl<'env> Queue<'env> {
     /// Enqueues calls that were made of this memory.
     fn enqueue<S, R, O>(
         &self,
-        calls: &[Call],
+        calls: &[CheckedCall],
         send: Option<S>,
         recv: Option<R>,
         op: O,
@@ -113,7 +113,7 @@ impl<'env> Queue<'env> {
         self.keep(tell);
         // SAFETY: what the addresses were taken from is kept until the queue ends, and then until
         // an event that comes after; the stream is borrowed, and of the communicator's device.
-        unsafe { Call::enqueue_all(calls, self.shared, self.stream.raw()) }
+        unsafe { CheckedCall::enqueue_all(calls, self.shared, self.stream.raw()) }
     }
 
     /// Keeps what an operation uses that is enqueued next, until it was told of its end.

@@ -15,7 +15,7 @@ use std::time::Duration;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{CudaStream, DeviceSlice, DeviceVec, Memory, Priority, RawStream, Stream};
 
-use super::call::{Call, What};
+use super::call::{CheckedCall, What};
 use super::error::of_driver;
 use super::{NcclCommunicator, group};
 use crate::call::checks::{Checks, Span};
@@ -152,7 +152,7 @@ impl RawNccl {
     /// # Safety
     /// The addresses are those of as much memory as the operation takes, for as long as the trait
     /// says.
-    unsafe fn begin(&self, call: Result<Call>) -> Result<()> {
+    unsafe fn begin(&self, call: Result<CheckedCall>) -> Result<()> {
         let call = call?;
         // SAFETY: the memory is the device's, by `span`; the rest is passed on, and the stream is
         // of the communicator's device.

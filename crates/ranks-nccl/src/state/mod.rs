@@ -84,7 +84,7 @@ impl Shared {
         nccl: &'static Nccl,
         comm: Handle,
         context: Context,
-        place: Place,
+        place: RankOnDevice,
         time_limit: Option<Duration>,
         names: Arc<[CString]>,
         family: Family,
@@ -392,13 +392,13 @@ impl Shared {
 
 /// Which rank of how many, on which device.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct RankOnDevice {
     pub(super) rank: usize,
     pub(super) size: usize,
     pub(super) device: usize,
 }
 
-impl Place {
+impl RankOnDevice {
     /// A communicator of this rank, as observers see it.
     pub(super) fn track(self) -> Track {
         Track::new("nccl", "NCCL", self.rank, self.size)

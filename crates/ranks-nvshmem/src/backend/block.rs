@@ -20,7 +20,7 @@ pub(crate) struct Block {
 /// The offset of something in an allocation: the same on every PE. Whoever makes one has checked
 /// that what is there lies inside.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct Offset<'a> {
     pub(crate) block: &'a Block,
     /// In bytes from the beginning.
     pub(crate) offset: usize,
@@ -30,7 +30,7 @@ pub struct Place<'a> {
 #[derive(Debug, Clone, Copy)]
 pub enum Local<'a> {
     /// In the symmetric heap.
-    Symmetric(Place<'a>),
+    Symmetric(Offset<'a>),
     /// Other memory of the PE's device; not in process.
     Device(u64),
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::Context;
 
-use crate::backend::block::{Block, Local, Place};
+use crate::backend::block::{Block, Local, Offset};
 use crate::backend::in_process::HostStream;
 use crate::backend::library::Direct;
 use crate::backend::stream::StreamRef;
@@ -202,16 +202,16 @@ pub(crate) trait Memory {
     /// Collective: nobody works on it any more.
     fn free(&self, block: Block) -> Result<()>;
     /// Copies from this PE's part. What others put there at the same time may come in parts.
-    fn read(&self, from: Place<'_>, to: &mut [u8]) -> Result<()>;
+    fn read(&self, from: Offset<'_>, to: &mut [u8]) -> Result<()>;
     /// Copies to this PE's part.
-    fn write(&self, from: &[u8], to: Place<'_>) -> Result<()>;
+    fn write(&self, from: &[u8], to: Offset<'_>) -> Result<()>;
     /// Fills this PE's part with one byte.
-    fn fill(&self, to: Place<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()>;
+    fn fill(&self, to: Offset<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()>;
     /// Returns the address at which the part of `pe` can be loaded from and stored to directly, if
     /// it can.
-    fn peer(&self, place: Place<'_>, pe: usize) -> Option<*mut u8>;
+    fn peer(&self, place: Offset<'_>, pe: usize) -> Option<*mut u8>;
     /// Returns the address at which all parts of a team are stored to at once, if the hardware can.
-    fn multicast(&self, place: Place<'_>, team: TeamHandle) -> Option<*mut u8>;
+    fn multicast(&self, place: Offset<'_>, team: TeamHandle) -> Option<*mut u8>;
     /// Makes other memory of the device usable as a source and a destination over a network.
     fn register(&self, address: u64, bytes: usize) -> Result<()> {
         let _ = (address, bytes);
@@ -239,7 +239,7 @@ pub(crate) trait Memory {
 pub(crate) trait OneSided {
     fn put(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         bytes: usize,
         pe: usize,
@@ -249,7 +249,7 @@ pub(crate) trait OneSided {
     fn get(
         &self,
         dest: Local<'_>,
-        source: Place<'_>,
+        source: Offset<'_>,
         bytes: usize,
         pe: usize,
         order: Order<'_>,
@@ -265,7 +265,7 @@ pub(crate) trait OneSided {
     #[allow(clippy::too_many_arguments, reason = "those of the C function")]
     fn iput(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         strides: Strides,
         size: usize,
@@ -277,7 +277,7 @@ pub(crate) trait OneSided {
     fn iget(
         &self,
         dest: Local<'_>,
-        source: Place<'_>,
+        source: Offset<'_>,
         strides: Strides,
         size: usize,
         count: usize,
@@ -288,10 +288,10 @@ pub(crate) trait OneSided {
     #[allow(clippy::too_many_arguments, reason = "those of the C function")]
     fn put_signal(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         bytes: usize,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         value: u64,
         op: SignalOp,
         pe: usize,
@@ -300,18 +300,18 @@ pub(crate) trait OneSided {
     ) -> Result<()>;
     fn signal_op(
         &self,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         value: u64,
         op: SignalOp,
         pe: usize,
         stream: StreamRef<'_>,
     ) -> Result<()>;
     /// This PE's word, now.
-    fn signal_fetch(&self, signal: Place<'_>) -> Result<u64>;
+    fn signal_fetch(&self, signal: Offset<'_>) -> Result<u64>;
     /// The stream goes on when this PE's word compares so.
     fn signal_wait_until(
         &self,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         comparison: Comparison,
         value: u64,
         stream: StreamRef<'_>,
@@ -396,8 +396,8 @@ impl Kind {
 /// are reduced; for each PE, where each has its own.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moved<'a> {
-    pub(crate) dest: Place<'a>,
-    pub(crate) source: Place<'a>,
+    pub(crate) dest: Offset<'a>,
+    pub(crate) source: Offset<'a>,
     pub(crate) amount: usize,
 }
 

@@ -8,7 +8,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::{CallFacts, Track, observed};
 use ranks_cuda::Context;
 
-use crate::backend::block::{Block, Local, Place};
+use crate::backend::block::{Block, Local, Offset};
 use crate::backend::in_process::HostStream;
 use crate::backend::names::{
     self, ALLOC, FILL, FINALIZE, FREE, GET, PUT, PUT_SIGNAL, READ, REGISTER, REGISTER_SYMMETRIC,
@@ -115,25 +115,25 @@ impl Memory for Observed {
         self.call(FREE, |backend| backend.free(block))
     }
 
-    fn read(&self, from: Place<'_>, to: &mut [u8]) -> Result<()> {
+    fn read(&self, from: Offset<'_>, to: &mut [u8]) -> Result<()> {
         self.transfer(READ, to.len(), None, |backend| backend.read(from, to))
     }
 
-    fn write(&self, from: &[u8], to: Place<'_>) -> Result<()> {
+    fn write(&self, from: &[u8], to: Offset<'_>) -> Result<()> {
         self.transfer(WRITE, from.len(), None, |backend| backend.write(from, to))
     }
 
-    fn fill(&self, to: Place<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()> {
+    fn fill(&self, to: Offset<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()> {
         self.transfer(FILL, bytes, None, |backend| {
             backend.fill(to, bytes, value, order)
         })
     }
 
-    fn peer(&self, place: Place<'_>, pe: usize) -> Option<*mut u8> {
+    fn peer(&self, place: Offset<'_>, pe: usize) -> Option<*mut u8> {
         self.backend.peer(place, pe)
     }
 
-    fn multicast(&self, place: Place<'_>, team: TeamHandle) -> Option<*mut u8> {
+    fn multicast(&self, place: Offset<'_>, team: TeamHandle) -> Option<*mut u8> {
         self.backend.multicast(place, team)
     }
 
@@ -164,7 +164,7 @@ impl Memory for Observed {
 impl OneSided for Observed {
     fn put(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         bytes: usize,
         pe: usize,
@@ -179,7 +179,7 @@ impl OneSided for Observed {
     fn get(
         &self,
         dest: Local<'_>,
-        source: Place<'_>,
+        source: Offset<'_>,
         bytes: usize,
         pe: usize,
         order: Order<'_>,
@@ -192,7 +192,7 @@ impl OneSided for Observed {
 
     fn iput(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         strides: Strides,
         size: usize,
@@ -209,7 +209,7 @@ impl OneSided for Observed {
     fn iget(
         &self,
         dest: Local<'_>,
-        source: Place<'_>,
+        source: Offset<'_>,
         strides: Strides,
         size: usize,
         count: usize,
@@ -224,10 +224,10 @@ impl OneSided for Observed {
 
     fn put_signal(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         bytes: usize,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         value: u64,
         op: SignalOp,
         pe: usize,
@@ -242,7 +242,7 @@ impl OneSided for Observed {
 
     fn signal_op(
         &self,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         value: u64,
         op: SignalOp,
         pe: usize,
@@ -254,13 +254,13 @@ impl OneSided for Observed {
     }
 
     /// It is polled, and not told.
-    fn signal_fetch(&self, signal: Place<'_>) -> Result<u64> {
+    fn signal_fetch(&self, signal: Offset<'_>) -> Result<u64> {
         self.backend.signal_fetch(signal)
     }
 
     fn signal_wait_until(
         &self,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         comparison: Comparison,
         value: u64,
         stream: StreamRef<'_>,

@@ -2,7 +2,7 @@
 
 use ranks_cuda::{DeviceSlice, DeviceSliceMut};
 
-use crate::backend::block::{Local, Place};
+use crate::backend::block::{Local, Offset};
 use part::{Near, Part};
 
 /// Elements of the symmetric heap: every PE has them, in its own part. A
@@ -34,14 +34,14 @@ pub(crate) mod part {
     use bytemuck::Pod;
     use ranks_cuda::DeviceSlice;
 
-    use crate::backend::block::{Local, Place};
+    use crate::backend::block::{Local, Offset};
 
     /// Elements of the heap.
     pub trait Part {
         /// The type of the elements.
         type Element: Pod;
         /// The place at which they begin; `None` if there are no bytes, and nothing is to be done.
-        fn place(&self) -> Option<Place<'_>>;
+        fn place(&self) -> Option<Offset<'_>>;
         /// The number of elements.
         fn count(&self) -> usize;
     }
@@ -100,7 +100,7 @@ impl<P: SymmetricMut> Destination for P {}
 impl<P: Part + ?Sized> Part for &P {
     type Element = P::Element;
 
-    fn place(&self) -> Option<Place<'_>> {
+    fn place(&self) -> Option<Offset<'_>> {
         (**self).place()
     }
 
@@ -112,7 +112,7 @@ impl<P: Part + ?Sized> Part for &P {
 impl<P: Part + ?Sized> Part for &mut P {
     type Element = P::Element;
 
-    fn place(&self) -> Option<Place<'_>> {
+    fn place(&self) -> Option<Offset<'_>> {
         (**self).place()
     }
 

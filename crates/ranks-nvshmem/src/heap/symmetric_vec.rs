@@ -7,7 +7,7 @@ use std::ops::{Bound, RangeBounds};
 use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Result};
 
-use crate::backend::block::{Block, Place};
+use crate::backend::block::{Block, Offset};
 use crate::heap::arguments::part::Part;
 use crate::heap::arguments::{Symmetric, SymmetricMut};
 use crate::pe::deferred_free::Dropped;
@@ -331,12 +331,12 @@ impl<'a> Span<'a> {
 
     /// The place at which they begin; `None` if there are no bytes.
     #[inline]
-    pub(crate) fn place(self, size: usize) -> Option<Place<'a>> {
+    pub(crate) fn place(self, size: usize) -> Option<Offset<'a>> {
         let block = self.block.filter(|_| self.len > 0 && size > 0)?;
         // Does not overflow: the elements lie within the block, whose bytes were counted when it
         // was made.
         let offset = self.from * size;
-        Some(Place { block, offset })
+        Some(Offset { block, offset })
     }
 }
 
@@ -346,7 +346,7 @@ macro_rules! parts {
             type Element = T;
 
             #[inline]
-            fn place(&self) -> Option<Place<'_>> {
+            fn place(&self) -> Option<Offset<'_>> {
                 self.span().place(size_of::<T>())
             }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ranks_comm::{Error, ErrorKind, Result};
 
-use crate::backend::block::Place;
+use crate::backend::block::Offset;
 use crate::backend::names::{PUT_SIGNAL, SIGNAL_FETCH, SIGNAL_OP, SIGNAL_WAIT};
 use crate::backend::{Comparison, Order, Reuse, SignalOp};
 use crate::call::time_limit::Limit;
@@ -89,7 +89,7 @@ impl<'c> Signals<'c> {
 
 impl<'a> SignalRef<'a> {
     #[inline]
-    pub(crate) fn place(&self) -> Result<Place<'a>> {
+    pub(crate) fn place(&self) -> Result<Offset<'a>> {
         self.word.span().place(size_of::<u64>()).ok_or_else(|| {
             let text = "the signal has no word";
             Error::new(ErrorKind::Argument, SIGNAL_OP, text)

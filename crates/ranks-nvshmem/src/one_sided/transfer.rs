@@ -3,7 +3,7 @@
 
 use ranks_comm::{Error, ErrorKind, Result};
 
-use crate::backend::block::{Local, Place};
+use crate::backend::block::{Local, Offset};
 use crate::backend::names::{GET, IGET, IPUT, Names, PUT, PUT_SIGNAL, SIGNAL_OP, strided};
 use crate::backend::stream::StreamRef;
 use crate::backend::{Order, Reuse, SignalOp, Strides};
@@ -56,7 +56,7 @@ impl Reach<'_> {
         pe: usize,
         order: Order<'_>,
         reuse: Reuse,
-    ) -> Result<Option<(Place<'m>, Local<'m>, usize)>> {
+    ) -> Result<Option<(Offset<'m>, Local<'m>, usize)>> {
         let (there, here) = (far.count(), near.count());
         if there != here || pe >= self.n_pes {
             return Err(self.refused(names.of(order, reuse), pe, there, here));
@@ -123,7 +123,7 @@ impl Reach<'_> {
         &self,
         dest: &D,
         source: &S,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         value: u64,
         op: SignalOp,
         pe: usize,
@@ -144,7 +144,7 @@ impl Reach<'_> {
 
     pub(crate) fn signal_op(
         &self,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         value: u64,
         op: SignalOp,
         pe: usize,

@@ -8,7 +8,7 @@ use ranks_cuda::Memory as At;
 use ranks_raw::Dtype;
 
 use super::RawNvshmem;
-use crate::backend::block::{Local, Place};
+use crate::backend::block::{Local, Offset};
 use crate::backend::{Order, Reuse};
 use crate::heap::arguments::part::Part as _;
 use crate::team::movement::{Moved, Movement};
@@ -30,9 +30,9 @@ pub(super) enum On {
 
 impl RawNvshmem {
     /// A place in the staging memory.
-    fn place(&self, offset: usize) -> Option<Place<'_>> {
+    fn place(&self, offset: usize) -> Option<Offset<'_>> {
         let place = self.home.staging.place()?;
-        Some(Place { offset, ..place })
+        Some(Offset { offset, ..place })
     }
 
     /// Has the team do it with staging memory, after all have come.

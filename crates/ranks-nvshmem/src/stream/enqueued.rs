@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_cuda::{DeviceSlice, Event};
 
-use crate::backend::block::Place;
+use crate::backend::block::Offset;
 use crate::backend::stream::{Mark, Ordered};
 use crate::heap::arguments::part::Part;
 use crate::heap::arguments::{OnDevice, Symmetric, SymmetricMut};
@@ -207,7 +207,7 @@ impl<'c, T: Pod> SymmetricPart<'c, T> {
 impl<T: Pod> Part for SymmetricPart<'_, T> {
     type Element = T;
 
-    fn place(&self) -> Option<Place<'_>> {
+    fn place(&self) -> Option<Offset<'_>> {
         let slice = self.vec.slice(self.from..self.to).ok()?;
         slice.span().place(size_of::<T>())
     }

@@ -10,7 +10,7 @@ use ranks_cuda::Cuda;
 use super::failure::Failing;
 use crate::Dtype;
 use crate::memory::device::on_device;
-use crate::memory::place::{Kind, Side};
+use crate::memory::elements::{Kind, PromisedMemory};
 use crate::raw_comm::RawComm;
 
 /// The number of bytes of so many elements of so many ranks.
@@ -39,9 +39,9 @@ pub(crate) fn side(
     address: *const c_void,
     bytes: usize,
     raw: &RawComm,
-) -> Result<Side> {
+) -> Result<PromisedMemory> {
     if bytes == 0 {
-        return Ok(Side::NONE);
+        return Ok(PromisedMemory::NONE);
     }
     if address.is_null() {
         let text = format!("null for {bytes} bytes");
@@ -57,7 +57,7 @@ pub(crate) fn side(
         }
         None => Kind::Host,
     };
-    Ok(Side::new(address, bytes, kind))
+    Ok(PromisedMemory::new(address, bytes, kind))
 }
 
 #[cold]

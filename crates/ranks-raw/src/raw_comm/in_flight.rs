@@ -11,7 +11,7 @@ use ranks_comm::{Communicator, Error, ErrorKind, Request, Result, Status};
 
 use super::failure::Failing;
 use super::options::RawOptions;
-use crate::memory::place::{Received, Side};
+use crate::memory::elements::{PromisedMemory, Received};
 
 /// An operation of any type.
 pub(crate) trait Operation: Send {
@@ -24,7 +24,7 @@ pub(crate) trait Operation: Send {
 /// An operation, and where its results go if they are in a copy.
 pub(crate) struct StartedOp<B: Send + 'static> {
     request: Request<B>,
-    out: Option<Side>,
+    out: Option<PromisedMemory>,
     /// The length of what was received into the copy; `None` for all of it.
     length: Option<fn(&Status) -> usize>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct StartedOp<B: Send + 'static> {
 impl<B: Received + Send + 'static> StartedOp<B> {
     /// # Safety
     /// `out` may be written until the operation is over, or given up.
-    pub(crate) unsafe fn new(request: Request<B>, out: Option<Side>) -> Box<Self> {
+    pub(crate) unsafe fn new(request: Request<B>, out: Option<PromisedMemory>) -> Box<Self> {
         let length = None;
         Box::new(Self {
             request,
@@ -45,7 +45,7 @@ impl<B: Received + Send + 'static> StartedOp<B> {
     ///
     /// # Safety
     /// As for [`new`](Self::new).
-    pub(crate) unsafe fn message(request: Request<B>, out: Option<Side>) -> Box<Self> {
+    pub(crate) unsafe fn message(request: Request<B>, out: Option<PromisedMemory>) -> Box<Self> {
         let length: Option<fn(&Status) -> usize> = Some(|status| status.count::<u8>().unwrap_or(0));
         Box::new(Self {
             request,

@@ -12,7 +12,7 @@ use ranks_comm::backend::Backend;
 use ranks_comm::{Communicator, Error, ErrorKind, Request, Result};
 
 use super::{Dtype, RawCollectives, RawOp};
-use crate::memory::place::{Change, Place, Places, Side};
+use crate::memory::elements::{Change, Elements, Places, PromisedMemory};
 use crate::raw_comm::arguments::side;
 use crate::raw_comm::in_flight::{InFlight, Operation, StartedOp};
 use crate::raw_comm::numbers::{Task, multiply, with_number};
@@ -158,13 +158,13 @@ impl RawComm {
     pub(super) unsafe fn moving(
         &self,
         name: &'static str,
-        send: &Side,
-        recv: Side,
+        send: &PromisedMemory,
+        recv: PromisedMemory,
         begin: impl FnOnce(
             &Communicator,
-            Place<u8>,
-            Place<u8>,
-        ) -> Result<Request<(Place<u8>, Place<u8>)>>,
+            Elements<u8>,
+            Elements<u8>,
+        ) -> Result<Request<(Elements<u8>, Elements<u8>)>>,
     ) -> Result<()> {
         let _order = self.enter(name)?;
         // SAFETY: by this function's contract.
@@ -183,9 +183,9 @@ impl RawComm {
         &self,
         name: &'static str,
         (dtype, op): (Dtype, RawOp),
-        form: Form,
-        send: &Side,
-        recv: Side,
+        form: ResultRanks,
+        send: &PromisedMemory,
+        recv: PromisedMemory,
     ) -> Result<()> {
         let _order = self.enter(name)?;
         let scale = |factor| move |bytes: &mut [u8]| multiply(dtype, bytes, factor);
@@ -222,7 +222,7 @@ impl RawComm {
         name: &'static str,
         address: *const c_void,
         bytes: usize,
-    ) -> Result<Side> {
+    ) -> Result<PromisedMemory> {
         side(name, address, bytes, self)
     }
 
@@ -240,7 +240,7 @@ impl RawComm {
 
 /// The ranks that get the results of a reduction.
 #[derive(Clone, Copy)]
-pub(super) enum Form {
+pub(super) enum ResultRanks {
     All,
     Root(usize),
     Each,
@@ -249,9 +249,9 @@ pub(super) enum Form {
 /// Begins one of them.
 struct Reducing<'a> {
     raw: &'a RawComm,
-    form: Form,
-    send: &'a Side,
-    recv: Side,
+    form: ResultRanks,
+    send: &'a PromisedMemory,
+    recv: PromisedMemory,
     change: Option<&'a Change>,
 }
 
@@ -268,9 +268,9 @@ impl Task for Reducing<'_> {
         };
         let (from, to, out) = places?;
         let request = match self.form {
-            Form::All => comm.iallreduce(from, to, op),
-            Form::Root(root) => comm.ireduce(from, to, op, root),
-            Form::Each => comm.ireduce_scatter_block(from, to, op),
+            ResultRanks::All => comm.iallreduce(from, to, op),
+            ResultRanks::Root(root) => comm.ireduce(from, to, op, root),
+            ResultRanks::Each => comm.ireduce_scatter_block(from, to, op),
         };
         // SAFETY: as above.
         Ok(unsafe { StartedOp::new(request?, out) })

@@ -11,9 +11,9 @@ use ranks_cuda::RawStream;
 
 use super::arguments::{bytes_of, color, tag, takes_device};
 use super::numbers;
-use crate::memory::place::Side;
+use crate::memory::elements::PromisedMemory;
 use crate::raw_comm::in_flight::StartedOp;
-use crate::raw_comm::{Form, RawComm};
+use crate::raw_comm::{RawComm, ResultRanks};
 use crate::{Dtype, RawCollectives, RawOp, StreamSync, Takes};
 
 impl RawCollectives for RawComm {
@@ -61,7 +61,7 @@ impl RawCollectives for RawComm {
         let bytes = bytes_of(NAME, count, dtype, 1)?;
         let (send, recv) = (self.side(NAME, send, bytes)?, self.side(NAME, recv, bytes)?);
         // SAFETY: by this function's contract.
-        unsafe { self.reducing(NAME, (dtype, op), Form::All, &send, recv) }
+        unsafe { self.reducing(NAME, (dtype, op), ResultRanks::All, &send, recv) }
     }
 
     unsafe fn reduce(
@@ -79,10 +79,10 @@ impl RawCollectives for RawComm {
         let send = self.side(NAME, send, bytes)?;
         let recv = match self.is_root(NAME, root)? {
             true => self.side(NAME, recv, bytes)?,
-            false => Side::NONE,
+            false => PromisedMemory::NONE,
         };
         // SAFETY: by this function's contract.
-        unsafe { self.reducing(NAME, (dtype, op), Form::Root(root), &send, recv) }
+        unsafe { self.reducing(NAME, (dtype, op), ResultRanks::Root(root), &send, recv) }
     }
 
     unsafe fn bcast(
@@ -134,7 +134,7 @@ impl RawCollectives for RawComm {
         let send = self.side(NAME, send, all)?;
         let recv = self.side(NAME, recv, all / self.size())?;
         // SAFETY: by this function's contract.
-        unsafe { self.reducing(NAME, (dtype, op), Form::Each, &send, recv) }
+        unsafe { self.reducing(NAME, (dtype, op), ResultRanks::Each, &send, recv) }
     }
 
     unsafe fn alltoall(
@@ -165,7 +165,7 @@ impl RawCollectives for RawComm {
         let send = self.side(NAME, send, all / self.size())?;
         let recv = match is_root {
             true => self.side(NAME, recv, all)?,
-            false => Side::NONE,
+            false => PromisedMemory::NONE,
         };
         // SAFETY: by this function's contract.
         unsafe {
@@ -189,7 +189,7 @@ impl RawCollectives for RawComm {
         let recv = self.side(NAME, recv, all / self.size())?;
         let send = match is_root {
             true => self.side(NAME, send, all)?,
-            false => Side::NONE,
+            false => PromisedMemory::NONE,
         };
         // SAFETY: by this function's contract.
         unsafe {

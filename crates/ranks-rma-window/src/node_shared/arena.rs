@@ -8,7 +8,7 @@ use ranks_comm::backend::digest;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::node_shared::{
-    Form, Having, Home, NodeBackend, NodeSharedBuilder, Whole, Wishes, all_alone,
+    FillSource, Having, Home, NodeBackend, NodeSharedBuilder, Whole, Wishes, all_alone,
 };
 
 /// Arrays begin at a multiple of this, a line of the cache: no two share one.
@@ -60,7 +60,7 @@ impl NodeArena {
     /// # Errors
     /// As there.
     pub fn allocate_on(nodes: &Hierarchy, bytes: usize, backend: &NodeBackend) -> Result<Self> {
-        const FORM: Form = Form::Arena;
+        const FORM: FillSource = FillSource::Arena;
         let on = [nodes.number(), 0];
         let plan = FORM.agree::<u8>(nodes.whole(), on, Some(bytes), Wishes::default())?;
         let plan = plan.ok_or_else(|| FORM.mixed())?;

@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use ranks_collectives::Hierarchy;
 use ranks_comm::{Communicator, Error, Result};
 
-use super::fill::{Filling, Form, Wishes};
+use super::fill::{FillSource, Filling, Wishes};
 use super::{NodeBackend, NodeShared, Whole};
 use crate::node_shared::arena::NodeArena;
 use crate::shared_window::Placement;
@@ -118,8 +118,8 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         length: usize,
         fill: impl FnOnce(&mut [T]) -> Result<(), E>,
     ) -> Result<NodeShared<T>> {
-        let filling = self.announced(Form::Root(root), Some(length))?;
-        let filling = filling.ok_or_else(|| Form::Root(root).mixed())?;
+        let filling = self.announced(FillSource::Root(root), Some(length))?;
+        let filling = filling.ok_or_else(|| FillSource::Root(root).mixed())?;
         filling.in_place(root, fill)
     }
 
@@ -129,7 +129,7 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
     /// As there.
     pub fn from_slice(self, root: usize, values: Option<&[T]>) -> Result<Option<NodeShared<T>>> {
         let length = values.map(<[T]>::len);
-        let filling = self.announced(Form::Slice(root), length)?;
+        let filling = self.announced(FillSource::Slice(root), length)?;
         let copy = |out: &mut [T]| {
             if let Some(values) = values.filter(|values| values.len() == out.len()) {
                 out.copy_from_slice(values);
@@ -151,8 +151,8 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         length: usize,
         open: impl FnOnce() -> std::io::Result<R>,
     ) -> Result<NodeShared<T>> {
-        let filling = self.announced(Form::Reader(root), Some(length))?;
-        let filling = filling.ok_or_else(|| Form::Reader(root).mixed())?;
+        let filling = self.announced(FillSource::Reader(root), Some(length))?;
+        let filling = filling.ok_or_else(|| FillSource::Reader(root).mixed())?;
         filling.reading(root, open)
     }
 
@@ -165,8 +165,8 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         length: usize,
         fill: impl FnOnce(&mut [T]),
     ) -> Result<NodeShared<T>> {
-        let filling = self.announced(Form::EachNode, Some(length))?;
-        let filling = filling.ok_or_else(|| Form::EachNode.mixed())?;
+        let filling = self.announced(FillSource::EachNode, Some(length))?;
+        let filling = filling.ok_or_else(|| FillSource::EachNode.mixed())?;
         filling.by_leaders(fill)
     }
 
@@ -179,14 +179,14 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         length: usize,
         fill: impl FnOnce(Range<usize>, &mut [T]),
     ) -> Result<NodeShared<T>> {
-        let filling = self.announced(Form::Striped, Some(length))?;
-        let filling = filling.ok_or_else(|| Form::Striped.mixed())?;
+        let filling = self.announced(FillSource::Striped, Some(length))?;
+        let filling = filling.ok_or_else(|| FillSource::Striped.mixed())?;
         filling.in_stripes(fill)
     }
 
     /// Memory to be filled, in a way that all ranks agree on; `None` if the root has nothing to
     /// fill it with. Collective.
-    fn announced(self, form: Form, length: Option<usize>) -> Result<Option<Filling<'a, T>>> {
+    fn announced(self, form: FillSource, length: Option<usize>) -> Result<Option<Filling<'a, T>>> {
         let (comm, on) = match &self.home {
             Home::Comm(comm) => (*comm, [0; 2]),
             Home::Nodes(nodes) => (nodes.whole(), [nodes.number(), 0]),

@@ -30,7 +30,7 @@ const PAGE: usize = 4096;
 
 /// Source of the array's elements: the ranks that write them, and from what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum FillSource {
     /// The root, in place.
     Root(usize),
     /// The root, of a slice.
@@ -81,7 +81,7 @@ impl Default for Wishes {
 /// the chunk in elements, a number for the object that is made.
 type CallDescription = super::having::Words;
 
-impl Form {
+impl FillSource {
     fn root(self) -> Option<usize> {
         match self {
             Self::Root(root) | Self::Slice(root) | Self::Reader(root) => Some(root),
@@ -218,7 +218,7 @@ impl<'a, T: Pod> Filling<'a, T> {
     /// # Errors
     /// The same on every rank: [`ErrorKind::Memory`] if a node has none for them; the memory goes
     /// at once then.
-    pub(super) fn placed(self, form: Form, wishes: Wishes) -> Result<Self> {
+    pub(super) fn placed(self, form: FillSource, wishes: Wishes) -> Result<Self> {
         let taken = self.take(form, wishes);
         let taken = taken.and_then(|()| self.whole.sync());
         let Err(error) = preflight::all_have(self.comm(), OPERATION, taken) else {
@@ -234,7 +234,7 @@ impl<'a, T: Pod> Filling<'a, T> {
     }
 
     /// Takes this rank's share of the pages.
-    fn take(&self, form: Form, wishes: Wishes) -> Result<()> {
+    fn take(&self, form: FillSource, wishes: Wishes) -> Result<()> {
         let (nodes, large) = (self.whole.nodes(), wishes.huge_pages);
         let (rank, size) = (nodes.node().rank(), nodes.node().size());
         // In an arena the first page may hold the end of another array.
@@ -244,7 +244,7 @@ impl<'a, T: Pod> Filling<'a, T> {
             .parts(skipped + self.plan.bytes, rank, size, large)
             .map(|part| part.start.max(skipped) - skipped..part.end.max(skipped) - skipped);
         let own = match (wishes.placement, form) {
-            (Placement::Owner, Form::Striped) => {
+            (Placement::Owner, FillSource::Striped) => {
                 let stripe = stripe::<T>(self.plan.length, rank, size);
                 Some(stripe.start * size_of::<T>()..stripe.end * size_of::<T>())
             }
@@ -261,7 +261,7 @@ impl<'a, T: Pod> Filling<'a, T> {
     }
 
     /// Returns true if it is this rank that writes to its node's memory.
-    fn is_filled_here(&self, form: Form) -> bool {
+    fn is_filled_here(&self, form: FillSource) -> bool {
         let (nodes, me) = (self.whole.nodes(), self.comm().rank());
         match form.root() {
             Some(root) if nodes.node_of(root) == nodes.node_of(me) => root == me,

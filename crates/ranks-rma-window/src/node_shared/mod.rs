@@ -19,7 +19,7 @@ use ranks_comm::{Communicator, Result};
 pub use backend::NodeBackend;
 pub(crate) use builder::Home;
 pub use builder::{NodeSharedBuilder, Progress};
-pub(crate) use fill::{Form, Wishes};
+pub(crate) use fill::{FillSource, Wishes};
 pub(crate) use having::{Having, all_alone};
 use whole::Array;
 pub(crate) use whole::Whole;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::statistics::part::Part;
-use crate::statistics::text::{self, Column, Side};
+use crate::statistics::text::{self, Alignment, Column};
 use crate::statistics::{Sum, sizes};
 
 /// The key of a row: an operation on communicators of one name.
@@ -108,16 +108,16 @@ impl Job {
             text::percent(calls, wall),
         )?;
         let columns = [
-            Column("operation", Side::Left),
-            Column("communicator", Side::Left),
-            Column("ranks", Side::Right),
-            Column("calls", Side::Right),
-            Column("bytes", Side::Right),
-            Column("min s", Side::Right),
-            Column("avg s", Side::Right),
-            Column("max s", Side::Right),
-            Column("of rank", Side::Right),
-            Column("wall", Side::Right),
+            Column("operation", Alignment::Left),
+            Column("communicator", Alignment::Left),
+            Column("ranks", Alignment::Right),
+            Column("calls", Alignment::Right),
+            Column("bytes", Alignment::Right),
+            Column("min s", Alignment::Right),
+            Column("avg s", Alignment::Right),
+            Column("max s", Alignment::Right),
+            Column("of rank", Alignment::Right),
+            Column("wall", Alignment::Right),
         ];
         let sorted = self.sorted();
         let rows = sorted

@@ -5,25 +5,25 @@ use std::time::Duration;
 
 /// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum Alignment {
     Left,
     Right,
 }
 
 /// The heading and the alignment of a column.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Column(pub(super) &'static str, pub(super) Side);
+pub(super) struct Column(pub(super) &'static str, pub(super) Alignment);
 
 /// The columns of a table of calls by their sizes.
 pub(super) const BY_SIZE: [Column; 8] = [
-    Column("operation", Side::Left),
-    Column("communicator", Side::Left),
-    Column("bytes a call", Side::Right),
-    Column("calls", Side::Right),
-    Column("failed", Side::Right),
-    Column("bytes", Side::Right),
-    Column("seconds", Side::Right),
-    Column("longest", Side::Right),
+    Column("operation", Alignment::Left),
+    Column("communicator", Alignment::Left),
+    Column("bytes a call", Alignment::Right),
+    Column("calls", Alignment::Right),
+    Column("failed", Alignment::Right),
+    Column("bytes", Alignment::Right),
+    Column("seconds", Alignment::Right),
+    Column("longest", Alignment::Right),
 ];
 
 /// Writes rows under their columns, each as wide as its widest cell.
@@ -47,8 +47,8 @@ pub(super) fn table<const N: usize>(
                 line.push_str("  ");
             }
             match side {
-                Side::Left => write!(line, "{text:<width$}")?,
-                Side::Right => write!(line, "{text:>width$}")?,
+                Alignment::Left => write!(line, "{text:<width$}")?,
+                Alignment::Right => write!(line, "{text:>width$}")?,
             }
         }
         writeln!(out, "{}", line.trim_end())?;
@@ -105,7 +105,10 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_what_they_hold() {
-        let columns = [Column("what", Side::Left), Column("n", Side::Right)];
+        let columns = [
+            Column("what", Alignment::Left),
+            Column("n", Alignment::Right),
+        ];
         let rows = [["a", "1"], ["longer", "1000"]].map(|row| row.map(str::to_owned));
         let mut out = String::new();
         table(&mut out, &columns, rows.into_iter()).unwrap();

@@ -18,12 +18,12 @@ use crate::arguments::lengths::{Holders, one_of_each};
 pub(crate) struct Trade<'a, T, D = Cow<'a, Blocks>> {
     pub(crate) operation: &'static str,
     pub(crate) around: &'a dyn Neighborhood,
-    pub(crate) send: Side<&'a [T], D>,
-    pub(crate) recv: Side<&'a mut [T], D>,
+    pub(crate) send: NeighborBlocks<&'a [T], D>,
+    pub(crate) recv: NeighborBlocks<&'a mut [T], D>,
 }
 
 /// A slice, and the block of it that belongs to each neighbour.
-pub(crate) struct Side<S, D> {
+pub(crate) struct NeighborBlocks<S, D> {
     pub(crate) slice: S,
     pub(crate) blocks: D,
 }
@@ -153,11 +153,11 @@ impl<'a, T> Trade<'a, T> {
         let trade = Self {
             operation,
             around,
-            send: Side {
+            send: NeighborBlocks {
                 slice: send,
                 blocks: send_blocks,
             },
-            recv: Side {
+            recv: NeighborBlocks {
                 slice: recv,
                 blocks: recv_blocks,
             },
@@ -185,11 +185,11 @@ impl<'a, T: Pod> Trade<'a, T, &'a Layouts> {
         let trade = Self {
             operation,
             around,
-            send: Side {
+            send: NeighborBlocks {
                 slice: send,
                 blocks: here,
             },
-            recv: Side {
+            recv: NeighborBlocks {
                 slice: recv,
                 blocks: there,
             },

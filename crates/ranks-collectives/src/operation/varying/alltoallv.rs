@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, all_ready};
+use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::blocks::Blocks;
 use crate::mpi::functions::{Alltoall, Alltoallv};
 use crate::operation::moves;
@@ -79,7 +79,7 @@ fn found_out<T: Pod>(
     ready: Result<(&[T], &Blocks)>,
     gathered: &mut Gathered<T>,
 ) -> Result<()> {
-    let (send, blocks) = all_ready(comm, Call::moving::<T>(NAME), ready)?;
+    let (send, blocks) = all_ready(comm, CallSignature::moving::<T>(NAME), ready)?;
     let mut sent = vec![0; comm.size()];
     counts::write(blocks, &mut sent);
     let mut received = vec![0; comm.size()];

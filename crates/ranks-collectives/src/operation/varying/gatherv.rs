@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, all_ready};
+use crate::agreement::{CallSignature, all_ready};
 use crate::mpi::functions::Gatherv;
 use crate::operation::moves;
 use crate::operation::varying::counts;
@@ -18,7 +18,7 @@ pub(crate) fn gatherv<T: Pod>(
     root: usize,
 ) -> Result<Option<Gathered<T>>> {
     let ready = counts::check_root(NAME, comm, root);
-    all_ready(comm, Call::moving::<T>(NAME).at(root), ready)?;
+    all_ready(comm, CallSignature::moving::<T>(NAME).at(root), ready)?;
     let blocks = counts::of_all(comm, send.len())?;
     if comm.rank() != root {
         moves::moved::<Gatherv, T>(comm, send, &mut [], (&blocks, root))?;

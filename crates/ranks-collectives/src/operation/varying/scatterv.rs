@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, all_ready};
+use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::blocks::Blocks;
 use crate::mpi::functions::{Bcast, Scatterv};
 use crate::operation::moves;
@@ -26,7 +26,7 @@ pub(crate) fn scatterv<T: Pod>(
         }
         Ok(())
     });
-    all_ready(comm, Call::moving::<T>(NAME).at(root), ready)?;
+    all_ready(comm, CallSignature::moving::<T>(NAME).at(root), ready)?;
     let mut all = vec![0; comm.size()];
     if at_root {
         counts::write(blocks, &mut all);

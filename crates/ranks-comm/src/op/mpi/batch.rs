@@ -8,7 +8,7 @@ use std::ptr;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::native;
 
-use super::side::ROOMS;
+use super::request_copies::ROOMS;
 use crate::call::record::Over;
 use crate::communicator::Communicator;
 use crate::data::element::Pod;

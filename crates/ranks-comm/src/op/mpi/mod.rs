@@ -5,4 +5,4 @@ pub(crate) mod any;
 pub(crate) mod batch;
 pub(crate) mod partitioned;
 pub(crate) mod persistent;
-pub(crate) mod side;
+pub(crate) mod request_copies;

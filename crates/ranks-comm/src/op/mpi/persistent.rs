@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
 
-use super::side::{Side, Statuses};
+use super::request_copies::{RequestCopies, Statuses};
 use crate::call::callback;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::data::element::Pod;
@@ -224,22 +224,22 @@ impl Native {
     }
 }
 
-/// Waits for started operations, no more than [`ROOMS`](crate::op::mpi::side::ROOMS), with one
+/// Waits for started operations, no more than [`ROOMS`](crate::op::mpi::request_copies::ROOMS), with one
 /// call; returns the outcome of each.
 ///
 /// An outer error means that this thread may not wait.
 pub(crate) fn finish_all(natives: &mut [&mut Native]) -> Result<Vec<Result<Status>>> {
     const OPERATION: &str = "MPI_Waitall";
     let _entered = THREAD_GUARD.enter(OPERATION)?;
-    let (mut side, mut statuses) = (Side::new(), Statuses::new());
+    let (mut copies, mut statuses) = (RequestCopies::new(), Statuses::new());
     for native in natives.iter() {
-        side.put(native);
+        copies.put(native);
     }
-    let code = side.wait_all(&mut statuses);
+    let code = copies.wait_all(&mut statuses);
     let told = code == sys::MPI_SUCCESS || class(code) == sys::MPI_ERR_IN_STATUS;
     let mut outcomes = Vec::with_capacity(natives.len());
     for (index, native) in natives.iter_mut().enumerate() {
-        side.give_back(index, native);
+        copies.give_back(index, native);
         let words = statuses.of(index);
         let own = match code {
             sys::MPI_SUCCESS => code,

@@ -14,7 +14,7 @@ use crate::data::owned::RecvBuffer;
 use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::Backend;
-use crate::transport::in_process::channels::Side;
+use crate::transport::in_process::channels::Direction;
 
 static RECV: OpInfo = OpInfo::of("MPI_Precv_init");
 
@@ -78,7 +78,13 @@ impl Communicator {
                     let parts = unsafe { comm.precv_init(&RECV, span, partitions, source, tag)? };
                     Ok(Link::Mpi(parts))
                 },
-                |comm| Ok(Link::InProcess(comm.channel(Side::Receiver, source, tag))),
+                |comm| {
+                    Ok(Link::InProcess(comm.channel(
+                        Direction::Receiver,
+                        source,
+                        tag,
+                    )))
+                },
             )?;
             Ok((place, link))
         })?;

@@ -16,7 +16,7 @@ use crate::data::owned::RecvBuffer;
 use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::Backend;
-use crate::transport::in_process::channels::Side;
+use crate::transport::in_process::channels::Direction;
 
 static SEND: OpInfo = OpInfo::of("MPI_Psend_init");
 
@@ -134,7 +134,7 @@ impl Communicator {
                         unsafe { comm.psend_init(&SEND, span, item, partitions, dest, tag)? };
                     Ok(Link::Mpi(parts))
                 },
-                |comm| Ok(Link::InProcess(comm.channel(Side::Sender, dest, tag))),
+                |comm| Ok(Link::InProcess(comm.channel(Direction::Sender, dest, tag))),
             )?;
             Ok((place, link))
         })?;

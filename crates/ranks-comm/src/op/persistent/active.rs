@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Inner, Persistent, Phase};
 use crate::call::limit::Pause;
 use crate::op::mpi::persistent::finish_all;
-use crate::op::mpi::side::ROOMS;
+use crate::op::mpi::request_copies::ROOMS;
 use crate::result::{Error, Result, Status};
 
 /// A [`Persistent`] operation that was started and is pending.

@@ -5,21 +5,21 @@ use std::sync::Mutex;
 
 use super::lock::lock;
 
-/// The number of channels that were made, by side, rank and tag.
+/// The number of channels that were made, by direction, rank and tag.
 #[derive(Debug, Default)]
-pub(crate) struct Channels(Mutex<HashMap<(Side, usize, i32), u64>>);
+pub(crate) struct Channels(Mutex<HashMap<(Direction, usize, i32), u64>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Side {
+pub(crate) enum Direction {
     Sender,
     Receiver,
 }
 
 impl Channels {
-    /// The number of a new channel among those of that side, rank and tag.
-    pub(super) fn next(&self, side: Side, peer: usize, tag: i32) -> u64 {
+    /// The number of a new channel among those of that direction, rank and tag.
+    pub(super) fn next(&self, direction: Direction, peer: usize, tag: i32) -> u64 {
         let mut made = lock(&self.0);
-        let made = made.entry((side, peer, tag)).or_default();
+        let made = made.entry((direction, peer, tag)).or_default();
         let number = *made;
         *made += 1;
         number

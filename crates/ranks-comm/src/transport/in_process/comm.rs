@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::board::Board;
 use super::channels::Channels;
 use super::mailbox::{Envelope, Pattern, Receipt};
+use super::membership::Membership;
 use super::payload::{Matched, Payload, Sent};
-use super::place::Place;
 use super::world::{WORLD_CONTEXT, World};
 use crate::call::call_guard::CallGuard;
 use crate::call::limit::Limit;
@@ -27,7 +27,7 @@ pub(super) const COLLECTIVE: &str = "a collective";
 
 /// A communicator among threads of this process.
 pub struct Comm {
-    pub(crate) place: Arc<Place>,
+    pub(crate) place: Arc<Membership>,
     pub(crate) context: u64,
     /// The world ranks of the members, in rank order.
     pub(crate) members: Arc<[usize]>,
@@ -59,7 +59,7 @@ impl fmt::Debug for Comm {
 
 impl Comm {
     /// The communicator of all ranks, seen from `place`.
-    pub(crate) fn world(place: Arc<Place>) -> Self {
+    pub(crate) fn world(place: Arc<Membership>) -> Self {
         let members = Arc::clone(&place.world.ranks);
         let rank = place.rank;
         Self {

@@ -4,7 +4,7 @@
 //! A channel connects a `psend_init` with the `precv_init` that it matches: it is the two ranks,
 //! the tag, and the number of the pair among those with the same ranks and tag.
 
-use super::channels::Side;
+use super::channels::Direction;
 use super::comm::Comm;
 use super::mailbox::Pattern;
 use super::payload::Sent;
@@ -23,8 +23,8 @@ pub(crate) struct Channel {
 const HEADER: usize = 16;
 
 impl Comm {
-    pub(crate) fn channel(&self, side: Side, peer: usize, tag: i32) -> Channel {
-        let number = self.channels.next(side, peer, tag);
+    pub(crate) fn channel(&self, direction: Direction, peer: usize, tag: i32) -> Channel {
+        let number = self.channels.next(direction, peer, tag);
         // The upper half of all contexts belongs to channels; other messages are never there.
         let context = (1 << 63) | (self.context << 20) | (number & 0xf_ffff);
         Channel { context, peer, tag }

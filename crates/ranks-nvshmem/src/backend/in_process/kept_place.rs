@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::part::Part;
-use crate::backend::block::{Block, Local, Place};
+use crate::backend::block::{Block, Local, Offset};
 
 /// The parts of all PEs in one block.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Parts {
 
 impl KeptPlace {
     /// The place in the part of `pe`.
-    pub(super) fn of(operation: &'static str, place: Place<'_>, pe: usize) -> Result<KeptPlace> {
+    pub(super) fn of(operation: &'static str, place: Offset<'_>, pe: usize) -> Result<KeptPlace> {
         let part = Parts::of(place.block).and_then(|parts| parts.0.get(pe));
         match part {
             Some(part) => Ok(KeptPlace {

@@ -50,7 +50,7 @@ pub(super) enum Members<'a> {
 
 /// The call of one PE, and its position.
 #[derive(Debug)]
-pub(super) struct Call<'a> {
+pub(super) struct PeCall<'a> {
     pub(super) key: Key,
     pub(super) members: Members<'a>,
     pub(super) place: usize,
@@ -88,8 +88,8 @@ impl World {
     /// # Errors
     /// The same on all: `Mismatch` if they do not call the same, `PeerFailed` if one of them has
     /// gone, `TimedOut`.
-    pub(super) fn meet(&self, waiting: Waiting, call: Call<'_>) -> Result<Arc<Met>> {
-        let Call {
+    pub(super) fn meet(&self, waiting: Waiting, call: PeCall<'_>) -> Result<Arc<Met>> {
+        let PeCall {
             key, members, me, ..
         } = call;
         let mut state = self.lock();
@@ -169,7 +169,7 @@ impl World {
 
 impl State {
     /// Takes a seat. Whether the meeting has an outcome now.
-    fn arrive(&mut self, call: Call<'_>) -> bool {
+    fn arrive(&mut self, call: PeCall<'_>) -> bool {
         let count = call.members.count();
         let meeting = self.meetings.entry(call.key).or_insert_with(|| Meeting {
             text: call.text.clone(),

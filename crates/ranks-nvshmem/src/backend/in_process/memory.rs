@@ -8,7 +8,7 @@ use ranks_launch::Meminfo;
 use super::Heap;
 use super::meeting::Gift;
 use super::part::Part;
-use crate::backend::block::{Block, Place};
+use crate::backend::block::{Block, Offset};
 use crate::backend::in_process::kept_place::{KeptPlace, Parts};
 use crate::backend::{Memory, Order, TeamHandle};
 
@@ -53,25 +53,25 @@ impl Memory for Heap {
         Ok(())
     }
 
-    fn read(&self, from: Place<'_>, to: &mut [u8]) -> Result<()> {
+    fn read(&self, from: Offset<'_>, to: &mut [u8]) -> Result<()> {
         KeptPlace::of("nvshmem_getmem", from, self.pe.me)?.read(to)
     }
 
-    fn write(&self, from: &[u8], to: Place<'_>) -> Result<()> {
+    fn write(&self, from: &[u8], to: Offset<'_>) -> Result<()> {
         KeptPlace::of("nvshmem_putmem", to, self.pe.me)?.write(from)
     }
 
-    fn fill(&self, to: Place<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()> {
+    fn fill(&self, to: Offset<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()> {
         const OPERATION: &str = "SymmetricVec::fill";
         let to = KeptPlace::of(OPERATION, to, self.pe.me)?;
         self.carry_out(OPERATION, order, move |_, _| to.fill(bytes, value))
     }
 
-    fn peer(&self, place: Place<'_>, pe: usize) -> Option<*mut u8> {
+    fn peer(&self, place: Offset<'_>, pe: usize) -> Option<*mut u8> {
         Some(KeptPlace::of("nvshmem_ptr", place, pe).ok()?.address())
     }
 
-    fn multicast(&self, _place: Place<'_>, _team: TeamHandle) -> Option<*mut u8> {
+    fn multicast(&self, _place: Offset<'_>, _team: TeamHandle) -> Option<*mut u8> {
         None
     }
 }

@@ -8,7 +8,7 @@ use ranks_comm::Result;
 use super::teams::WORLD;
 use super::world::peer_failed;
 use super::{Heap, Pe};
-use crate::backend::block::{Local, Place};
+use crate::backend::block::{Local, Offset};
 use crate::backend::in_process::deferred_delivery::{Delivery, Source, Transfer};
 use crate::backend::in_process::kept_place::KeptPlace;
 use crate::backend::stream::StreamRef;
@@ -17,7 +17,7 @@ use crate::backend::{Comparison, OneSided, Order, Reuse, SignalOp, Strides};
 impl OneSided for Heap {
     fn put(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         bytes: usize,
         pe: usize,
@@ -35,7 +35,7 @@ impl OneSided for Heap {
     fn get(
         &self,
         dest: Local<'_>,
-        source: Place<'_>,
+        source: Offset<'_>,
         bytes: usize,
         pe: usize,
         order: Order<'_>,
@@ -61,7 +61,7 @@ impl OneSided for Heap {
 
     fn iput(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         strides: Strides,
         size: usize,
@@ -81,7 +81,7 @@ impl OneSided for Heap {
     fn iget(
         &self,
         dest: Local<'_>,
-        source: Place<'_>,
+        source: Offset<'_>,
         strides: Strides,
         size: usize,
         count: usize,
@@ -99,10 +99,10 @@ impl OneSided for Heap {
 
     fn put_signal(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         bytes: usize,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         value: u64,
         op: SignalOp,
         pe: usize,
@@ -124,7 +124,7 @@ impl OneSided for Heap {
 
     fn signal_op(
         &self,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         value: u64,
         op: SignalOp,
         pe: usize,
@@ -138,14 +138,14 @@ impl OneSided for Heap {
         })
     }
 
-    fn signal_fetch(&self, signal: Place<'_>) -> Result<u64> {
+    fn signal_fetch(&self, signal: Offset<'_>) -> Result<u64> {
         let signal = KeptPlace::of("nvshmem_signal_fetch", signal, self.pe.me)?;
         signal.word().map(|word| word.load(Acquire))
     }
 
     fn signal_wait_until(
         &self,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         comparison: Comparison,
         value: u64,
         stream: StreamRef<'_>,

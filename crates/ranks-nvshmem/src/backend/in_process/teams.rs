@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ranks_comm::{Error, ErrorKind, Result};
 
-use super::meeting::{Call, Gift, Key, Members, Met};
+use super::meeting::{Gift, Key, Members, Met, PeCall};
 use super::world::Waiting;
 use super::{Heap, Pe};
 use crate::backend::{TeamHandle, Teams};
@@ -120,7 +120,7 @@ impl Team {
         text: String,
         gift: Gift,
     ) -> Result<Arc<Met>> {
-        let call = Call {
+        let call = PeCall {
             key: Key::Team {
                 team: self.name,
                 number,
@@ -232,7 +232,7 @@ impl Teams for Heap {
             let why = format_args!("number {my_pe} of {n_pes} in a world of {all} PEs");
             return Err(Error::new(ErrorKind::Argument, OPERATION, why));
         }
-        let call = Call {
+        let call = PeCall {
             key: Key::Unique(id),
             members: Members::Any(n_pes),
             place: my_pe,

@@ -7,7 +7,7 @@ use ranks_bootstrap::{Bootstrap, ThreadBootstrap};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::{Delivery, Heap, HostStream};
-use crate::backend::block::{Block, Local, Place};
+use crate::backend::block::{Block, Local, Offset};
 use crate::backend::options::NvshmemOptions;
 use crate::backend::stream::StreamRef;
 use crate::backend::{Backend, Moved, Movement, Order, Reuse};
@@ -69,12 +69,12 @@ fn everywhere(test: impl Fn(&dyn Backend) -> Result<()> + Sync) {
     }
 }
 
-fn at(block: &Block, offset: usize) -> Place<'_> {
-    Place { block, offset }
+fn at(block: &Block, offset: usize) -> Offset<'_> {
+    Offset { block, offset }
 }
 
 /// So much from one place to another.
-fn moved<'a>(dest: Place<'a>, source: Place<'a>, amount: usize) -> Moved<'a> {
+fn moved<'a>(dest: Offset<'a>, source: Offset<'a>, amount: usize) -> Moved<'a> {
     Moved {
         dest,
         source,

@@ -14,7 +14,7 @@ use ranks_nvshmem_sys::cudaStream_t;
 use super::LibraryHeap;
 use super::one_sided::{MoveOn, Moved};
 use crate::backend::Reuse;
-use crate::backend::block::{Local, Place};
+use crate::backend::block::{Local, Offset};
 use crate::backend::stream::StreamRef;
 
 /// Puts and gets on one stream, without asking anew what and where.
@@ -53,7 +53,7 @@ impl Direct {
     #[inline]
     pub(crate) fn put(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         bytes: usize,
         pe: usize,
@@ -73,7 +73,7 @@ impl Direct {
     pub(crate) fn get(
         &self,
         dest: Local<'_>,
-        source: Place<'_>,
+        source: Offset<'_>,
         bytes: usize,
         pe: usize,
         reuse: Reuse,

@@ -10,7 +10,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, Event, Stream};
 
 use super::LibraryHeap;
-use crate::backend::block::{Block, Local, Place};
+use crate::backend::block::{Block, Local, Offset};
 use crate::backend::stream::StreamRef;
 use crate::backend::{Memory, Order, TeamHandle};
 use crate::call::error::of_driver;
@@ -47,7 +47,7 @@ impl Memory for LibraryHeap {
             number,
             kept: None,
         };
-        let place = Place {
+        let place = Offset {
             block: &block,
             offset: 0,
         };
@@ -90,19 +90,19 @@ impl Memory for LibraryHeap {
         Ok(())
     }
 
-    fn read(&self, from: Place<'_>, to: &mut [u8]) -> Result<()> {
+    fn read(&self, from: Offset<'_>, to: &mut [u8]) -> Result<()> {
         let bytes = Bytes::at(self, from, to.len());
         let copied = self.context.copy_to_host(&bytes, to);
         copied.map_err(|error| of_driver("cuMemcpyDtoH_v2", error))
     }
 
-    fn write(&self, from: &[u8], to: Place<'_>) -> Result<()> {
+    fn write(&self, from: &[u8], to: Offset<'_>) -> Result<()> {
         let mut bytes = Bytes::at(self, to, from.len());
         let copied = self.context.copy_to_device(from, &mut bytes);
         copied.map_err(|error| of_driver("cuMemcpyHtoDAsync_v2", error))
     }
 
-    fn fill(&self, to: Place<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()> {
+    fn fill(&self, to: Offset<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()> {
         let mut bytes = Bytes::at(self, to, bytes);
         let filled = match order {
             Order::Now => self.context.fill_bytes(&mut bytes, value),
@@ -116,7 +116,7 @@ impl Memory for LibraryHeap {
         filled.map_err(|error| of_driver("cuMemsetD8Async", error))
     }
 
-    fn peer(&self, place: Place<'_>, pe: usize) -> Option<*mut u8> {
+    fn peer(&self, place: Offset<'_>, pe: usize) -> Option<*mut u8> {
         let ptr = self.library.table().nvshmem_ptr?;
         let _entered = self.context.enter().ok()?;
         let pe = c_int::try_from(pe).ok()?;
@@ -125,7 +125,7 @@ impl Memory for LibraryHeap {
         (!address.is_null()).then(|| address.cast())
     }
 
-    fn multicast(&self, place: Place<'_>, team: TeamHandle) -> Option<*mut u8> {
+    fn multicast(&self, place: Offset<'_>, team: TeamHandle) -> Option<*mut u8> {
         let ptr = self.library.table().nvshmemx_mc_ptr?;
         self.full("nvshmemx_mc_ptr").ok()?;
         let _entered = self.context.enter().ok()?;
@@ -218,7 +218,7 @@ impl LibraryHeap {
 
 /// The address in this PE's part, as the library counts.
 #[inline]
-pub(super) fn address_of(place: Place<'_>) -> *mut c_void {
+pub(super) fn address_of(place: Offset<'_>) -> *mut c_void {
     // It lies in the block, as whoever makes a place has checked.
     let address = place.block.local.as_ptr();
     address.wrapping_add(place.offset).cast()
@@ -254,7 +254,7 @@ struct Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    fn at(heap: &'a LibraryHeap, place: Place<'_>, len: usize) -> Self {
+    fn at(heap: &'a LibraryHeap, place: Offset<'_>, len: usize) -> Self {
         let address = address_of(place).addr() as u64;
         Self { heap, address, len }
     }

@@ -17,7 +17,7 @@ use ranks_nvshmem_sys::cudaStream_t;
 use super::LibraryHeap;
 use super::direct::Direct;
 use super::memory::{address_of, local_address, not_of_device};
-use crate::backend::block::{Local, Place};
+use crate::backend::block::{Local, Offset};
 use crate::backend::stream::StreamRef;
 use crate::backend::{Comparison, Memory, OneSided, Order, Reuse, SignalOp, Strides};
 
@@ -49,7 +49,7 @@ pub(super) struct Moved {
 impl OneSided for LibraryHeap {
     fn put(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         bytes: usize,
         pe: usize,
@@ -91,7 +91,7 @@ impl OneSided for LibraryHeap {
     fn get(
         &self,
         dest: Local<'_>,
-        source: Place<'_>,
+        source: Offset<'_>,
         bytes: usize,
         pe: usize,
         order: Order<'_>,
@@ -135,7 +135,7 @@ impl OneSided for LibraryHeap {
 
     fn iput(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         strides: Strides,
         size: usize,
@@ -180,7 +180,7 @@ impl OneSided for LibraryHeap {
     fn iget(
         &self,
         dest: Local<'_>,
-        source: Place<'_>,
+        source: Offset<'_>,
         strides: Strides,
         size: usize,
         count: usize,
@@ -223,10 +223,10 @@ impl OneSided for LibraryHeap {
 
     fn put_signal(
         &self,
-        dest: Place<'_>,
+        dest: Offset<'_>,
         source: Local<'_>,
         bytes: usize,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         value: u64,
         op: SignalOp,
         pe: usize,
@@ -249,7 +249,7 @@ impl OneSided for LibraryHeap {
 
     fn signal_op(
         &self,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         value: u64,
         op: SignalOp,
         pe: usize,
@@ -258,13 +258,13 @@ impl OneSided for LibraryHeap {
         self.send(signal, value, op, number(pe), stream)
     }
 
-    fn signal_fetch(&self, signal: Place<'_>) -> Result<u64> {
+    fn signal_fetch(&self, signal: Offset<'_>) -> Result<u64> {
         self.fetch(signal)
     }
 
     fn signal_wait_until(
         &self,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         comparison: Comparison,
         value: u64,
         stream: StreamRef<'_>,
@@ -307,7 +307,7 @@ impl OneSided for LibraryHeap {
 
 impl Moved {
     #[inline]
-    pub(super) fn put(dest: Place<'_>, source: Local<'_>, pe: usize) -> Self {
+    pub(super) fn put(dest: Offset<'_>, source: Local<'_>, pe: usize) -> Self {
         Self {
             dest: address_of(dest),
             source: local_address(source).cast_const(),
@@ -316,7 +316,7 @@ impl Moved {
     }
 
     #[inline]
-    pub(super) fn get(dest: Local<'_>, source: Place<'_>, pe: usize) -> Self {
+    pub(super) fn get(dest: Local<'_>, source: Offset<'_>, pe: usize) -> Self {
         Self {
             dest: local_address(dest),
             source: address_of(source).cast_const(),
@@ -394,7 +394,7 @@ impl LibraryHeap {
     }
 
     /// Over a network the library ends the process for what has strides.
-    fn reaches(&self, name: &'static str, place: Place<'_>, pe: usize) -> Result<()> {
+    fn reaches(&self, name: &'static str, place: Offset<'_>, pe: usize) -> Result<()> {
         if self.peer(place, pe).is_some() {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use ranks_nvshmem_sys::{
 
 use super::LibraryHeap;
 use super::memory::address_of;
-use crate::backend::block::Place;
+use crate::backend::block::Offset;
 use crate::backend::stream::StreamRef;
 use crate::backend::{Comparison, Reuse, SignalOp};
 
@@ -28,7 +28,7 @@ impl LibraryHeap {
         dest: *mut c_void,
         source: *const c_void,
         bytes: usize,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         value: u64,
         op: SignalOp,
         pe: c_int,
@@ -60,7 +60,7 @@ impl LibraryHeap {
     /// `nvshmemx_signal_op_on_stream`
     pub(super) fn send(
         &self,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         value: u64,
         op: SignalOp,
         pe: c_int,
@@ -80,7 +80,7 @@ impl LibraryHeap {
     }
 
     /// `nvshmem_signal_fetch`
-    pub(super) fn fetch(&self, signal: Place<'_>) -> Result<u64> {
+    pub(super) fn fetch(&self, signal: Offset<'_>) -> Result<u64> {
         const NAME: &str = "nvshmem_signal_fetch";
         let function = self.library.table().nvshmem_signal_fetch;
         let function = function.ok_or_else(|| self.missing(NAME))?;
@@ -92,7 +92,7 @@ impl LibraryHeap {
     /// `nvshmemx_signal_wait_until_on_stream`
     pub(super) fn await_signal(
         &self,
-        signal: Place<'_>,
+        signal: Offset<'_>,
         comparison: Comparison,
         value: u64,
         stream: StreamRef<'_>,
@@ -120,7 +120,7 @@ impl LibraryHeap {
     }
 }
 
-fn word_of(signal: Place<'_>) -> *mut u64 {
+fn word_of(signal: Offset<'_>) -> *mut u64 {
     address_of(signal).cast()
 }
 

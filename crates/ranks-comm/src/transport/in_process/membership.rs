@@ -12,7 +12,7 @@ use crate::call::thread_level::ThreadLevel;
 
 /// One rank's place in the world; when its last holder drops it, the rank has ended.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Membership {
     pub(crate) world: Arc<World>,
     pub(crate) rank: usize,
     pub(crate) gate: ThreadGuard,
@@ -22,7 +22,7 @@ pub(crate) struct Place {
     _hold: Option<Hold>,
 }
 
-impl Place {
+impl Membership {
     /// The place of `rank`, whose initialising thread is this one.
     pub(crate) fn new(
         world: Arc<World>,
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Membership {
     fn drop(&mut self) {
         self.world.end(self.rank);
     }

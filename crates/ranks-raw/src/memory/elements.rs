@@ -2,9 +2,9 @@
 //!
 //! # Safety
 //!
-//! A [`Side`] is what the caller of an `unsafe fn` of [`RawCollectives`](crate::RawCollectives)
+//! A [`PromisedMemory`] is what the caller of an `unsafe fn` of [`RawCollectives`](crate::RawCollectives)
 //! says of its memory: an address, and so many bytes that may be read or written until the
-//! operation is over. An address gets into a [`Place`] only where that is so until nobody works on
+//! operation is over. An address gets into [`Elements`] only where that is so until nobody works on
 //! the place any more, which `Places::given` decides.
 #![allow(unsafe_code)]
 
@@ -21,14 +21,14 @@ use super::pool::{Pool, Staged};
 
 /// Memory that the caller has promised for an operation.
 #[derive(Debug, Clone)]
-pub(crate) struct Side {
+pub(crate) struct PromisedMemory {
     address: *mut u8,
     bytes: usize,
     kind: Kind,
 }
 
 // SAFETY: an address; what may be done with it is promised by the caller for any thread.
-unsafe impl Send for Side {}
+unsafe impl Send for PromisedMemory {}
 
 /// Whose memory it is.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     Device { memory: OnDevice, taken: bool },
 }
 
-impl Side {
+impl PromisedMemory {
     /// No memory.
     pub(crate) const NONE: Self = Self {
         address: std::ptr::null_mut(),
@@ -114,7 +114,7 @@ impl Side {
 
 /// Elements of `T` for an operation under way.
 #[derive(Debug)]
-pub(crate) struct Place<T> {
+pub(crate) struct Elements<T> {
     of: Of,
     elements: PhantomData<T>,
 }
@@ -127,10 +127,10 @@ enum Of {
 
 // SAFETY: the address is good for any thread, by the promise of the caller, and what is there is
 // plain data.
-unsafe impl<T: Pod> Send for Place<T> {}
+unsafe impl<T: Pod> Send for Elements<T> {}
 
-impl<T: Pod> Place<T> {
-    fn given(side: &Side) -> Self {
+impl<T: Pod> Elements<T> {
+    fn given(side: &PromisedMemory) -> Self {
         let start = NonNull::new(side.address).filter(|_| side.bytes > 0);
         Self {
             of: Of::Given(start.unwrap_or(NonNull::<T>::dangling().cast()), side.bytes),
@@ -148,7 +148,7 @@ impl<T: Pod> Place<T> {
 
 // SAFETY: neither the caller's memory nor what a copy owns moves with the value. The caller changes
 // nothing until the operation is over.
-unsafe impl<T: Pod> SendBuffer for Place<T> {
+unsafe impl<T: Pod> SendBuffer for Elements<T> {
     type Element = T;
 
     fn as_slice(&self) -> &[T] {
@@ -164,7 +164,7 @@ unsafe impl<T: Pod> SendBuffer for Place<T> {
 }
 
 // SAFETY: as above; what is received into is this operation's alone until it is over.
-unsafe impl<T: Pod> RecvBuffer for Place<T> {
+unsafe impl<T: Pod> RecvBuffer for Elements<T> {
     fn as_mut_slice(&mut self) -> &mut [T] {
         match &mut self.of {
             Of::Given(start, bytes) => {
@@ -184,7 +184,7 @@ pub(crate) trait Received {
     fn received(&self) -> &[u8];
 }
 
-impl<T: Pod> Received for Place<T> {
+impl<T: Pod> Received for Elements<T> {
     fn received(&self) -> &[u8] {
         bytemuck::cast_slice(self.as_slice())
     }
@@ -234,12 +234,16 @@ impl Places {
     ///
     /// # Safety
     /// The caller has promised that `side` may be read.
-    pub(crate) unsafe fn send<T: Pod>(&self, side: &Side, copy: bool) -> Result<Place<T>> {
+    pub(crate) unsafe fn send<T: Pod>(
+        &self,
+        side: &PromisedMemory,
+        copy: bool,
+    ) -> Result<Elements<T>> {
         if self.given && !copy && side.suits::<T>() {
-            return Ok(Place::given(side));
+            return Ok(Elements::given(side));
         }
         // SAFETY: by this function's contract.
-        unsafe { side.read(&self.pool) }.map(Place::copy)
+        unsafe { side.read(&self.pool) }.map(Elements::copy)
     }
 
     /// A place to receive into, and where to copy it to when the operation is over.
@@ -249,12 +253,12 @@ impl Places {
     /// is in it.
     pub(crate) unsafe fn recv<T: Pod>(
         &self,
-        side: Side,
+        side: PromisedMemory,
         copy: bool,
         filled: bool,
-    ) -> Result<(Place<T>, Option<Side>)> {
+    ) -> Result<(Elements<T>, Option<PromisedMemory>)> {
         if self.given && !copy && side.suits::<T>() {
-            return Ok((Place::given(&side), None));
+            return Ok((Elements::given(&side), None));
         }
         let copy = if filled {
             // SAFETY: by this function's contract.
@@ -262,7 +266,7 @@ impl Places {
         } else {
             side.room(&self.pool)?
         };
-        Ok((Place::copy(copy), Some(side)))
+        Ok((Elements::copy(copy), Some(side)))
     }
 
     /// Places for both sides. Of two that overlap the shorter is a copy.
@@ -271,10 +275,10 @@ impl Places {
     /// As for [`send`](Self::send) and [`recv`](Self::recv).
     pub(crate) unsafe fn both<T: Pod>(
         &self,
-        send: &Side,
-        recv: Side,
+        send: &PromisedMemory,
+        recv: PromisedMemory,
         change: Option<&Change>,
-    ) -> Result<(Place<T>, Place<T>, Option<Side>)> {
+    ) -> Result<(Elements<T>, Elements<T>, Option<PromisedMemory>)> {
         let overlap = send.overlaps(&recv);
         let copy_send = change.is_some() || overlap && send.bytes <= recv.bytes;
         let copy_recv = overlap && recv.bytes < send.bytes;

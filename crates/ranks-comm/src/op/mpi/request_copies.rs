@@ -19,13 +19,13 @@ pub(crate) const ROOMS: usize = 64;
 ///
 /// A call may change a copy, and then its [`Native`] must have it back: the library has freed the
 /// original.
-pub(crate) struct Side {
+pub(crate) struct RequestCopies {
     request_stride: usize,
     words: [u64; ROOMS],
     used: usize,
 }
 
-impl Side {
+impl RequestCopies {
     /// An empty array; the library is loaded, as there are requests to be added.
     pub(crate) fn new() -> Self {
         Self {
