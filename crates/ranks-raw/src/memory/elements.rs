@@ -2,10 +2,10 @@
 //!
 //! # Safety
 //!
-//! A [`PromisedMemory`] is what the caller of an `unsafe fn` of [`RawCollectives`](crate::RawCollectives)
-//! says of its memory: an address, and so many bytes that may be read or written until the
-//! operation is over. An address gets into [`Elements`] only where that is so until nobody works on
-//! the place any more, which `Places::given` decides.
+//! A [`PromisedMemory`] is what the caller of an `unsafe fn` of
+//! [`RawCollectives`](crate::RawCollectives) says of its memory: an address, and so many bytes that
+//! may be read or written until the operation is complete. An address gets into [`Elements`] only
+//! where that is so until nobody works on it any more, which `Places::given` decides.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;

@@ -224,8 +224,8 @@ impl Native {
     }
 }
 
-/// Waits for started operations, no more than [`ROOMS`](crate::op::mpi::request_copies::ROOMS), with one
-/// call; returns the outcome of each.
+/// Waits for started operations, no more than [`ROOMS`](crate::op::mpi::request_copies::ROOMS),
+/// with one call; returns the outcome of each.
 ///
 /// An outer error means that this thread may not wait.
 pub(crate) fn finish_all(natives: &mut [&mut Native]) -> Result<Vec<Result<Status>>> {
