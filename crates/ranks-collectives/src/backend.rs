@@ -2,7 +2,7 @@
 
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{CallSignature, carry_out};
+use crate::agreement::{CallSignature, carry_out, in_any_case};
 use crate::arguments::root::Root;
 
 pub use crate::arguments::lengths::{Holders, block_of, one_of_each, unequal};
@@ -16,6 +16,18 @@ pub use crate::ops::description::Describe;
 pub fn agree<T>(comm: &Communicator, operation: &'static str) -> Result<()> {
     let call = CallSignature::moving::<T>(operation);
     carry_out(comm, call, Ok(()), |_, ()| Ok(()), |_, ()| Ok(()))
+}
+
+/// As [`agree`], whether ranks compare their collective calls or not: for what the memory of others
+/// rests on.
+///
+/// # Errors
+/// As [`agree`].
+pub fn agree_in_any_case<T>(comm: &Communicator, operation: &'static str) -> Result<()> {
+    if comm.size() == 1 {
+        return Ok(());
+    }
+    in_any_case(comm, CallSignature::moving::<T>(operation))
 }
 
 /// Returns `true` if this rank is the root of `operation` (the C name).

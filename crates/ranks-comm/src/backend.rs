@@ -19,9 +19,10 @@ pub use crate::data::raw_slice::{OpInfo, RawSlice};
 pub use crate::op::persistent::Again;
 #[cfg(feature = "serde")]
 pub use crate::p2p::value::{from_bytes, to_bytes};
+pub use crate::runtime::run::message_of_panic;
 pub use crate::transport::backend::{Backend, StartedOp};
 pub use crate::transport::in_process::{
-    Comm as InProcessComm, INLINE, Lending, Round, Taken, Watch,
+    Collective, Comm as InProcessComm, INLINE, KIND, Lending, Round, Taken, Watch,
 };
 pub use crate::transport::mpi::{
     Child, Comm as MpiComm, FreedTogether, InfoHandle, Portion, check, check_with,

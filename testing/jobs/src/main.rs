@@ -73,6 +73,8 @@ fn main() -> Outcome {
         ["in-flight", "left", folder, level] => in_flight::left(folder.as_ref(), level),
         ["little-memory", bytes] => little_memory::main(bytes),
         ["long-text"] => long_text::main(),
+        ["one-sided", "apart"] => one_sided::apart(),
+        ["one-sided", "closes-alone"] => one_sided::closes_alone(),
         ["one-sided", "kept"] => one_sided::kept(),
         ["one-sided", "in-any-order", turn] => one_sided::in_any_order(turn),
         ["one-sided", "many", rounds] => one_sided::many(rounds),

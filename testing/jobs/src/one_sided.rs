@@ -102,6 +102,44 @@ pub(crate) fn kept() -> Outcome {
     Ok(())
 }
 
+/// Ranks that do not compare their calls take a window to different states.
+pub(crate) fn apart() -> Outcome {
+    Runtime::builder()
+        .checks(Checks::Local)
+        .run(|world| -> Outcome {
+            let first = world.rank() == 0;
+            let window = Window::<u64>::allocate(&world, 1)?;
+            let outcome = match first {
+                true => window.fence().map(drop),
+                false => window.passive().map(drop),
+            };
+            refused("fence against passive", outcome, ErrorKind::Mismatch)?;
+            let window = Window::<u64>::allocate(&world, 1)?;
+            let outcome = match first {
+                true => window.fence().map(drop),
+                false => window.free().map(drop),
+            };
+            Ok(refused("fence against free", outcome, ErrorKind::Mismatch)?)
+        })
+}
+
+/// Rank 0 closes a fenced window while the others go on to another step; the limit is that of
+/// `RANKS_TIMEOUT`.
+pub(crate) fn closes_alone() -> Outcome {
+    Runtime::builder()
+        .checks(Checks::Local)
+        .run(|world| -> Outcome {
+            let mut fenced = Window::<u64>::allocate(&world, 1)?.fence()?;
+            if world.rank() == 0 {
+                let window = fenced.close()?;
+                eprintln!("rank 0 alone has {:?}", window.local());
+                return Ok(());
+            }
+            fenced.fence()?;
+            Ok(fenced.step(|ops| ops.put(&[22], 0, 0))?)
+        })
+}
+
 fn unexpected() -> ranks::Error {
     ranks::Error::new(ErrorKind::Argument, "run", "the closure was not called")
 }

@@ -117,6 +117,14 @@ pub(crate) fn all_ready<P: Proven>(
     compared(comm, call, ready)
 }
 
+/// The same error on all ranks unless they call the same, whether they compare their calls or not.
+pub(crate) fn in_any_case(comm: &Communicator, call: CallSignature) -> Result<()> {
+    let mut entered = comm.enter(call.recorded(0))?;
+    let result = agreed(comm, call, Ok(()));
+    entered.note(&result);
+    result
+}
+
 /// The same for who was let in.
 fn compared<P: Proven>(comm: &Communicator, call: CallSignature, ready: Result<P>) -> Result<P> {
     if comm.compares_calls() {

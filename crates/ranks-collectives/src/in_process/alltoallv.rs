@@ -15,7 +15,7 @@ pub(crate) fn alltoallv<T: Pod>(comm: &Comm, exchange: Exchange<'_, T>) -> Resul
     let send = sent(exchange.send.slice, recv, all);
     let here = Places::of::<T>(exchange.send.blocks);
     let me = call.rank();
-    comm.coll_lending(&send, |lending| {
+    call.lending(&send, |lending| {
         let mut outcome = Outcome::default();
         for rank in call.others() {
             outcome.note(lending.send(rank, here.place(rank)));

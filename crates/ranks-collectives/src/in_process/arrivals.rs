@@ -3,7 +3,9 @@
 use std::fmt::Debug;
 
 use ranks_comm::Result;
-use ranks_comm::backend::{Deferred, InProcessComm as Comm, RawSlice, Spread, StartedOp};
+use ranks_comm::backend::{
+    Collective, Deferred, InProcessComm as Comm, RawSlice, Spread, StartedOp,
+};
 
 use super::call::{Outcome, RankCall};
 
@@ -41,21 +43,16 @@ impl BlockPosition for Spread {
 /// later ones.
 #[derive(Debug)]
 pub(super) struct Arrivals<P> {
-    operation: &'static str,
-    /// Bytes of an element.
-    width: usize,
-    number: i32,
+    collective: Collective,
     /// Whose blocks have not come, and where they go.
     expected: Vec<(usize, P)>,
     outcome: Outcome,
 }
 
 impl<P: BlockPosition> Arrivals<P> {
-    pub(super) fn new(call: &RankCall<'_>, number: i32, expected: Vec<(usize, P)>) -> Self {
+    pub(super) fn new(call: &RankCall<'_>, expected: Vec<(usize, P)>) -> Self {
         Self {
-            operation: call.operation,
-            width: call.width,
-            number,
+            collective: call.collective,
             expected,
             outcome: Outcome::default(),
         }
@@ -74,10 +71,9 @@ impl<P: BlockPosition> Deferred for Arrivals<P> {
     fn advance(&mut self, comm: &Comm, wait: bool) -> Result<bool> {
         let call = RankCall {
             comm,
-            operation: self.operation,
-            width: self.width,
+            collective: self.collective,
         };
-        let (number, outcome) = (self.number, &mut self.outcome);
+        let (collective, outcome) = (self.collective, &mut self.outcome);
         // Several blocks of one rank come in order.
         let mut missing = Vec::new();
         self.expected.retain(|(rank, place)| {
@@ -85,7 +81,7 @@ impl<P: BlockPosition> Deferred for Arrivals<P> {
             if missing.contains(&rank) {
                 return true;
             }
-            match comm.numbered_recv(rank, number, wait) {
+            match comm.coll_arrival(collective, rank, wait) {
                 Ok(None) => {
                     missing.push(rank);
                     true

@@ -8,11 +8,7 @@ use super::intercommunicators::barrier_between;
 use super::rounds::Step;
 
 pub(crate) fn barrier(comm: &Comm) -> Result<()> {
-    let call = RankCall {
-        comm,
-        operation: "MPI_Barrier",
-        width: 0,
-    };
+    let call = RankCall::of::<u8>(comm, "MPI_Barrier");
     if comm.is_between() {
         return barrier_between(&call);
     }

@@ -14,7 +14,7 @@ pub(crate) fn bcast<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()
     if call.rank() != bytes.root {
         return call.receive(bytes.root, data);
     }
-    comm.coll_lending(data, |lending| {
+    call.lending(data, |lending| {
         let mut outcome = Outcome::default();
         for rank in call.others() {
             outcome.note(lending.send(rank, 0..data.len()));

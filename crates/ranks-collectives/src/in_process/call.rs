@@ -1,26 +1,41 @@
 //! One rank's part in one collective call: whom it talks to, and what it makes of a block of the
 //! wrong length.
 
-use ranks_comm::backend::InProcessComm as Comm;
+use bytemuck::Pod;
+use ranks_comm::backend::{Collective, InProcessComm as Comm, Lending, Taken};
 use ranks_comm::{Error, ErrorKind, Result};
 
 /// A collective call of this rank.
 pub(super) struct RankCall<'a> {
     pub(super) comm: &'a Comm,
-    /// The C name.
-    pub(super) operation: &'static str,
-    /// Bytes of an element.
-    pub(super) width: usize,
+    pub(super) collective: Collective,
 }
 
 impl<'a> RankCall<'a> {
     /// A call for elements of `T`.
-    pub(super) fn of<T>(comm: &'a Comm, operation: &'static str) -> Self {
+    pub(super) fn of<T: Pod>(comm: &'a Comm, operation: &'static str) -> Self {
         Self {
             comm,
-            operation,
-            width: size_of::<T>(),
+            collective: Collective::of::<T>(operation),
         }
+    }
+
+    /// A nonblocking call, which begins here, for elements of `T`.
+    pub(super) fn begun<T: Pod>(comm: &'a Comm, operation: &'static str) -> Self {
+        Self {
+            comm,
+            collective: Collective::of::<T>(operation).begun(comm),
+        }
+    }
+
+    /// The C name.
+    pub(super) fn operation(&self) -> &'static str {
+        self.collective.operation()
+    }
+
+    /// Bytes of an element.
+    pub(super) fn width(&self) -> usize {
+        self.collective.width()
     }
 
     pub(super) fn rank(&self) -> usize {
@@ -39,13 +54,26 @@ impl<'a> RankCall<'a> {
 
     /// Sends a copy of `block` to `rank`. Never blocks.
     pub(super) fn send(&self, rank: usize, block: &[u8]) -> Result<()> {
-        self.comm.coll_send(rank, block)
+        self.comm.coll_send(self.collective, rank, block)
     }
 
     /// Sends `block` to `rank`, and returns when it is read unless it is short.
     pub(super) fn send_whole(&self, rank: usize, block: &[u8]) -> Result<()> {
-        self.comm
-            .coll_lending(block, |lending| lending.send(rank, 0..block.len()))
+        self.lending(block, |lending| lending.send(rank, 0..block.len()))
+    }
+
+    /// Calls `send`, which sends parts of `whole`, and returns when the long ones are read.
+    pub(super) fn lending(
+        &self,
+        whole: &[u8],
+        send: impl FnOnce(&Lending<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.comm.coll_lending(self.collective, whole, send)
+    }
+
+    /// Takes the next block of `rank`.
+    pub(super) fn take(&self, rank: usize) -> Result<Taken<'a>> {
+        self.comm.coll_take(self.collective, rank)
     }
 
     /// Receives the next block of `rank`.
@@ -54,7 +82,7 @@ impl<'a> RankCall<'a> {
     /// [`ErrorKind::Length`] if it is not as long as `place`, which is then left as it was. The
     /// block is gone all the same.
     pub(super) fn receive(&self, rank: usize, place: &mut [u8]) -> Result<()> {
-        let block = self.comm.coll_take(rank)?;
+        let block = self.take(rank)?;
         if block.bytes() != place.len() {
             return Err(self.wrong_length(rank, block.bytes(), place.len()));
         }
@@ -70,7 +98,7 @@ impl<'a> RankCall<'a> {
     #[cold]
     pub(super) fn lengths_differ(&self, one: (usize, usize), other: (usize, usize)) -> Error {
         let ((rank, bytes), (another, others)) = (one, other);
-        let detail = match self.width {
+        let detail = match self.width() {
             width if width > 0 && bytes.is_multiple_of(width) => format!(
                 "rank {rank} passed a block of {} elements, rank {another} one of {}",
                 bytes / width,
@@ -82,7 +110,7 @@ impl<'a> RankCall<'a> {
         };
         Error::new(
             ErrorKind::Length,
-            self.operation,
+            self.operation(),
             format_args!("{detail}; all ranks must pass the same length and type"),
         )
     }

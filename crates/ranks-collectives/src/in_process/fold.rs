@@ -26,7 +26,7 @@ pub(super) trait Contributions {
 /// Slices that the ranks of a call lend in a round.
 impl Contributions for RankCall<'_> {
     fn read(&self, rank: usize, part: Range<usize>, read: &mut dyn FnMut(&[u8])) -> Result<()> {
-        self.comm.read_lent(self.operation, rank, part, read)
+        self.comm.read_lent(self.operation(), rank, part, read)
     }
 }
 
@@ -118,7 +118,7 @@ impl<T: Pod, O: Reduction<T>> Fold<'_, T, O> {
             combine();
             return Ok(());
         }
-        Panicked::caught(self.call.operation, combine)
+        Panicked::caught(self.call.operation(), combine)
     }
 }
 

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Deferred, InProcessComm as Comm, RawSlice, StartedOp};
+use ranks_comm::backend::{Collective, Deferred, InProcessComm as Comm, RawSlice, StartedOp};
 
 use super::bytes::bytes;
 use super::call::{Outcome, RankCall};
@@ -16,8 +16,7 @@ use crate::ops::user_op::Panicked;
 /// One rank's part in a reduction under way: its own contribution was sent to those who need it
 /// when it began.
 pub(super) struct Folding<T, O> {
-    operation: &'static str,
-    number: i32,
+    collective: Collective,
     op: O,
     /// This rank's contribution, until its turn comes; none between two groups.
     own: Option<Vec<u8>>,
@@ -37,7 +36,6 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
     /// them.
     pub(super) fn begun(
         call: &RankCall<'_>,
-        number: i32,
         op: O,
         own: Option<&[T]>,
         end: usize,
@@ -47,8 +45,7 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
             return StartedOp::Over;
         }
         StartedOp::InProcess(Box::new(Self {
-            operation: call.operation,
-            number,
+            collective: call.collective,
             op,
             own: own.map(|own| bytes(own).to_vec()),
             sum: Vec::new(),
@@ -64,14 +61,17 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
     fn take(&mut self, comm: &Comm, block: Vec<u8>) {
         let (rank, length) = (self.next, self.place.bytes());
         let taken = if block.len() != length {
-            let call = RankCall::of::<T>(comm, self.operation);
+            let call = RankCall {
+                comm,
+                collective: self.collective,
+            };
             Err(call.wrong_length(rank, block.len(), length))
         } else if rank == 0 {
             self.sum = block;
             Ok(())
         } else {
             let (op, sum) = (&self.op, &mut self.sum);
-            Panicked::caught(self.operation, || combine(op, sum, &block))
+            Panicked::caught(self.collective.operation(), || combine(op, sum, &block))
         };
         self.outcome.note(taken);
     }
@@ -85,7 +85,7 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Deferred for Folding<T, O> {
             {
                 self.take(comm, own);
             } else {
-                match comm.numbered_recv(self.next, self.number, wait) {
+                match comm.coll_arrival(self.collective, self.next, wait) {
                     Ok(None) => return Ok(false),
                     Ok(Some(block)) => self.take(comm, block),
                     Err(error) => self.outcome.note(Err(error)),
@@ -115,8 +115,7 @@ fn combine<T: Pod, O: Reduction<T>>(op: &O, left: &mut [u8], right: &[u8]) {
 impl<T, O> fmt::Debug for Folding<T, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Folding")
-            .field("operation", &self.operation)
-            .field("number", &self.number)
+            .field("collective", &self.collective)
             .field("next", &self.next)
             .field("end", &self.end)
             .finish_non_exhaustive()

@@ -23,7 +23,7 @@ pub(crate) fn allgatherv<T: Pod>(comm: &Comm, gathering: Gathering<'_, T>) -> Re
     let call = RankCall::of::<T>(comm, gathering.operation);
     let (recv, places) = received(gathering.recv);
     let own = sent(gathering.send, recv, places.place(call.rank()));
-    comm.coll_lending(&own, |lending| {
+    call.lending(&own, |lending| {
         let mut outcome = Outcome::default();
         for rank in call.others() {
             outcome.note(lending.send(rank, 0..own.len()));

@@ -38,12 +38,11 @@ pub(crate) fn ibcast_between<T: Pod>(
     comm: &Comm,
     crossing: Stable<Crossing<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, crossing.get().operation);
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, crossing.get().operation);
     match crossing.get().root.unwrap_or(RootGroup::OfThisGroup) {
         RootGroup::This => {
             for rank in call.others() {
-                comm.numbered_send(rank, number, bytes(crossing.get().recv))?;
+                call.send(rank, bytes(crossing.get().recv))?;
             }
             Ok(StartedOp::Over)
         }
@@ -52,7 +51,7 @@ pub(crate) fn ibcast_between<T: Pod>(
             let place = crossing
                 .map(|crossing| bytes_mut(crossing.recv))
                 .into_span();
-            Ok(Arrivals::new(&call, number, vec![(rank, place)]).begun())
+            Ok(Arrivals::new(&call, vec![(rank, place)]).begun())
         }
     }
 }
@@ -85,21 +84,13 @@ pub(crate) fn iallreduce_between<T: Pod, O: Reduction<T> + Send + 'static>(
     op: O,
     reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, reducing.get().transfer.operation());
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, reducing.get().transfer.operation());
     let slices = reducing.map(|reducing| reducing.transfer.into_copied(0..0));
     for rank in call.others() {
-        comm.numbered_send(rank, number, bytes(&slices.get().0))?;
+        call.send(rank, bytes(&slices.get().0))?;
     }
     let place = slices.map(|(_, recv)| bytes_mut(recv)).into_span();
-    Ok(Folding::<T, O>::begun(
-        &call,
-        number,
-        op,
-        None,
-        comm.peers(),
-        place,
-    ))
+    Ok(Folding::<T, O>::begun(&call, op, None, comm.peers(), place))
 }
 
 pub(crate) fn allgather_between<T: Pod>(comm: &Comm, crossing: Crossing<'_, T>) -> Result<()> {
@@ -115,10 +106,9 @@ pub(crate) fn iallgather_between<T: Pod>(
     comm: &Comm,
     crossing: Stable<Crossing<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, crossing.get().operation);
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, crossing.get().operation);
     for rank in call.others() {
-        comm.numbered_send(rank, number, bytes(crossing.get().send))?;
+        call.send(rank, bytes(crossing.get().send))?;
     }
     let block = crossing.get().block * size_of::<T>();
     let place = crossing
@@ -128,7 +118,7 @@ pub(crate) fn iallgather_between<T: Pod>(
         .others()
         .map(|rank| (rank, place.part(rank * block, block)))
         .collect();
-    Ok(Arrivals::new(&call, number, expected).begun())
+    Ok(Arrivals::new(&call, expected).begun())
 }
 
 /// Sends the same to every rank of the other group, and receives from each, in the order of ranks.

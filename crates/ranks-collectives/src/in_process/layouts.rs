@@ -24,7 +24,7 @@ pub(crate) fn ialltoallw<T: Pod>(
     comm: &Comm,
     pattern: Stable<Pattern<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, pattern.get().operation);
+    let call = RankCall::begun::<T>(comm, pattern.get().operation);
     let ((send, here), there) = (pattern.get().send, pattern.get().recv.1);
     let out = here.layouts().iter().enumerate();
     let into = there.layouts().iter().enumerate();
@@ -55,7 +55,7 @@ pub(crate) fn ineighbor_alltoallw<T: Pod>(
     comm: &Comm,
     trade: Stable<Trade<'_, T, &Layouts>>,
 ) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, trade.get().operation);
+    let call = RankCall::begun::<T>(comm, trade.get().operation);
     let (send, here) = (trade.get().send.slice, trade.get().send.blocks.layouts());
     let (there, incoming) = (trade.get().recv.blocks.layouts(), trade.get().incoming());
     let out: Vec<_> = trade
@@ -80,7 +80,7 @@ fn exchange<'l, T: Pod>(
     let mut payload = Vec::new();
     for (rank, layout) in out {
         payload.clear();
-        layout.of(send)?.gather(call.operation, &mut payload)?;
+        layout.of(send)?.gather(call.operation(), &mut payload)?;
         outcome.note(call.send(rank, &payload));
     }
     for (rank, layout) in into {
@@ -101,15 +101,14 @@ fn begin_exchange<'l, T: Pod>(
     (send, out): (&[T], impl Iterator<Item = (usize, &'l Layout)>),
     (recv, into): (RawSlice, impl Iterator<Item = (usize, &'l Layout)>),
 ) -> Result<StartedOp> {
-    let number = call.comm.next_number();
     let mut payload = Vec::new();
     for (rank, layout) in out {
         payload.clear();
-        layout.of(send)?.gather(call.operation, &mut payload)?;
-        call.comm.numbered_send(rank, number, &payload)?;
+        layout.of(send)?.gather(call.operation(), &mut payload)?;
+        call.send(rank, &payload)?;
     }
     let expected: Vec<(usize, Spread)> = into
         .map(|(rank, layout)| (rank, Spread::of::<T>(recv, layout)))
         .collect();
-    Ok(Arrivals::new(call, number, expected).begun())
+    Ok(Arrivals::new(call, expected).begun())
 }

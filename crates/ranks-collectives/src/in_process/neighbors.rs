@@ -13,7 +13,7 @@ use crate::in_flight::stable::Stable;
 
 pub(crate) fn neighbor_exchange<T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> Result<()> {
     let call = RankCall::of::<T>(comm, trade.operation);
-    comm.coll_lending(bytes(trade.send.slice), |lending| {
+    call.lending(bytes(trade.send.slice), |lending| {
         let mut outcome = Outcome::default();
         let here = Places::of::<T>(&trade.send.blocks);
         for edge in trade.outgoing() {
@@ -34,12 +34,11 @@ pub(crate) fn ineighbor_exchange<T: Pod>(
     trade: Stable<Trade<'_, T>>,
 ) -> Result<StartedOp> {
     let (operation, incoming) = (trade.get().operation, trade.get().incoming());
-    let call = RankCall::of::<T>(comm, operation);
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, operation);
     let send = bytes(trade.get().send.slice);
     let here = Places::of::<T>(&trade.get().send.blocks);
     for edge in trade.get().outgoing() {
-        comm.numbered_send(edge.to, number, &send[here.place(edge.index)])?;
+        call.send(edge.to, &send[here.place(edge.index)])?;
     }
     let blocks = trade.get().recv.blocks.clone();
     let there = Places::of::<T>(&blocks);
@@ -51,5 +50,5 @@ pub(crate) fn ineighbor_exchange<T: Pod>(
             (edge.from, whole.part(place.start, place.len()))
         })
         .collect();
-    Ok(Arrivals::new(&call, number, expected).begun())
+    Ok(Arrivals::new(&call, expected).begun())
 }

@@ -17,56 +17,52 @@ use crate::in_flight::stable::{Stable, nowhere};
 use crate::ops::Reduction;
 
 pub(crate) fn ibarrier(comm: &Comm) -> Result<StartedOp> {
-    let call = RankCall::of::<u8>(comm, "MPI_Ibarrier");
-    let number = comm.next_number();
+    let call = RankCall::begun::<u8>(comm, "MPI_Ibarrier");
     for rank in call.others() {
-        comm.numbered_send(rank, number, &[])?;
+        call.send(rank, &[])?;
     }
     let expected = call.others().map(|rank| (rank, nowhere())).collect();
-    Ok(Arrivals::new(&call, number, expected).begun())
+    Ok(Arrivals::new(&call, expected).begun())
 }
 
 pub(crate) fn ibcast<T: Pod>(comm: &Comm, transfer: Stable<Transfer<'_, T>>) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, transfer.get().operation());
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, transfer.get().operation());
     let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
     let root = bytes.get().root;
     if call.rank() == root {
         for rank in call.others() {
-            comm.numbered_send(rank, number, bytes.get().recv)?;
+            call.send(rank, bytes.get().recv)?;
         }
         return Ok(StartedOp::Over);
     }
     let place = bytes.map(|bytes| bytes.recv).into_span();
-    Ok(Arrivals::new(&call, number, vec![(root, place)]).begun())
+    Ok(Arrivals::new(&call, vec![(root, place)]).begun())
 }
 
 pub(crate) fn igather<T: Pod>(comm: &Comm, transfer: Stable<Transfer<'_, T>>) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, transfer.get().operation());
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, transfer.get().operation());
     let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1).1);
     if call.rank() != bytes.get().root {
-        comm.numbered_send(bytes.get().root, number, &bytes.get().send)?;
+        call.send(bytes.get().root, &bytes.get().send)?;
         return Ok(StartedOp::Over);
     }
-    Ok(gathering(&call, number, bytes))
+    Ok(gathering(&call, bytes))
 }
 
 pub(crate) fn iallgather<T: Pod>(
     comm: &Comm,
     transfer: Stable<Transfer<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, transfer.get().operation());
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, transfer.get().operation());
     let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1).1);
     for rank in call.others() {
-        comm.numbered_send(rank, number, &bytes.get().send)?;
+        call.send(rank, &bytes.get().send)?;
     }
-    Ok(gathering(&call, number, bytes))
+    Ok(gathering(&call, bytes))
 }
 
 /// A block of each rank: this one's is there.
-fn gathering(call: &RankCall<'_>, number: i32, mut bytes: Stable<Bytes<'_>>) -> StartedOp {
+fn gathering(call: &RankCall<'_>, mut bytes: Stable<Bytes<'_>>) -> StartedOp {
     let Bytes {
         send, recv, block, ..
     } = bytes.get_mut();
@@ -77,15 +73,14 @@ fn gathering(call: &RankCall<'_>, number: i32, mut bytes: Stable<Bytes<'_>>) -> 
         .others()
         .map(|rank| (rank, place.part(rank * block, block)))
         .collect();
-    Arrivals::new(call, number, expected).begun()
+    Arrivals::new(call, expected).begun()
 }
 
 pub(crate) fn iscatter<T: Pod>(
     comm: &Comm,
     transfer: Stable<Transfer<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, transfer.get().operation());
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, transfer.get().operation());
     let mut bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
     let Bytes {
         send,
@@ -96,7 +91,7 @@ pub(crate) fn iscatter<T: Pod>(
     let (block, root) = (*block, *root);
     if call.rank() == root {
         for rank in call.others() {
-            comm.numbered_send(rank, number, block_of(send, block, rank))?;
+            call.send(rank, block_of(send, block, rank))?;
         }
         // In place, the root's own block stays where it is.
         if !recv.is_empty() {
@@ -105,22 +100,21 @@ pub(crate) fn iscatter<T: Pod>(
         return Ok(StartedOp::Over);
     }
     let place = bytes.map(|bytes| bytes.recv).into_span();
-    Ok(Arrivals::new(&call, number, vec![(root, place)]).begun())
+    Ok(Arrivals::new(&call, vec![(root, place)]).begun())
 }
 
 pub(crate) fn ialltoall<T: Pod>(
     comm: &Comm,
     transfer: Stable<Transfer<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, transfer.get().operation());
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, transfer.get().operation());
     let mut bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..comm.size()).1);
     let Bytes {
         send, recv, block, ..
     } = bytes.get_mut();
     let (block, me) = (*block, call.rank());
     for rank in call.others() {
-        comm.numbered_send(rank, number, block_of(send, block, rank))?;
+        call.send(rank, block_of(send, block, rank))?;
     }
     block_mut(recv, block, me).copy_from_slice(block_of(send, block, me));
     let place = bytes.map(|bytes| bytes.recv).into_span();
@@ -128,7 +122,7 @@ pub(crate) fn ialltoall<T: Pod>(
         .others()
         .map(|rank| (rank, place.part(rank * block, block)))
         .collect();
-    Ok(Arrivals::new(&call, number, expected).begun())
+    Ok(Arrivals::new(&call, expected).begun())
 }
 
 pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
@@ -138,13 +132,13 @@ pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
 ) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
     let call = RankCall::of::<T>(comm, transfer.get().operation());
-    let (number, root) = (comm.next_number(), transfer.get().root_rank());
+    let root = transfer.get().root_rank();
     let slices = copied(transfer);
     if call.rank() != root {
-        comm.numbered_send(root, number, bytes(&slices.get().0))?;
+        call.send(root, bytes(&slices.get().0))?;
         return Ok(StartedOp::Over);
     }
-    Ok(folding(&call, number, op, slices, call.size()))
+    Ok(folding(&call, op, slices, call.size()))
 }
 
 pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
@@ -153,13 +147,12 @@ pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
-    let call = RankCall::of::<T>(comm, transfer.get().operation());
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, transfer.get().operation());
     let slices = copied(transfer);
     for rank in call.others() {
-        comm.numbered_send(rank, number, bytes(&slices.get().0))?;
+        call.send(rank, bytes(&slices.get().0))?;
     }
-    Ok(folding(&call, number, op, slices, call.size()))
+    Ok(folding(&call, op, slices, call.size()))
 }
 
 /// Up to this rank.
@@ -187,13 +180,12 @@ fn over_lower_ranks<T: Pod, O: Reduction<T> + Send + 'static>(
     end: usize,
 ) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
-    let call = RankCall::of::<T>(comm, transfer.get().operation());
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, transfer.get().operation());
     let slices = copied(transfer);
     for rank in call.rank() + 1..call.size() {
-        comm.numbered_send(rank, number, bytes(&slices.get().0))?;
+        call.send(rank, bytes(&slices.get().0))?;
     }
-    Ok(folding(&call, number, op, slices, end))
+    Ok(folding(&call, op, slices, end))
 }
 
 pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
@@ -203,12 +195,11 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
 ) -> Result<StartedOp> {
     let blocks = reducing.get().blocks();
     let transfer = reducing.map(|reducing| reducing.transfer);
-    let call = RankCall::of::<T>(comm, transfer.get().operation());
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, transfer.get().operation());
     let slices = transfer.map(|transfer| transfer.into_copied(0..blocks.end()));
     for rank in call.others() {
         let block = &slices.get().0[blocks.range(rank)];
-        comm.numbered_send(rank, number, bytes(block))?;
+        call.send(rank, bytes(block))?;
     }
     let own = slices.get().0[blocks.range(call.rank())].to_vec();
     let end = call.size();
@@ -216,7 +207,7 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     let place = slices
         .map(|(_, recv)| bytes_mut(&mut recv[..own.len()]))
         .into_span();
-    Ok(Folding::begun(&call, number, op, Some(&own), end, place))
+    Ok(Folding::begun(&call, op, Some(&own), end, place))
 }
 
 /// The elements that are sent, in place copied, and the place of those that are received.
@@ -232,12 +223,11 @@ fn copied<'a, T: Pod>(transfer: Stable<Transfer<'a, T>>) -> Stable<Copied<'a, T>
 /// Combines one block of each rank below `end`.
 fn folding<T: Pod, O: Reduction<T> + Send + 'static>(
     call: &RankCall<'_>,
-    number: i32,
     op: O,
     slices: Stable<Copied<'_, T>>,
     end: usize,
 ) -> StartedOp {
     let own = slices.get().0.to_vec();
     let place = slices.map(|(_, recv)| bytes_mut(recv)).into_span();
-    Folding::begun(call, number, op, Some(&own), end, place)
+    Folding::begun(call, op, Some(&own), end, place)
 }

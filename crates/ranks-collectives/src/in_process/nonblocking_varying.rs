@@ -15,28 +15,26 @@ pub(crate) fn igatherv<T: Pod>(
     comm: &Comm,
     gathering: Stable<Gathering<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, gathering.get().operation);
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, gathering.get().operation);
     let root = gathering.get().root.rank;
     if call.rank() != root {
         let send = gathering.get().send.unwrap_or_default();
-        comm.numbered_send(root, number, bytes(send))?;
+        call.send(root, bytes(send))?;
         return Ok(StartedOp::Over);
     }
-    Ok(collecting(&call, number, gathering))
+    Ok(collecting(&call, gathering))
 }
 
 pub(crate) fn iallgatherv<T: Pod>(
     comm: &Comm,
     gathering: Stable<Gathering<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, gathering.get().operation);
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, gathering.get().operation);
     let own = own(gathering.get());
     for rank in call.others() {
-        comm.numbered_send(rank, number, bytes(own))?;
+        call.send(rank, bytes(own))?;
     }
-    Ok(collecting(&call, number, gathering))
+    Ok(collecting(&call, gathering))
 }
 
 /// The block of this rank: in place, it is where it belongs.
@@ -47,26 +45,17 @@ fn own<'a, T>(gathering: &'a Gathering<'_, T>) -> &'a [T] {
 }
 
 /// A block of each rank, each where it belongs: this one's is there.
-fn collecting<T: Pod>(
-    call: &RankCall<'_>,
-    number: i32,
-    gathering: Stable<Gathering<'_, T>>,
-) -> StartedOp {
+fn collecting<T: Pod>(call: &RankCall<'_>, gathering: Stable<Gathering<'_, T>>) -> StartedOp {
     let send = gathering.get().send.map(bytes);
     let places = Places::of::<T>(gathering.get().recv.blocks);
     let mut recv = gathering.map(|gathering| bytes_mut(gathering.recv.slice.unwrap_or_default()));
     if let Some(send) = send {
         recv.get_mut()[places.place(call.rank())].copy_from_slice(send);
     }
-    arriving(call, number, recv, &places)
+    arriving(call, recv, &places)
 }
 
-fn arriving(
-    call: &RankCall<'_>,
-    number: i32,
-    recv: Stable<&mut [u8]>,
-    places: &Places<'_>,
-) -> StartedOp {
+fn arriving(call: &RankCall<'_>, recv: Stable<&mut [u8]>, places: &Places<'_>) -> StartedOp {
     let whole = recv.into_span();
     let expected = call
         .others()
@@ -75,15 +64,14 @@ fn arriving(
             (rank, whole.part(place.start, place.len()))
         })
         .collect();
-    Arrivals::new(call, number, expected).begun()
+    Arrivals::new(call, expected).begun()
 }
 
 pub(crate) fn iscatterv<T: Pod>(
     comm: &Comm,
     scattering: Stable<Scattering<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, scattering.get().operation);
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, scattering.get().operation);
     let root = scattering.get().root.rank;
     let places = Places::of::<T>(scattering.get().send.blocks);
     let send = bytes(scattering.get().send.slice.unwrap_or_default());
@@ -91,34 +79,33 @@ pub(crate) fn iscatterv<T: Pod>(
     let mut recv = scattering.map(|scattering| bytes_mut(scattering.recv.unwrap_or_default()));
     if call.rank() == root {
         for rank in call.others() {
-            comm.numbered_send(rank, number, &send[places.place(rank)])?;
+            call.send(rank, &send[places.place(rank)])?;
         }
         if !keeps_own {
             recv.get_mut().copy_from_slice(&send[places.place(root)]);
         }
         return Ok(StartedOp::Over);
     }
-    Ok(Arrivals::new(&call, number, vec![(root, recv.into_span())]).begun())
+    Ok(Arrivals::new(&call, vec![(root, recv.into_span())]).begun())
 }
 
 pub(crate) fn ialltoallv<T: Pod>(
     comm: &Comm,
     exchange: Stable<Exchange<'_, T>>,
 ) -> Result<StartedOp> {
-    let call = RankCall::of::<T>(comm, exchange.get().operation);
-    let number = comm.next_number();
+    let call = RankCall::begun::<T>(comm, exchange.get().operation);
     let send = exchange.get().send.slice.map(bytes);
     let here = Places::of::<T>(exchange.get().send.blocks);
     let there = Places::of::<T>(exchange.get().recv.blocks);
     let data = exchange.get().recv.slice.as_deref().unwrap_or_default();
     for rank in call.others() {
         let block = &send.unwrap_or_else(|| bytes(data))[here.place(rank)];
-        comm.numbered_send(rank, number, block)?;
+        call.send(rank, block)?;
     }
     let me = call.rank();
     let mut recv = exchange.map(|exchange| bytes_mut(exchange.recv.slice.unwrap_or_default()));
     if let Some(send) = send {
         recv.get_mut()[there.place(me)].copy_from_slice(&send[here.place(me)]);
     }
-    Ok(arriving(&call, number, recv, &there))
+    Ok(arriving(&call, recv, &there))
 }

@@ -48,7 +48,7 @@ impl<'a> Messages<'a> {
             if Some(rank) == me {
                 return None;
             }
-            let taken = call.comm.coll_take(rank).and_then(|block| {
+            let taken = call.take(rank).and_then(|block| {
                 if block.bytes() == length {
                     Ok(block)
                 } else {

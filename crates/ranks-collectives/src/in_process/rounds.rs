@@ -1,7 +1,7 @@
 //! Collectives in rounds: all ranks come, read what the others lend where it is, and come again
 //! before they leave.
 
-use ranks_comm::backend::Round;
+use ranks_comm::backend::{Collective, KIND, Round};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::call::{Outcome, RankCall};
@@ -23,8 +23,9 @@ pub(super) enum Step {
 impl RankCall<'_> {
     /// Comes to a round with the length of what it is about, and waits for all.
     pub(super) fn round(&self, step: Step, bytes: usize, carried: &[u8]) -> Result<Round<'_>> {
-        let words = (step as u64, bytes as u64);
-        let round = self.comm.round(self.operation, words, carried)?;
+        let kind = u64::from(self.collective.kind());
+        let words = (kind << KIND | step as u64, bytes as u64);
+        let round = self.comm.round(self.operation(), words, carried)?;
         match round.differing() {
             None => Ok(round),
             Some(rank) => Err(self.differs(round, rank)),
@@ -35,7 +36,7 @@ impl RankCall<'_> {
     /// went.
     pub(super) fn done(&self, outcome: Outcome) -> Result<()> {
         let words = (Step::Done as u64, u64::from(outcome.is_well()));
-        let round = self.comm.round(self.operation, words, &[]);
+        let round = self.comm.round(self.operation(), words, &[]);
         // What this rank knows is more to the point than what it hears.
         outcome.result()?;
         let round = round?;
@@ -47,7 +48,7 @@ impl RankCall<'_> {
                     "rank {} could not do its part; its error says why",
                     failed.unwrap_or(0)
                 );
-                Err(Error::new(ErrorKind::PeerFailed, self.operation, detail))
+                Err(Error::new(ErrorKind::PeerFailed, self.operation(), detail))
             }
         }
     }
@@ -55,16 +56,37 @@ impl RankCall<'_> {
     #[cold]
     fn differs(&self, round: Round<'_>, rank: usize) -> Error {
         let ((first, ours), (other, theirs)) = (round.words(0), round.words(rank));
-        if first == other {
+        if let Some((one, another)) = kinds_apart(&round, rank) {
+            let name = |rank| Collective::name_of(kind_of(&round, rank)).unwrap_or_default();
+            let detail = format_args!(
+                "rank {one} passes elements of {}, rank {another} of {}; all ranks must pass the same type",
+                name(one),
+                name(another)
+            );
+            return Error::new(ErrorKind::Mismatch, self.operation(), detail);
+        }
+        if first << (64 - KIND) == other << (64 - KIND) {
             let length = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
             return self.lengths_differ((0, length(ours)), (rank, length(theirs)));
         }
         let detail = format_args!("ranks 0 and {rank} do not call the same collective");
-        Error::new(ErrorKind::Mismatch, self.operation, detail)
+        Error::new(ErrorKind::Mismatch, self.operation(), detail)
     }
 
     /// Copies what `rank` lends, from the byte `start` on, to `place`.
     pub(super) fn copy_lent(&self, rank: usize, start: usize, place: &mut [u8]) -> Result<()> {
-        self.comm.copy_lent(self.operation, rank, start, place)
+        self.comm.copy_lent(self.operation(), rank, start, place)
     }
+}
+
+fn kind_of(round: &Round<'_>, rank: usize) -> u8 {
+    u8::try_from(round.words(rank).0 >> KIND).unwrap_or(0)
+}
+
+/// Two ranks whose elements are of different types, if that is how `rank` differs.
+fn kinds_apart(round: &Round<'_>, rank: usize) -> Option<(usize, usize)> {
+    let kind = kind_of(round, rank);
+    let mut before = 0..rank;
+    let other = before.find(|&before| ![0, kind].contains(&kind_of(round, before)));
+    other.filter(|_| kind != 0).map(|other| (other, rank))
 }

@@ -41,7 +41,7 @@ fn over_lower_ranks<T: Pod, O: Reduction<T>>(
     let own = 0..transfer.block();
     let (send, recv) = transfer.into_copied(own);
     let (me, length) = (call.rank(), size_of_val(recv));
-    comm.coll_lending(bytes(&send), |lending| {
+    call.lending(bytes(&send), |lending| {
         let mut outcome = Outcome::default();
         for rank in me + 1..call.size() {
             outcome.note(lending.send(rank, 0..length));

@@ -23,7 +23,7 @@ fn scatter_bytes(call: &RankCall<'_>, bytes: Bytes<'_>) -> Result<()> {
     if call.rank() != root {
         return call.receive(root, recv);
     }
-    call.comm.coll_lending(&send, |lending| {
+    call.lending(&send, |lending| {
         let mut outcome = Outcome::default();
         for rank in call.others() {
             outcome.note(lending.send(rank, rank * block..(rank + 1) * block));

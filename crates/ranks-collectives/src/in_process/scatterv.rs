@@ -18,7 +18,7 @@ pub(crate) fn scatterv<T: Pod>(comm: &Comm, scattering: Scattering<'_, T>) -> Re
     }
     let places = Places::of::<T>(scattering.send.blocks);
     let send = bytes(scattering.send.slice.unwrap_or_default());
-    comm.coll_lending(send, |lending| {
+    call.lending(send, |lending| {
         let mut outcome = Outcome::default();
         for rank in call.others() {
             outcome.note(lending.send(rank, places.place(rank)));

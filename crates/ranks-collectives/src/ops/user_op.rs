@@ -1,11 +1,10 @@
 //! Reductions with a function of the program's own.
 
-use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytemuck::Pod;
-use ranks_comm::backend::calling_back;
+use ranks_comm::backend::{calling_back, message_of_panic};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys::{MPI_Datatype, MPI_Op};
 
@@ -141,7 +140,7 @@ impl Panicked {
     pub(crate) fn catch(fold: impl FnOnce()) -> std::result::Result<(), Self> {
         // What is half done is elements, of which any bytes make some.
         let fold = AssertUnwindSafe(|| calling_back(fold));
-        catch_unwind(fold).map_err(|payload| Self(said(payload.as_ref())))
+        catch_unwind(fold).map_err(|payload| Self(message_of_panic(payload.as_ref())))
     }
 
     /// The error of `operation` (the C name) that ended so.
@@ -150,7 +149,7 @@ impl Panicked {
             ErrorKind::Argument,
             operation,
             format_args!(
-                "the operation passed panicked on this rank: {}; results are not usable on any rank",
+                "on this rank the operation passed {}; results are not usable on any rank",
                 self.0
             ),
         )
@@ -162,15 +161,5 @@ impl Panicked {
     /// [`ErrorKind::Argument`] if it panics.
     pub(crate) fn caught(operation: &'static str, fold: impl FnOnce()) -> Result<()> {
         Self::catch(fold).map_err(|panicked| panicked.error(operation))
-    }
-}
-
-fn said(payload: &(dyn Any + Send)) -> String {
-    if let Some(text) = payload.downcast_ref::<&str>() {
-        (*text).to_owned()
-    } else if let Some(text) = payload.downcast_ref::<String>() {
-        text.clone()
-    } else {
-        "no text".to_owned()
     }
 }

@@ -33,7 +33,8 @@ use crate::traits::sealed::Sealed;
 /// If calls are compared, all ranks get the same error. If they are not: in process, a rank that is
 /// sent a block of another length than its own returns
 /// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length). Over MPI what happens is up to the
-/// library: an error on some ranks, blocks that are filled in part, or a rank that waits for ever.
+/// library: an error on some ranks, blocks that are filled in part, a rank that waits for ever, or
+/// the end of the job. Under a time limit the MPICH family may tell nobody.
 /// Nothing is written past a slice: where Open MPI might do that, all calls are compared, whatever
 /// was asked for. Make sure that lengths agree: if they are found at run time, broadcast or gather
 /// them first.

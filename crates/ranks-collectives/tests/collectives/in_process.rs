@@ -1,8 +1,8 @@
 //! What only the in-process backend promises: the order of reductions, and errors where ranks
 //! disagree, even if they do not compare their calls.
 
-use ranks_collectives::Collectives;
 use ranks_collectives::ops::Sum;
+use ranks_collectives::{Collectives, NonblockingCollectives};
 use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Runtime};
 
 /// Runs it on 2, 3 and 4 ranks that do not compare their calls.
@@ -129,4 +129,75 @@ fn point_to_point_messages_do_not_meet_collectives(world: Communicator) {
     let mut from = [usize::MAX];
     world.recv(&mut from, previous, 0).unwrap();
     assert_eq!(from[0], previous);
+}
+
+/// An error that names both calls.
+fn mismatched(result: Result<(), Error>, names: [&str; 2]) {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+    let text = error.to_string();
+    assert!(names.iter().all(|name| text.contains(name)), "{text}");
+}
+
+#[test]
+fn elements_of_another_type_were_bits_of_this_one() {
+    without_comparing(|world| {
+        let odd = world.rank() == world.size() - 1;
+        let types = ["f64", "u64"];
+        let (mut floats, mut words) = (vec![0.0; world.size()], vec![0; world.size()]);
+        let result = match odd {
+            true => world.allgather(&[7_u64], &mut words),
+            false => world.allgather(&[1.5], &mut floats),
+        };
+        mismatched(result, types);
+        let result = match odd {
+            true => world.allreduce(&[7_u64], &mut words[..1], Sum),
+            false => world.allreduce(&[1.5], &mut floats[..1], Sum),
+        };
+        mismatched(result, types);
+        let result = match odd {
+            true => world.alltoall(&words.clone(), &mut words),
+            false => world.alltoall(&floats.clone(), &mut floats),
+        };
+        mismatched(result, types);
+        let result = match odd {
+            true => world.bcast(&mut words, 0),
+            false => world.bcast(&mut floats, 0),
+        };
+        match odd {
+            true => mismatched(result, types),
+            false => result.unwrap(),
+        }
+        let result = match odd {
+            true => world
+                .iallreduce(vec![7_u64], vec![0], Sum)
+                .and_then(|sum| sum.wait().map(drop)),
+            false => world
+                .iallreduce(vec![1.5], vec![0.0], Sum)
+                .and_then(|sum| sum.wait().map(drop)),
+        };
+        mismatched(result, types);
+        // Bytes may be parts of any type.
+        match odd {
+            true => world
+                .bcast(bytemuck::cast_slice_mut::<u64, u8>(&mut words), 0)
+                .unwrap(),
+            false => world.bcast(&mut floats, 0).unwrap(),
+        }
+        still_works(world);
+    });
+}
+
+/// Had it the number of a communicator that others have, calls there would meet.
+#[test]
+fn a_duplicate_took_its_number_from_a_broadcast() {
+    without_comparing(|world| {
+        let before = world.dup().unwrap();
+        if world.rank() == 0 {
+            world.bcast(&mut [before.size() as u64], 0).unwrap();
+        } else {
+            mismatched(world.dup().map(drop), ["MPI_Bcast", "MPI_Comm_dup"]);
+        }
+        still_works(&before);
+    });
 }

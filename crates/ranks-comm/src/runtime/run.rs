@@ -90,7 +90,7 @@ where
             resume_unwind(panic)
         }
         Err(panic) => {
-            let message = message(&*panic);
+            let message = message_of_panic(&*panic);
             dump::write(Reason::Panic, Some(&message), None);
             report(&world, message);
             world.abort(PANIC)
@@ -215,7 +215,7 @@ fn rank<E: Display>(
             world.fail(number, error);
         }
         Err(panic) => {
-            let message = message(&**panic);
+            let message = message_of_panic(&**panic);
             dump::write(Reason::Panic, Some(&message), Some(number));
             world.fail(number, message);
         }
@@ -238,8 +238,8 @@ fn not_started(world: &World, number: usize, reason: &std::io::Error) -> Error {
     Error::with_text(ErrorKind::Launch, "MPI_Init_thread", text)
 }
 
-/// The message of a panic.
-fn message(panic: &(dyn Any + Send)) -> String {
+/// The message of a panic: that it was one, and its text.
+pub fn message_of_panic(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<&str>()
         .copied()

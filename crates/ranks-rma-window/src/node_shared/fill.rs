@@ -4,16 +4,19 @@
 //! and orders its stores before it; whoever reads what another has written does so after that step.
 #![allow(unsafe_code)]
 
-use std::any::type_name;
+use std::any::{Any, type_name};
+use std::cell::Cell;
+use std::convert::Infallible;
 use std::fmt;
 use std::io::Read;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use ranks_collectives::Collectives;
-use ranks_comm::backend::{digest, unused_number};
+use ranks_comm::backend::{digest, message_of_panic, unused_number};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use super::NodeShared;
@@ -187,6 +190,7 @@ pub(crate) struct Filling<'a, T: Pod> {
     at: usize,
     plan: Plan,
     progress: Option<&'a mut dyn FnMut(Progress)>,
+    panics: Panics,
     elements: PhantomData<fn() -> T>,
 }
 
@@ -202,6 +206,7 @@ impl<'a, T: Pod> Filling<'a, T> {
             at,
             plan,
             progress,
+            panics: Panics::default(),
             elements: PhantomData,
         }
     }
@@ -278,7 +283,7 @@ impl<'a, T: Pod> Filling<'a, T> {
         let filled = if self.comm().rank() == root {
             // SAFETY: the others of its node wait for the root in `together`.
             let out = unsafe { elements_of(&self.whole, self.at, &self.plan, 0..self.plan.length) };
-            out.and_then(|out| fill(out).map_err(|error| failed(&error)))
+            out.and_then(|out| self.panics.caught(|| fill(out)))
         } else {
             Ok(())
         };
@@ -296,9 +301,9 @@ impl<'a, T: Pod> Filling<'a, T> {
         root: usize,
         open: impl FnOnce() -> std::io::Result<R>,
     ) -> Result<NodeShared<T>> {
-        let reader = (self.comm().rank() == root).then(open).transpose();
-        let reader = reader.map_err(|error| failed(&error));
-        let mut reader = self.comm().agree(reader)?;
+        let is_root = self.comm().rank() == root;
+        let reader = is_root.then(|| self.panics.caught(open)).transpose();
+        let mut reader = self.panics.go_on(self.comm().agree(reader))?;
         for chunk in self.chunks() {
             let read = match &mut reader {
                 Some(reader) => {
@@ -307,7 +312,7 @@ impl<'a, T: Pod> Filling<'a, T> {
                         unsafe { elements_of(&self.whole, self.at, &self.plan, chunk.clone()) };
                     out.and_then(|out: &mut [T]| {
                         let bytes = bytemuck::cast_slice_mut(out);
-                        reader.read_exact(bytes).map_err(|error| failed(&error))
+                        self.panics.caught(|| reader.read_exact(bytes))
                     })
                 }
                 None => Ok(()),
@@ -316,7 +321,7 @@ impl<'a, T: Pod> Filling<'a, T> {
             let sent = self.spread(root, chunk);
             // The root's leader has read the chunk when the root goes on to the next one, which
             // lies elsewhere.
-            self.comm().agree(sent)?;
+            self.panics.go_on(self.comm().agree(sent))?;
         }
         self.publish(Ok(()))
     }
@@ -326,7 +331,12 @@ impl<'a, T: Pod> Filling<'a, T> {
         let filled = if self.whole.nodes().is_leader() {
             // SAFETY: the others of its node wait for the leader in `publish`.
             let out = unsafe { elements_of(&self.whole, self.at, &self.plan, 0..self.plan.length) };
-            out.map(fill)
+            out.and_then(|out| {
+                self.panics.caught(|| {
+                    fill(out);
+                    Ok::<(), Infallible>(())
+                })
+            })
         } else {
             Ok(())
         };
@@ -343,7 +353,12 @@ impl<'a, T: Pod> Filling<'a, T> {
         // SAFETY: the stripes of the node's ranks do not overlap, and nobody reads them before
         // `publish`.
         let out = unsafe { elements_of(&self.whole, self.at, &self.plan, stripe.clone()) };
-        let filled = out.map(|out| fill(stripe, out));
+        let filled = out.and_then(|out| {
+            self.panics.caught(|| {
+                fill(stripe, out);
+                Ok::<(), Infallible>(())
+            })
+        });
         self.publish(filled)
     }
 
@@ -369,10 +384,14 @@ impl<'a, T: Pod> Filling<'a, T> {
             leaders.bcast(out?, from)?;
         }
         if let Some(progress) = &mut self.progress {
-            progress(Progress {
+            let done = Progress {
                 done: chunk.end * size_of::<T>(),
                 total: self.plan.bytes,
-            });
+            };
+            self.panics.caught(|| {
+                progress(done);
+                Ok::<(), Infallible>(())
+            })?;
         }
         Ok(())
     }
@@ -380,7 +399,7 @@ impl<'a, T: Pod> Filling<'a, T> {
     /// Makes earlier stores visible to all ranks; returns the same error everywhere if one rank has
     /// one. Collective.
     fn together(&self, outcome: Result<()>) -> Result<()> {
-        together(&self.whole, outcome)
+        self.panics.go_on(together(&self.whole, outcome))
     }
 
     /// The array, from now on only read. Collective.
@@ -430,6 +449,30 @@ fn stripe<T>(length: usize, rank: usize, ranks: usize) -> Range<usize> {
 pub(super) fn outside() -> Error {
     let why = "the array does not lie in its memory, or not where its elements can";
     Error::new(ErrorKind::Length, OPERATION, why)
+}
+
+/// The panic of a closure of the program's, which goes on when the other ranks are told of it.
+#[derive(Default)]
+struct Panics(Cell<Option<Box<dyn Any + Send>>>);
+
+impl Panics {
+    /// Runs a closure of the program's; a panic is an error here.
+    fn caught<R, E: fmt::Display>(&self, closure: impl FnOnce() -> Result<R, E>) -> Result<R> {
+        let result = catch_unwind(AssertUnwindSafe(closure)).map_err(|payload| {
+            let error = failed(&message_of_panic(payload.as_ref()));
+            self.0.set(Some(payload));
+            error
+        });
+        result?.map_err(|error| failed(&error))
+    }
+
+    /// Goes on with a panic, now that the ranks have agreed on `outcome`.
+    fn go_on<R>(&self, outcome: Result<R>) -> Result<R> {
+        match self.0.take() {
+            Some(payload) => resume_unwind(payload),
+            None => outcome,
+        }
+    }
 }
 
 #[cold]

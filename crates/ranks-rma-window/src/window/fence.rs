@@ -66,7 +66,7 @@ pub struct Fenced<T: Pod> {
 
 impl<T: Pod> Fenced<T> {
     pub(crate) fn open(inner: Inner<T>) -> Result<Self> {
-        inner.agree(FENCE)?;
+        inner.agree_on_state(FENCE)?;
         inner.epochs.open().fenced = true;
         fence(&inner)?;
         Ok(Self { inner })
@@ -176,7 +176,7 @@ impl<T: Pod> Fenced<T> {
     #[doc(alias = "MPI_MODE_NOSUCCEED")]
     pub fn close(self) -> Result<Window<T>> {
         let inner = self.inner;
-        inner.agree(LAST_FENCE)?;
+        inner.agree_on_state(LAST_FENCE)?;
         inner.dispatch(FENCE, mpi::Window::last_fence, |window| window.close())?;
         inner.epochs.open().fenced = false;
         Ok(Window { inner })

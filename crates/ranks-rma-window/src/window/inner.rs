@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 
 use bytemuck::Pod;
-use ranks_collectives::backend::agree;
+use ranks_collectives::backend::{agree, agree_in_any_case};
 use ranks_comm::backend::{CallGuard, TypeOf};
 use ranks_comm::record::{Call, Kind};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
@@ -236,6 +236,17 @@ impl<T: Pod> Inner<T> {
     /// ranks compare their collective calls.
     pub(crate) fn agree(&self, operation: &'static str) -> Result<()> {
         agree::<T>(&self.comm, operation)
+    }
+
+    /// The same error on every rank unless all of them are about to call `operation`, which takes
+    /// the window to another state: a rank has a slice of its elements only while no other rank may
+    /// access them, so that they agree on it in every build.
+    pub(crate) fn agree_on_state(&self, operation: &'static str) -> Result<()> {
+        match &self.backend {
+            Backend::Mpi(_) => agree_in_any_case::<T>(&self.comm, operation),
+            // Threads see the states of all ranks.
+            Backend::InProcess(_) => self.agree(operation),
+        }
     }
 
     /// Lets this thread in to end what it has started: after the runtime was asked to end, MPI

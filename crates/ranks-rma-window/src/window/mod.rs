@@ -333,8 +333,8 @@ impl<T: Pod> Window<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if ranks call different things, where
-    /// [they compare that](ranks_comm::Checks::Collective); otherwise what the library reports.
+    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if ranks take the window to different
+    /// states, which they compare in every build; otherwise what the library reports.
     ///
     /// MPI 5.0 §12.5.1 (`MPI_Win_fence`).
     #[doc(alias = "MPI_Win_fence")]
@@ -372,7 +372,7 @@ impl<T: Pod> Window<T> {
     }
 
     fn free_but_comm(self) -> Result<(Option<Vec<T>>, Communicator)> {
-        self.inner.agree(FREE)?;
+        self.inner.agree_on_state(FREE)?;
         let Inner {
             comm,
             backend,

@@ -67,7 +67,7 @@ pub struct PassiveWindow<T: Pod> {
 
 impl<T: Pod> PassiveWindow<T> {
     pub(crate) fn open(inner: Inner<T>) -> Result<Self> {
-        inner.agree("Window::passive")?;
+        inner.agree_on_state("Window::passive")?;
         // Earlier stores are in memory for the ranks that come after.
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         inner.dispatch(
@@ -148,7 +148,7 @@ impl<T: Pod> PassiveWindow<T> {
     /// As [`Window::fence`].
     pub fn close(self) -> Result<Window<T>> {
         let inner = self.inner;
-        inner.agree("PassiveWindow::close")?;
+        inner.agree_on_state("PassiveWindow::close")?;
         // Locks whose guards were forgotten.
         for hold in inner.epochs.take_held() {
             inner.unlock(hold)?;

@@ -1,6 +1,7 @@
 //! Calls that ranks do not agree on, or that one cannot make, are the same error on all of them.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ranks_collectives::Collectives;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
@@ -122,4 +123,38 @@ fn elements_lie_where_their_alignment_says_by_luck(world: Communicator) -> Resul
     assert_eq!(wide.as_ptr().addr() % 256, 0);
     assert_eq!((first[2], wide[1].0[31]), (1, 7));
     Ok(())
+}
+
+/// The others are told, and the panic goes on where it was.
+#[ranks_test::ranks(1, 2, 3)]
+fn a_closure_that_panics_left_the_others_waiting(world: Communicator) {
+    let last = world.size() - 1;
+    let told = format!("rank {last} of {} failed: ", world.size());
+    let ends = |text: &str, outcome: &dyn Fn() -> Result<NodeShared<u64>>| match catch_unwind(
+        AssertUnwindSafe(outcome),
+    ) {
+        Err(payload) => {
+            assert_eq!(world.rank(), last);
+            assert_eq!(payload.downcast_ref(), Some(&text));
+        }
+        Ok(outcome) => {
+            let error = outcome.unwrap_err();
+            assert!(world.rank() != last && error.kind() == ErrorKind::PeerFailed);
+            for part in [&told, text] {
+                assert!(error.to_string().contains(part), "{error}");
+            }
+        }
+    };
+    ends("too hot", &|| {
+        NodeShared::from_root(&world, last, 10, |_| panic!("too hot"))
+    });
+    ends("too cold", &|| {
+        NodeShared::fill_striped(&world, 10, |_, _| {
+            if world.rank() == last {
+                panic!("too cold");
+            }
+        })
+    });
+    let array = NodeShared::from_root(&world, 0, 2, |out| out.fill(3)).unwrap();
+    assert_eq!(array[..], [3, 3]);
 }

@@ -2,7 +2,7 @@
 //! or one of them fails.
 
 use super::failing::fails_on_each;
-use super::succeeds_on_each;
+use super::{assert_failed_soon, job, named, said, succeeds_on_each};
 
 #[test]
 #[ignore = "needs an MPI"]
@@ -41,4 +41,28 @@ fn a_panic_in_the_fill_of_an_array_ends_the_job() {
 fn a_rank_that_does_not_come_to_a_fence_ends_the_job_at_the_time_limit() {
     let expected = "MPI_Win_fence: not all of the 3 ranks have come within the time limit";
     fails_on_each(&["one-sided", "missing-fence"], &[expected]);
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn ranks_that_compare_nothing_took_a_window_to_different_states() {
+    succeeds_on_each(3, &["one-sided", "apart"]);
+}
+
+/// It had a slice that the others wrote to.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_rank_that_closed_a_window_alone_had_its_memory() {
+    for installation in named() {
+        let name = installation.name.clone();
+        let job = job(&["one-sided", "closes-alone"])
+            .on(installation)
+            .ranks(3);
+        let outcome = job.env("RANKS_TIMEOUT", "700ms").run().unwrap();
+        assert_failed_soon(&name, &outcome);
+        assert!(
+            !said(&outcome).contains("rank 0 alone has"),
+            "{name}: {outcome}"
+        );
+    }
 }

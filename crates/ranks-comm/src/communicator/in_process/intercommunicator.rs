@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::data::raw_slice::Element;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::in_process::agreements::Purpose;
+use crate::transport::in_process::collective::Collective;
 use crate::transport::in_process::comm::Comm;
 use crate::transport::in_process::mailbox::{Envelope, Pattern};
 use crate::transport::in_process::payload::Payload;
@@ -27,14 +28,15 @@ impl Comm {
         remote_leader: usize,
         tag: i32,
     ) -> Result<Self> {
+        let call = Collective::named(operation);
         let words = if self.rank == local_leader {
             let words = self.meet(operation, peer, remote_leader, tag)?;
             for rank in (0..self.size()).filter(|&rank| rank != self.rank) {
-                self.coll_send(rank, bytemuck::cast_slice(&words))?;
+                self.coll_send(call, rank, bytemuck::cast_slice(&words))?;
             }
             words
         } else {
-            to_words(&self.coll_recv_vec(local_leader)?)
+            to_words(&self.coll_recv_vec(call, local_leader)?)
         };
         let Some((&context, theirs)) = words.split_first() else {
             return Err(Error::new(
@@ -87,6 +89,7 @@ impl Comm {
             tag,
             payload: Payload::copy(bytemuck::cast_slice(&words)),
             element: Element::of::<u64>(),
+            collective: None,
             receipt: None,
         };
         world.deliver(peer.members[remote_leader], context, card);
@@ -115,13 +118,14 @@ impl Comm {
     /// Makes one communicator of both groups; the one that passes `high` comes second. Collective
     /// over both.
     pub(crate) fn intercomm_merge(&self, high: bool) -> Result<Self> {
+        let call = Collective::named("MPI_Intercomm_merge");
         if self.rank == 0 {
             for rank in 0..self.peers() {
-                self.coll_send(rank, &[u8::from(high)])?;
+                self.coll_send(call, rank, &[u8::from(high)])?;
             }
         }
         let mut theirs = [0u8];
-        self.coll_recv(0, &mut theirs)?;
+        self.coll_recv(call, 0, &mut theirs)?;
         let first = match (high, theirs[0] != 0) {
             (false, true) => true,
             (true, false) => false,

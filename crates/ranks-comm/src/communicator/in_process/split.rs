@@ -8,10 +8,15 @@ use crate::result::Result;
 use crate::transport::comparison::Comparison;
 use crate::transport::in_process::agreements::Purpose;
 use crate::transport::in_process::channels::Channels;
+use crate::transport::in_process::collective::Collective;
 use crate::transport::in_process::comm::Comm;
 
 /// The context for a rank that belongs to no part.
 const NOBODY: u64 = u64::MAX;
+
+const DUP: &str = "MPI_Comm_dup";
+const CREATE: &str = "MPI_Comm_create";
+const SPLIT: &str = "MPI_Comm_split";
 
 impl Comm {
     /// Duplicates the communicator: the same members, with the same topology, in a context of their
@@ -20,7 +25,7 @@ impl Comm {
         if self.is_between() {
             return Ok(self.dup_between());
         }
-        let context = self.agree_with_first(|world| world.new_contexts(1))?;
+        let context = self.agree_with_first(DUP, |world| world.new_contexts(1))?;
         let mut dup = self.child(context, Arc::clone(&self.members), self.rank);
         dup.shape.clone_from(&self.shape);
         Ok(dup)
@@ -33,10 +38,11 @@ impl Comm {
             i64::from(color.unwrap_or(0)),
             i64::from(key),
         ];
-        let Some(all) = self.gather_first(&mine)? else {
+        let call = Collective::named(SPLIT);
+        let Some(all) = self.gather_first(call, &mine)? else {
             let mut context = [0u64];
-            self.coll_recv(0, bytemuck::cast_slice_mut(&mut context))?;
-            let ranks = self.coll_recv_vec(0)?;
+            self.coll_recv(call, 0, bytemuck::cast_slice_mut(&mut context))?;
+            let ranks = self.coll_recv_vec(call, 0)?;
             return Ok(self.part(context[0], &ranks));
         };
         let mut order: Vec<usize> = (0..self.size()).filter(|&rank| all[rank][0] == 1).collect();
@@ -53,8 +59,8 @@ impl Comm {
             }
         }
         for (rank, (context, ranks)) in replies.iter().enumerate().skip(1) {
-            self.coll_send(rank, bytemuck::cast_slice(&[*context]))?;
-            self.coll_send(rank, ranks)?;
+            self.coll_send(call, rank, bytemuck::cast_slice(&[*context]))?;
+            self.coll_send(call, rank, ranks)?;
         }
         let (context, ranks) = replies.swap_remove(0);
         Ok(self.part(context, &ranks))
@@ -63,7 +69,7 @@ impl Comm {
     /// Makes a communicator of `members` (world ranks), `None` on the ranks that are not among
     /// them. Collective over self.
     pub(crate) fn create(&self, members: &[usize]) -> Result<Option<Self>> {
-        let context = self.agree_with_first(|world| world.new_contexts(1))?;
+        let context = self.agree_with_first(CREATE, |world| world.new_contexts(1))?;
         let rank = members.iter().position(|&rank| rank == self.place.rank);
         Ok(rank.map(|rank| self.child(context, members.into(), rank)))
     }
@@ -148,29 +154,31 @@ impl Comm {
     /// A number that rank 0 makes and all ranks receive.
     fn agree_with_first(
         &self,
+        operation: &'static str,
         make: impl FnOnce(&crate::transport::in_process::world::World) -> u64,
     ) -> Result<u64> {
+        let call = Collective::named(operation);
         let mut number = [0u64];
         if self.rank == 0 {
             number[0] = make(&self.place.world);
             for rank in 1..self.size() {
-                self.coll_send(rank, bytemuck::cast_slice(&number))?;
+                self.coll_send(call, rank, bytemuck::cast_slice(&number))?;
             }
         } else {
-            self.coll_recv(0, bytemuck::cast_slice_mut(&mut number))?;
+            self.coll_recv(call, 0, bytemuck::cast_slice_mut(&mut number))?;
         }
         Ok(number[0])
     }
 
     /// Gathers three numbers of each rank at rank 0, `None` elsewhere.
-    fn gather_first(&self, mine: &[i64; 3]) -> Result<Option<Vec<[i64; 3]>>> {
+    fn gather_first(&self, call: Collective, mine: &[i64; 3]) -> Result<Option<Vec<[i64; 3]>>> {
         if self.rank != 0 {
-            self.coll_send(0, bytemuck::cast_slice(mine))?;
+            self.coll_send(call, 0, bytemuck::cast_slice(mine))?;
             return Ok(None);
         }
         let mut all = vec![*mine; self.size()];
         for (rank, theirs) in all.iter_mut().enumerate().skip(1) {
-            self.coll_recv(rank, bytemuck::cast_slice_mut(theirs))?;
+            self.coll_recv(call, rank, bytemuck::cast_slice_mut(theirs))?;
         }
         Ok(Some(all))
     }

@@ -17,6 +17,9 @@ use super::loan::Loan;
 pub const INLINE: usize = 64;
 const WORDS: usize = INLINE / 8;
 
+/// The bit of the first word of a notice from which on it tells the kind of elements; 0 is any.
+pub const KIND: u32 = 32;
+
 /// The bits of a board that was broken off, and of one that was at a time limit; below them is the
 /// number of ranks that have come, above them the number of the round.
 const BROKEN: u64 = 1 << 31;
@@ -82,7 +85,8 @@ impl Board {
         &self.places[rank]
     }
 
-    /// Comes to the next round, with two words, which are compared, and at most [`INLINE`] bytes.
+    /// Comes to the next round, with two words, which are compared (of the first, the bits from
+    /// [`KIND`] on are a kind), and at most [`INLINE`] bytes.
     pub(crate) fn come(&self, me: usize, words: (u64, u64), carried: &[u8]) -> Came {
         let place = &self.places[me];
         let number = place.came.load(Ordering::Relaxed);
@@ -103,8 +107,8 @@ impl Board {
         if came(before) + 1 < self.size() as u64 {
             return Came::Waiting(round);
         }
-        let (what, bytes) = self.words(0, round);
-        let differs = (1..self.size()).find(|&rank| self.words(rank, round) != (what, bytes));
+        let mut first = self.words(0, round);
+        let differs = (1..self.size()).find(|&rank| !agree(&mut first, self.words(rank, round)));
         self.verdicts[parity(round)].store(differs.unwrap_or(0), Ordering::Relaxed);
         let next = (round + 1) & u64::from(u32::MAX);
         self.state.store(next << ROUND, Ordering::Release);
@@ -190,6 +194,15 @@ impl Place {
     }
 }
 
+/// Compares the words of two ranks; their kinds must be equal if both have one.
+fn agree(first: &mut (u64, u64), other: (u64, u64)) -> bool {
+    if first.0 >> KIND == 0 {
+        first.0 |= other.0 >> KIND << KIND;
+    }
+    let same_kind = other.0 >> KIND == 0 || other.0 >> KIND == first.0 >> KIND;
+    same_kind && other.0 << (64 - KIND) == first.0 << (64 - KIND) && other.1 == first.1
+}
+
 fn came(state: u64) -> u64 {
     state & (LATE - 1)
 }
@@ -245,6 +258,23 @@ mod tests {
         assert_eq!(board.come(1, (1, 7), &[]), Came::Last(0));
         assert_eq!(board.differing(0), Some(2));
         assert_eq!(board.words(2, 0), (1, 8));
+    }
+
+    #[test]
+    fn kinds_differ_only_where_both_have_one() {
+        let kinds = [
+            (0, 0, 7, None),
+            (5, 0, 5, None),
+            (0, 5, 6, Some(2)),
+            (5, 6, 0, Some(1)),
+        ];
+        for (one, two, three, differing) in kinds {
+            let board = Board::new(3);
+            for (rank, kind) in [one, two, three].into_iter().enumerate() {
+                board.come(rank, (kind << KIND | 3, 8), &[]);
+            }
+            assert_eq!(board.differing(0), differing, "{one}, {two}, {three}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::board::Board;
 use super::channels::Channels;
+use super::collective::Collective;
 use super::mailbox::{Envelope, Pattern, Receipt};
 use super::membership::Membership;
 use super::payload::{Matched, Payload, Sent};
@@ -21,9 +22,6 @@ use crate::data::tag::Tag;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::info::Info;
 use crate::transport::shape::Shape;
-
-/// The name in errors of an operation that is made of internal messages.
-pub(super) const COLLECTIVE: &str = "a collective";
 
 /// A communicator among threads of this process.
 pub struct Comm {
@@ -300,28 +298,33 @@ impl Comm {
         Ok(found.map(|envelope| Some(Matched::new(envelope))))
     }
 
-    /// Sends `bytes` to `dest` in the context of collectives, which no point-to-point receive can
-    /// see.
+    /// Sends a copy of `bytes` to `dest` in the context of collectives, which no point-to-point
+    /// receive can see.
     ///
-    /// Messages from one rank to another arrive in the order in which they were sent. Never blocks.
+    /// Messages of one call from one rank to another arrive in the order in which they were sent.
+    /// Never blocks.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] if there is no such rank.
-    pub fn coll_send(&self, dest: usize, bytes: &[u8]) -> Result<()> {
-        self.numbered_send(dest, 0, bytes)
+    pub fn coll_send(&self, call: Collective, dest: usize, bytes: &[u8]) -> Result<()> {
+        self.may_send_to(call.operation(), dest)?;
+        let message = call.message(self.rank, Payload::copy(bytes));
+        let world = &self.place.world;
+        world.deliver(self.peers[dest], self.context + 1, message);
+        Ok(())
     }
 
     /// Receives the next message that `source` sent with [`Comm::coll_send`].
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if it is not exactly as long as `into`; [`ErrorKind::PeerFailed`] if
-    /// it can never come.
-    pub fn coll_recv(&self, source: usize, into: &mut [u8]) -> Result<()> {
-        let message = self.coll_take(source)?;
+    /// [`ErrorKind::Mismatch`] if it belongs to another call; [`ErrorKind::Length`] if it is not
+    /// exactly as long as `into`; [`ErrorKind::PeerFailed`] if it can never come.
+    pub(crate) fn coll_recv(&self, call: Collective, source: usize, into: &mut [u8]) -> Result<()> {
+        let message = self.coll_take(call, source)?;
         if message.bytes() != into.len() {
             return Err(Error::new(
                 ErrorKind::Length,
-                "coll_recv",
+                call.operation(),
                 format_args!(
                     "rank {source} sent {} bytes to rank {} of {}, which expects {}; \
                      all ranks must pass lengths that agree",
@@ -338,9 +341,9 @@ impl Comm {
     /// As [`Comm::coll_recv`], for a message of any length.
     ///
     /// # Errors
-    /// [`ErrorKind::PeerFailed`] if it can never come.
-    pub fn coll_recv_vec(&self, source: usize) -> Result<Vec<u8>> {
-        let message = self.coll_take(source)?;
+    /// [`ErrorKind::Mismatch`] and [`ErrorKind::PeerFailed`], as there.
+    pub(crate) fn coll_recv_vec(&self, call: Collective, source: usize) -> Result<Vec<u8>> {
+        let message = self.coll_take(call, source)?;
         let mut bytes = vec![0; message.bytes()];
         message.copy_to(&mut bytes)?;
         Ok(bytes)
@@ -348,65 +351,61 @@ impl Comm {
 
     /// The number of this rank's next nonblocking collective; the same on every rank, as all call
     /// them in the same order. Never 0.
-    #[must_use]
-    pub fn next_number(&self) -> i32 {
+    pub(super) fn next_number(&self) -> i32 {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
         i32::try_from(number % 0x7fff_ffff).unwrap_or(0) + 1
     }
 
-    /// Sends `bytes` to `dest` for the collective of that number. Never blocks.
+    /// The next message of a nonblocking call from `source`, once; `None` if it has not arrived.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] if there is no such rank.
-    pub fn numbered_send(&self, dest: usize, number: i32, bytes: &[u8]) -> Result<()> {
-        self.may_send_to(dest)?;
-        self.deliver(dest, self.context + 1, number, Sent::bytes(bytes), None);
-        Ok(())
-    }
-
-    /// The message that `source` sent with [`numbered_send`](Self::numbered_send), once; `None` if
-    /// it has not arrived.
-    ///
-    /// # Errors
-    /// [`ErrorKind::PeerFailed`] if it can never come.
-    pub fn numbered_recv(&self, source: usize, number: i32, wait: bool) -> Result<Option<Vec<u8>>> {
-        let found = self.numbered_payload(source, number, wait)?;
-        Ok(found.map(Payload::into_vec))
-    }
-
-    pub(super) fn numbered_payload(
+    /// [`ErrorKind::Mismatch`] if it belongs to another call; [`ErrorKind::PeerFailed`] if it can
+    /// never come.
+    pub fn coll_arrival(
         &self,
+        call: Collective,
         source: usize,
-        number: i32,
         wait: bool,
-    ) -> Result<Option<Payload>> {
-        self.check_member(source)?;
+    ) -> Result<Option<Vec<u8>>> {
+        let Some(message) = self.coll_message(call, source, wait)? else {
+            return Ok(None);
+        };
+        call.is_that_of(source, message.collective)?;
+        Ok(Some(message.payload.into_vec()))
+    }
+
+    pub(super) fn coll_message(
+        &self,
+        call: Collective,
+        source: usize,
+        wait: bool,
+    ) -> Result<Option<Envelope>> {
+        self.check_member(call.operation(), source)?;
         let pattern = Pattern {
             context: self.context + 1,
             source: Some(source),
-            tag: Some(number),
+            tag: Some(call.number()),
         };
         let (world, me) = (&self.place.world, self.place.rank);
-        let found = if wait {
-            Some(world.receive(COLLECTIVE, me, &pattern, &self.peers)?)
-        } else {
-            world.try_receive_from(COLLECTIVE, me, &pattern, &self.peers)?
-        };
-        Ok(found.map(|message| message.payload))
+        if wait {
+            let message = world.receive(call.operation(), me, &pattern, &self.peers)?;
+            return Ok(Some(message));
+        }
+        world.try_receive_from(call.operation(), me, &pattern, &self.peers)
     }
 
-    pub(super) fn may_send_to(&self, dest: usize) -> Result<()> {
-        self.check_member(dest)?;
-        self.place.world.not_revoked(COLLECTIVE, self.context)
+    pub(super) fn may_send_to(&self, operation: &'static str, dest: usize) -> Result<()> {
+        self.check_member(operation, dest)?;
+        self.place.world.not_revoked(operation, self.context)
     }
 
-    fn check_member(&self, rank: usize) -> Result<()> {
+    fn check_member(&self, operation: &'static str, rank: usize) -> Result<()> {
         if rank < self.peers() {
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::Rank,
-            COLLECTIVE,
+            operation,
             format_args!("rank {rank} of a communicator of {}", self.peers()),
         ))
     }
@@ -424,6 +423,7 @@ impl Comm {
             tag,
             payload: Payload::copy(sent.bytes),
             element: sent.element,
+            collective: None,
             receipt,
         };
         self.place.world.deliver(self.peers[dest], context, message);

@@ -5,11 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::comm::{COLLECTIVE, Comm};
+use super::collective::Collective;
+use super::comm::Comm;
 use super::loan::{Loan, in_pieces};
-use super::mailbox::Envelope;
 use super::payload::Payload;
-use crate::data::raw_slice::Element;
 use crate::result::{Error, ErrorKind, Result};
 
 /// From this length on bytes are lent; a shorter message is copied, and its sender does not wait.
@@ -44,6 +43,7 @@ impl LentPart {
 #[derive(Debug)]
 pub struct Lending<'a> {
     comm: &'a Comm,
+    call: Collective,
     whole: &'a [u8],
     /// `None` if the whole is short.
     lent: Option<Arc<Lent>>,
@@ -57,11 +57,13 @@ impl Comm {
     /// Those of `send`; [`PeerFailed`](ErrorKind::PeerFailed) if a receiver will never read.
     pub fn coll_lending(
         &self,
+        call: Collective,
         whole: &[u8],
         send: impl FnOnce(&Lending<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut lending = Lending {
             comm: self,
+            call,
             whole,
             lent: None,
         };
@@ -77,18 +79,18 @@ impl Comm {
         lending.lent = Some(Arc::clone(&lent));
         lent.loan.lend([(0, whole), (whole.len(), &[])], || {
             let sent = send(&lending);
-            let read = self.wait_for_readers(&lent);
+            let read = self.wait_for_readers(call.operation(), &lent);
             sent.and(read)
         })
     }
 
-    fn wait_for_readers(&self, lent: &Lent) -> Result<()> {
+    fn wait_for_readers(&self, operation: &'static str, lent: &Lent) -> Result<()> {
         let world = &self.place.world;
         let is_read = || lent.unread.load(Ordering::Acquire) == 0;
         if world.patience.look(|| is_read().then_some(())).is_some() {
             return Ok(());
         }
-        world.wait_for(COLLECTIVE, self.place.rank, || {
+        world.wait_for(operation, self.place.rank, || {
             if is_read() {
                 return Ok(());
             }
@@ -108,15 +110,23 @@ impl Comm {
     /// [`coll_send`](Self::coll_send).
     ///
     /// # Errors
+    /// [`Mismatch`](ErrorKind::Mismatch) if it belongs to another call;
     /// [`PeerFailed`](ErrorKind::PeerFailed) if it can never come.
-    pub fn coll_take(&self, source: usize) -> Result<Taken<'_>> {
-        let payload = self.numbered_payload(source, 0, true)?;
-        Ok(Taken {
+    pub fn coll_take(&self, call: Collective, source: usize) -> Result<Taken<'_>> {
+        // A blocking call has it.
+        let message = self.coll_message(call, source, true)?;
+        let (theirs, payload) = match message {
+            Some(message) => (message.collective, message.payload),
+            None => (None, Payload::copy(&[])),
+        };
+        let taken = Taken {
             comm: self,
+            operation: call.operation(),
             source,
-            // A blocking call has it.
-            payload: payload.unwrap_or_else(|| Payload::copy(&[])),
-        })
+            payload,
+        };
+        call.is_that_of(source, theirs)?;
+        Ok(taken)
     }
 }
 
@@ -128,22 +138,17 @@ impl Lending<'_> {
     pub fn send(&self, dest: usize, part: Range<usize>) -> Result<()> {
         let lent = match &self.lent {
             Some(lent) if part.len() >= LONG => lent,
-            _ => return self.comm.coll_send(dest, &self.whole[part]),
+            _ => return self.comm.coll_send(self.call, dest, &self.whole[part]),
         };
-        self.comm.may_send_to(dest)?;
+        self.comm.may_send_to(self.call.operation(), dest)?;
         lent.unread_by[dest].fetch_add(1, Ordering::Relaxed);
         lent.unread.fetch_add(1, Ordering::Relaxed);
-        let message = Envelope {
-            source: self.comm.rank,
-            tag: 0,
-            payload: Payload::Lent(LentPart {
-                lent: Arc::clone(lent),
-                range: part,
-                receiver: dest,
-            }),
-            element: Element::of::<u8>(),
-            receipt: None,
+        let part = LentPart {
+            lent: Arc::clone(lent),
+            range: part,
+            receiver: dest,
         };
+        let message = self.call.message(self.comm.rank, Payload::Lent(part));
         let world = &self.comm.place.world;
         world.deliver(self.comm.peers[dest], self.comm.context + 1, message);
         Ok(())
@@ -155,6 +160,7 @@ impl Lending<'_> {
 #[derive(Debug)]
 pub struct Taken<'a> {
     comm: &'a Comm,
+    operation: &'static str,
     source: usize,
     payload: Payload,
 }
@@ -179,7 +185,7 @@ impl Taken<'_> {
             .lent
             .loan
             .read(start + range.start..start + range.end, read);
-        found.map_err(|_| self.comm.has_left(COLLECTIVE, self.source))
+        found.map_err(|_| self.comm.has_left(self.operation, self.source))
     }
 
     /// Copies it to `place`, which is as long.

@@ -19,6 +19,8 @@ pub(crate) struct Envelope {
     pub(crate) payload: Payload,
     /// The type of the elements.
     pub(crate) element: Element,
+    /// For a message of a collective: its operation, and the kind of its elements.
+    pub(crate) collective: Option<(&'static str, u8)>,
     /// Set for a synchronous send.
     pub(crate) receipt: Option<Receipt>,
 }
@@ -215,6 +217,7 @@ mod tests {
             tag,
             payload: Payload::copy(&[byte]),
             element: Element::of::<u8>(),
+            collective: None,
             receipt: None,
         }
     }

@@ -216,6 +216,7 @@ mod tests {
             tag: 1,
             payload: Payload::copy(&[1, 2, 3]),
             element: crate::data::raw_slice::Element::of::<u8>(),
+            collective: None,
             receipt: None,
         }
     }
@@ -255,6 +256,7 @@ mod tests {
             1,
             0,
             Envelope {
+                collective: None,
                 receipt: Some(receipt.clone()),
                 ..message(0)
             },

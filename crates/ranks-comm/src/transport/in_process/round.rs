@@ -10,7 +10,7 @@ use super::lock::lock;
 use crate::call::limit;
 use crate::result::{Error, ErrorKind, Result};
 
-pub use super::board::INLINE;
+pub use super::board::{INLINE, KIND};
 
 /// A round to which all ranks have come.
 #[derive(Debug, Clone, Copy)]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::collective::Collective;
 use super::comm::Comm;
 use crate::result::{Error, ErrorKind, Result};
 
@@ -13,17 +14,18 @@ impl Comm {
     /// different types.
     pub fn share<S: Send + Sync + 'static>(&self, make: impl FnOnce() -> S) -> Result<Arc<S>> {
         let shelf = &self.place.world.shared;
+        let call = Collective::named("share");
         let mut number = [0u8; 8];
         if self.rank() == 0 {
             let thing = Arc::new(make());
             let others = Arc::clone(&thing);
             number = shelf.leave(others, self.size() - 1).to_ne_bytes();
             for dest in 1..self.size() {
-                self.coll_send(dest, &number)?;
+                self.coll_send(call, dest, &number)?;
             }
             return Ok(thing);
         }
-        self.coll_recv(0, &mut number)?;
+        self.coll_recv(call, 0, &mut number)?;
         let thing = shelf.take(u64::from_ne_bytes(number));
         let thing = thing.and_then(|thing| thing.downcast().ok());
         thing.ok_or_else(|| {

@@ -1,5 +1,6 @@
 //! Communicators with a topology: the same ranks in the same order, and the topology beside them.
 
+use super::collective::Collective;
 use super::comm::Comm;
 use crate::result::Result;
 use crate::transport::shape::{Adjacency, Edges, Grid, Named, Shape};
@@ -63,15 +64,16 @@ impl Comm {
 
     /// The edges that all ranks name, in the order of the ranks.
     fn gather_edges(&self, mut edges: Vec<[u64; 3]>) -> Result<Vec<[u64; 3]>> {
+        let call = Collective::named("MPI_Dist_graph_create");
         if self.rank() != 0 {
-            self.coll_send(0, bytemuck::cast_slice(&edges))?;
-            return Ok(read(&self.coll_recv_vec(0)?));
+            self.coll_send(call, 0, bytemuck::cast_slice(&edges))?;
+            return Ok(read(&self.coll_recv_vec(call, 0)?));
         }
         for rank in 1..self.size() {
-            edges.extend(read(&self.coll_recv_vec(rank)?));
+            edges.extend(read(&self.coll_recv_vec(call, rank)?));
         }
         for rank in 1..self.size() {
-            self.coll_send(rank, bytemuck::cast_slice(&edges))?;
+            self.coll_send(call, rank, bytemuck::cast_slice(&edges))?;
         }
         Ok(edges)
     }
