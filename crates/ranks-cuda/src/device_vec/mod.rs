@@ -21,8 +21,8 @@ mod view;
 /// If it is dropped while anything is pending that was enqueued through this crate, the free of its
 /// memory is deferred, because the driver waits for a device to free its memory: it is freed at the
 /// next drop, allocation or wait that finds nothing pending, when an allocation finds no room, or
-/// by [`Cuda::collect`]. With nothing pending it is freed in `drop`; then the driver waits at most
-/// for kernels of others.
+/// by [`Cuda::collect`](crate::Cuda::collect). With nothing pending it is freed in `drop`; then the
+/// driver waits at most for kernels of others.
 ///
 /// Operations enqueued with a part of it end before the part does, or own the whole: a borrowed
 /// part cannot be given to an operation that goes on.

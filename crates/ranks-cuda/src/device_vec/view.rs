@@ -104,7 +104,7 @@ impl<'a, T: Pod> DeviceView<'a, T> {
     /// The elements, on the host.
     ///
     /// # Errors
-    /// As [`Context::copy_to_host`].
+    /// As [`Context::copy_to_host`](crate::Context::copy_to_host).
     pub fn to_vec(self) -> Result<Vec<T>> {
         let mut values = vec![T::zeroed(); self.part.len];
         self.part.block.context.copy_to_host(&self, &mut values)?;
