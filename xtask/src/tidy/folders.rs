@@ -1,6 +1,6 @@
 //! The top of a crate's `src/` can be taken in at a glance: a dozen entries, in folders by concept.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::Finding;
 use super::tree::Tree;
@@ -8,39 +8,21 @@ use super::tree::Tree;
 /// The entries that there may be, without the root module.
 const MOST: usize = 12;
 
-/// The crates that are held to it.
-const COVERED: &[&str] = &[
-    "ranks",
-    "ranks-bootstrap",
-    "ranks-cli",
-    "ranks-collectives",
-    "ranks-comm",
-    "ranks-cuda",
-    "ranks-launch",
-    "ranks-load",
-    "ranks-macros",
-    "ranks-mpi-sys",
-    "ranks-nccl",
-    "ranks-nccl-sys",
-    "ranks-numr",
-    "ranks-nvshmem",
-    "ranks-nvshmem-sys",
-    "ranks-raw",
-    "ranks-rma-window",
-    "ranks-test",
-    "ranks-test-macros",
-    "ranks-trace",
-];
-
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut crates: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for path in tree.paths() {
+        let parts = path.strip_prefix("crates/").map(|path| path.split('/'));
+        let [name, "src", entry] = parts.into_iter().flatten().take(3).collect::<Vec<_>>()[..]
+        else {
+            continue;
+        };
+        if !["lib.rs", "main.rs"].contains(&entry) {
+            crates.entry(name).or_default().insert(entry);
+        }
+    }
     let mut findings = Vec::new();
-    for name in COVERED {
+    for (name, entries) in crates {
         let root = format!("crates/{name}/src/");
-        let entries: BTreeSet<&str> = tree
-            .paths()
-            .filter_map(|path| path.strip_prefix(&root)?.split('/').next())
-            .filter(|entry| !["lib.rs", "main.rs"].contains(entry))
-            .collect();
         if entries.len() > MOST {
             let what = format!("{} entries at its top; {MOST} is the limit", entries.len());
             let fix = "put modules of one concept into a folder";

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{self, Layout};
-use std::any::type_name;
+use std::any::{TypeId, type_name};
 use std::ptr::NonNull;
 
 use crate::data::element::Pod;
@@ -50,10 +50,22 @@ pub(crate) struct Element {
     name: fn() -> &'static str,
 }
 
-/// The element types that are compared by name. Bytes are not among them: they may be parts of any
-/// type.
-const TOLD_APART: [&str; 10] = [
-    "i16", "u16", "i32", "u32", "i64", "u64", "i128", "u128", "f32", "f64",
+/// The name of a type, and the type.
+type Number = (&'static str, fn() -> TypeId);
+
+/// The element types that are told apart. Bytes are not among them: they, and structs, may be parts
+/// of any type.
+pub(crate) const NUMBERS: [Number; 10] = [
+    ("i16", TypeId::of::<i16>),
+    ("u16", TypeId::of::<u16>),
+    ("i32", TypeId::of::<i32>),
+    ("u32", TypeId::of::<u32>),
+    ("i64", TypeId::of::<i64>),
+    ("u64", TypeId::of::<u64>),
+    ("i128", TypeId::of::<i128>),
+    ("u128", TypeId::of::<u128>),
+    ("f32", TypeId::of::<f32>),
+    ("f64", TypeId::of::<f64>),
 ];
 
 impl Element {
@@ -80,7 +92,8 @@ impl Element {
             return Ok(());
         }
         let [theirs, ours] = [sent, self].map(|element| (element.name)());
-        let told_apart = [theirs, ours].iter().all(|name| TOLD_APART.contains(name));
+        let is_number = |name| NUMBERS.iter().any(|&(number, _)| number == name);
+        let told_apart = is_number(theirs) && is_number(ours);
         if theirs == ours || !told_apart {
             return Ok(());
         }

@@ -4,9 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use super::nodes::MOST;
 use super::{Allocation, Component, MemoryLimit, Scheduler, binding, counts, nodes};
-use crate::environment::Environment;
-use crate::environment::Launcher;
-use crate::environment::launchers::{Variables, slurm_step};
+use crate::environment::launchers::slurm_step;
+use crate::environment::{Environment, Launcher, Variables};
 
 /// The most parts of a heterogeneous job that are looked for.
 const MOST_COMPONENTS: usize = 128;

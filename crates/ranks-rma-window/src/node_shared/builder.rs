@@ -186,13 +186,17 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
 
     /// Memory to be filled, in a way that all ranks agree on; `None` if the root has nothing to
     /// fill it with. Collective.
-    fn announced(self, form: FillSource, length: Option<usize>) -> Result<Option<Filling<'a, T>>> {
+    fn announced(
+        self,
+        source: FillSource,
+        length: Option<usize>,
+    ) -> Result<Option<Filling<'a, T>>> {
         let (comm, on) = match &self.home {
             Home::Comm(comm) => (*comm, [0; 2]),
             Home::Nodes(nodes) => (nodes.whole(), [nodes.number(), 0]),
             Home::Arena(arena) => (arena.nodes().whole(), arena.state()),
         };
-        let Some(plan) = form.agree::<T>(comm, on, length, self.wishes)? else {
+        let Some(plan) = source.agree::<T>(comm, on, length, self.wishes)? else {
             return Ok(None);
         };
         let (whole, at) = match self.home {
@@ -211,7 +215,7 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
             whole.welcome_large_pages();
         }
         let filling = Filling::new(whole, at, plan, self.progress);
-        filling.placed(form, self.wishes).map(Some)
+        filling.placed(source, self.wishes).map(Some)
     }
 }
 

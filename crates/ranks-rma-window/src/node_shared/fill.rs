@@ -4,29 +4,27 @@
 //! and orders its stores before it; whoever reads what another has written does so after that step.
 #![allow(unsafe_code)]
 
-use std::any::{Any, type_name};
-use std::cell::Cell;
-use std::convert::Infallible;
+use std::any::type_name;
 use std::fmt;
 use std::io::Read;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use ranks_collectives::Collectives;
-use ranks_comm::backend::{digest, message_of_panic, unused_number};
+use ranks_comm::backend::{digest, unused_number};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use super::NodeShared;
 use super::builder::Progress;
+use super::panics::Panics;
 use super::whole::{Array, Whole};
 use crate::page::page_size;
 use crate::preflight;
 use crate::shared_window::Placement;
 
-const OPERATION: &str = "NodeShared";
+pub(super) const OPERATION: &str = "NodeShared";
 
 /// Stripes of ranks are cut where pages of this size begin, so that no two ranks touch one first.
 const PAGE: usize = 4096;
@@ -223,8 +221,8 @@ impl<'a, T: Pod> Filling<'a, T> {
     /// # Errors
     /// The same on every rank: [`ErrorKind::Memory`] if a node has none for them; the memory goes
     /// at once then.
-    pub(super) fn placed(self, form: FillSource, wishes: Wishes) -> Result<Self> {
-        let taken = self.take(form, wishes);
+    pub(super) fn placed(self, source: FillSource, wishes: Wishes) -> Result<Self> {
+        let taken = self.take(source, wishes);
         let taken = taken.and_then(|()| self.whole.sync());
         let Err(error) = preflight::all_have(self.comm(), OPERATION, taken) else {
             return Ok(self);
@@ -239,7 +237,7 @@ impl<'a, T: Pod> Filling<'a, T> {
     }
 
     /// Takes this rank's share of the pages.
-    fn take(&self, form: FillSource, wishes: Wishes) -> Result<()> {
+    fn take(&self, source: FillSource, wishes: Wishes) -> Result<()> {
         let (nodes, large) = (self.whole.nodes(), wishes.huge_pages);
         let (rank, size) = (nodes.node().rank(), nodes.node().size());
         // In an arena the first page may hold the end of another array.
@@ -248,12 +246,12 @@ impl<'a, T: Pod> Filling<'a, T> {
             .placement
             .parts(skipped + self.plan.bytes, rank, size, large)
             .map(|part| part.start.max(skipped) - skipped..part.end.max(skipped) - skipped);
-        let own = match (wishes.placement, form) {
+        let own = match (wishes.placement, source) {
             (Placement::Owner, FillSource::Striped) => {
                 let stripe = stripe::<T>(self.plan.length, rank, size);
                 Some(stripe.start * size_of::<T>()..stripe.end * size_of::<T>())
             }
-            (Placement::Owner, _) if self.is_filled_here(form) => Some(0..self.plan.bytes),
+            (Placement::Owner, _) if self.is_filled_here(source) => Some(0..self.plan.bytes),
             _ => None,
         };
         for part in own.into_iter().chain(parts) {
@@ -266,9 +264,9 @@ impl<'a, T: Pod> Filling<'a, T> {
     }
 
     /// Returns true if it is this rank that writes to its node's memory.
-    fn is_filled_here(&self, form: FillSource) -> bool {
+    fn is_filled_here(&self, source: FillSource) -> bool {
         let (nodes, me) = (self.whole.nodes(), self.comm().rank());
-        match form.root() {
+        match source.root() {
             Some(root) if nodes.node_of(root) == nodes.node_of(me) => root == me,
             _ => nodes.is_leader(),
         }
@@ -331,12 +329,7 @@ impl<'a, T: Pod> Filling<'a, T> {
         let filled = if self.whole.nodes().is_leader() {
             // SAFETY: the others of its node wait for the leader in `publish`.
             let out = unsafe { elements_of(&self.whole, self.at, &self.plan, 0..self.plan.length) };
-            out.and_then(|out| {
-                self.panics.caught(|| {
-                    fill(out);
-                    Ok::<(), Infallible>(())
-                })
-            })
+            out.and_then(|out| self.panics.ran(|| fill(out)))
         } else {
             Ok(())
         };
@@ -353,12 +346,7 @@ impl<'a, T: Pod> Filling<'a, T> {
         // SAFETY: the stripes of the node's ranks do not overlap, and nobody reads them before
         // `publish`.
         let out = unsafe { elements_of(&self.whole, self.at, &self.plan, stripe.clone()) };
-        let filled = out.and_then(|out| {
-            self.panics.caught(|| {
-                fill(stripe, out);
-                Ok::<(), Infallible>(())
-            })
-        });
+        let filled = out.and_then(|out| self.panics.ran(|| fill(stripe, out)));
         self.publish(filled)
     }
 
@@ -388,10 +376,7 @@ impl<'a, T: Pod> Filling<'a, T> {
                 done: chunk.end * size_of::<T>(),
                 total: self.plan.bytes,
             };
-            self.panics.caught(|| {
-                progress(done);
-                Ok::<(), Infallible>(())
-            })?;
+            self.panics.ran(|| progress(done))?;
         }
         Ok(())
     }
@@ -449,35 +434,6 @@ fn stripe<T>(length: usize, rank: usize, ranks: usize) -> Range<usize> {
 pub(super) fn outside() -> Error {
     let why = "the array does not lie in its memory, or not where its elements can";
     Error::new(ErrorKind::Length, OPERATION, why)
-}
-
-/// The panic of a closure of the program's, which goes on when the other ranks are told of it.
-#[derive(Default)]
-struct Panics(Cell<Option<Box<dyn Any + Send>>>);
-
-impl Panics {
-    /// Runs a closure of the program's; a panic is an error here.
-    fn caught<R, E: fmt::Display>(&self, closure: impl FnOnce() -> Result<R, E>) -> Result<R> {
-        let result = catch_unwind(AssertUnwindSafe(closure)).map_err(|payload| {
-            let error = failed(&message_of_panic(payload.as_ref()));
-            self.0.set(Some(payload));
-            error
-        });
-        result?.map_err(|error| failed(&error))
-    }
-
-    /// Goes on with a panic, now that the ranks have agreed on `outcome`.
-    fn go_on<R>(&self, outcome: Result<R>) -> Result<R> {
-        match self.0.take() {
-            Some(payload) => resume_unwind(payload),
-            None => outcome,
-        }
-    }
-}
-
-#[cold]
-fn failed(error: &dyn fmt::Display) -> Error {
-    Error::with_text(ErrorKind::PeerFailed, OPERATION, error.to_string())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod backend;
 mod builder;
 mod fill;
 mod having;
+mod panics;
 mod update;
 mod whole;
 

@@ -7,26 +7,8 @@ use std::fmt;
 use super::comm::Comm;
 use super::mailbox::Envelope;
 use super::payload::Payload;
-use crate::data::raw_slice::Element;
+use crate::data::raw_slice::{Element, NUMBERS};
 use crate::result::{Error, ErrorKind, Result};
-
-/// The name of a type, and the type.
-type Number = (&'static str, fn() -> TypeId);
-
-/// The types of numbers that are told apart. Bytes are not among them: they, and structs, may be
-/// parts of any type.
-const NUMBERS: [Number; 10] = [
-    ("i16", TypeId::of::<i16>),
-    ("u16", TypeId::of::<u16>),
-    ("i32", TypeId::of::<i32>),
-    ("u32", TypeId::of::<u32>),
-    ("i64", TypeId::of::<i64>),
-    ("u64", TypeId::of::<u64>),
-    ("i128", TypeId::of::<i128>),
-    ("u128", TypeId::of::<u128>),
-    ("f32", TypeId::of::<f32>),
-    ("f64", TypeId::of::<f64>),
-];
 
 /// A collective call of a rank.
 #[derive(Debug, Clone, Copy)]
