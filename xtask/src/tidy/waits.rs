@@ -23,7 +23,7 @@ const WAITS: [&str; 7] = [
 const LOOPS: [&str; 2] = ["Pause::default", "mpsc::channel"];
 
 /// Files and folders that pass time, and why they may.
-const MAY: [(&str, &str); 35] = [
+const MAY: [(&str, &str); 36] = [
     // The wait itself.
     (
         "crates/ranks-comm/src/call/limit/pause.rs",
@@ -152,6 +152,10 @@ const MAY: [(&str, &str); 35] = [
     (
         "crates/ranks-launch/src/mismatch.rs",
         "a second in which other ranks of the job are seen",
+    ),
+    (
+        "crates/ranks-cli/src/run/rank.rs",
+        "20 ms between two ends that a launcher tells apart",
     ),
     (
         "crates/ranks-cli/src/probe.rs",

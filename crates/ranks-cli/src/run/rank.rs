@@ -8,11 +8,14 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::sys::resource::{Resource, setrlimit};
-use nix::sys::signal::{SigSet, Signal, raise};
+use nix::sys::signal::Signal;
+use nix::unistd::close;
 use ranks_launch::{Environment, stand_in};
+use signal_hook::low_level::emulate_default_handler;
 
 use crate::Outcome;
 
@@ -53,20 +56,34 @@ pub(crate) fn main(arguments: Arguments) -> Outcome {
             format!("{time} {word} {number}"),
         );
     }
-    if let Some(signal) = status
-        .signal()
-        .and_then(|signal| Signal::try_from(signal).ok())
-    {
+    if !status.success() {
+        hang_up();
+    }
+    if let Some(signal) = status.signal() {
         end_by(signal)?;
     }
     Ok(ExitCode::from(u8::try_from(number).unwrap_or(1)))
 }
 
-/// Ends this process by a signal, without a core of its own.
-fn end_by(signal: Signal) -> nix::Result<()> {
+/// Closes the socket of Hydra's process manager some time before this process ends. By the end of
+/// that socket it knows that a rank has gone without MPI_Finalize, and ends the job; unless it has
+/// seen the status of the process before.
+fn hang_up() {
+    const LEAD: Duration = Duration::from_millis(20);
+    let number = std::env::var("PMI_FD").ok();
+    if let Some(socket) = number.and_then(|number| number.parse::<i32>().ok()) {
+        // There may be none, and then the launcher is another one.
+        if close(socket).is_ok() {
+            thread::sleep(LEAD);
+        }
+    }
+}
+
+/// Ends this process by a signal as if it had no handler of it, as the standard library has for
+/// some, and without a core of its own.
+fn end_by(signal: i32) -> io::Result<()> {
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
-    SigSet::from_iter([signal]).thread_unblock()?;
-    raise(signal)
+    emulate_default_handler(signal)
 }
 
 /// A bad end of a rank.

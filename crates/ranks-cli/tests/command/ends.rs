@@ -1,6 +1,7 @@
 //! What `ranks run` says of ranks that end badly, and what comes in and goes out.
 
 use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::thread;
 
@@ -9,7 +10,7 @@ use nix::unistd::Pid;
 use ranks::prelude::*;
 
 use crate::on_mpi::{named, own_folder, with};
-use crate::{Failure, Said, bare};
+use crate::{Failure, RANKS, Said, Scratch, bare};
 
 /// What the job is to do, where this program is the job.
 const JOB: &str = "RANKS_CLI_TEST_ENDS";
@@ -111,6 +112,19 @@ fn a_rank_that_dies_is_named_with_its_signal_or_status() {
             assert_eq!(told, [format!("ranks: rank 1: {end}")], "{whole}");
             assert_eq!(job.status, Some(status), "{whole}");
         });
+    }
+}
+
+/// Where the launcher sees a status in place of a signal it may not end the other ranks.
+#[test]
+fn the_process_of_a_rank_ends_by_the_signal_of_the_program() {
+    let scratch = Scratch::new("ends-by-signal");
+    for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGTERM] {
+        let program = format!("kill -{signal} $$");
+        let mut rank = Command::new(RANKS);
+        rank.arg("rank").arg(scratch.path());
+        let status = rank.args(["sh", "-c", &program]).status().unwrap();
+        assert_eq!(status.signal(), Some(signal), "{status}");
     }
 }
 
