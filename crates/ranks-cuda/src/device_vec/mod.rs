@@ -275,7 +275,12 @@ impl Users {
         drop(over);
     }
 
-    fn all(&self) -> Vec<Event> {
-        lock(&self.0).clone()
+    fn pending(&self) -> Vec<Event> {
+        let users = lock(&self.0);
+        users
+            .iter()
+            .filter(|user| !user.is_over())
+            .cloned()
+            .collect()
     }
 }

@@ -39,10 +39,8 @@ impl Part<'_> {
     }
 
     fn order_after_use(self, stream: &dyn Stream) -> Result<()> {
-        for event in self.users.all() {
-            if !event.is_over() {
-                stream.wait_event(&event)?;
-            }
+        for event in self.users.pending() {
+            stream.wait_event(&event)?;
         }
         Ok(())
     }

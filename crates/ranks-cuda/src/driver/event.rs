@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::driver::Context;
 use crate::error::Result;
@@ -21,6 +22,8 @@ pub struct Event(Arc<Inner>);
 struct Inner {
     context: Context,
     raw: Handle,
+    /// Set once the driver has said that it is complete: it is recorded once.
+    over: AtomicBool,
 }
 
 // SAFETY: the driver's events may be used from any thread.
@@ -36,7 +39,8 @@ impl Unrecorded {
     pub(crate) fn new(context: &Context) -> Result<Unrecorded> {
         let raw = context.take_event()?;
         let context = context.clone();
-        Ok(Unrecorded(Event(Arc::new(Inner { context, raw }))))
+        let over = AtomicBool::new(false);
+        Ok(Unrecorded(Event(Arc::new(Inner { context, raw, over }))))
     }
 
     /// Records it on a stream.
@@ -66,10 +70,16 @@ impl Event {
     /// Errors of the driver, of this call or of what was enqueued before.
     #[doc(alias = "cuEventQuery")]
     pub fn query(&self) -> Result<bool> {
+        if self.0.over.load(Ordering::Acquire) {
+            return Ok(true);
+        }
         let context = self.context();
         // SAFETY: the event lives.
         match context.code(|table| unsafe { (table.cuEventQuery)(self.raw()) })? {
-            SUCCESS => Ok(true),
+            SUCCESS => {
+                self.0.over.store(true, Ordering::Release);
+                Ok(true)
+            }
             NOT_READY => Ok(false),
             code => Err(context.cuda().failure("cuEventQuery", code)),
         }
