@@ -1,6 +1,8 @@
 //! Rules of a team: the calls that it refuses, the arguments that it compares, and the order in
 //! which it does things.
 
+use std::time::Duration;
+
 use ranks_collectives::ops::{Max, Prod, Sum};
 use ranks_comm::{Error, ErrorKind};
 use ranks_nvshmem::Nvshmem;
@@ -18,6 +20,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case("calls that differ are the same error on all PEs", compared),
     case("barriers deliver what was put", delivered),
+    case("nothing comes before the call", not_before),
     case(
         "a team does one thing at a time, on whichever streams",
         one_at_a_time,
@@ -142,6 +145,46 @@ fn compared(pe: &Nvshmem<'_>) -> Result<(), String> {
         &Some(ErrorKind::Root),
     )?;
     told(world.broadcast(&mut dest, &source, 0))?;
+    told(source.free())?;
+    told(dest.free())
+}
+
+fn not_before(pe: &Nvshmem<'_>) -> Result<(), String> {
+    let n_pes = pe.n_pes();
+    // A team of some PEs, whose calls nobody compares, and that of all.
+    let first = usize::from(n_pes > 2);
+    let some = told(pe.world().split_strided(first, 1, n_pes - first))?;
+    let mut dest = told(pe.alloc::<u8>(LEN * n_pes))?;
+    let mut source = told(pe.alloc::<u8>(LEN * n_pes))?;
+    told(source.copy_from_host(&vec![100; LEN * n_pes]))?;
+    let world = pe.world();
+    for team in [some.as_ref(), Some(&*world)].into_iter().flatten() {
+        let (last, whole) = (team.n_pes() - 1, LEN * team.n_pes());
+        for which in 0..3 {
+            let own = vec![which + 1; LEN * n_pes];
+            told(dest.copy_from_host(&own))?;
+            if team.my_pe() != last {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            same(
+                "what was there before the call",
+                &told(dest.to_vec())?,
+                &own,
+            )?;
+            let to = told(dest.slice_mut(..whole))?;
+            let outcome = match which {
+                0 => team.broadcast(to, told(source.slice(..whole))?, last),
+                1 => team.fcollect(to, told(source.slice(..LEN))?),
+                _ => team.alltoall(to, told(source.slice(..whole))?),
+            };
+            told(outcome)?;
+            let came = told(dest.to_vec())?;
+            same("what came", &came[..whole], &vec![100; whole][..])?;
+        }
+    }
+    if let Some(team) = some {
+        told(team.destroy())?;
+    }
     told(source.free())?;
     told(dest.free())
 }

@@ -378,6 +378,12 @@ impl Movement {
             _ => 1,
         }
     }
+
+    /// Returns whether NVSHMEM may put to a PE that has not come yet: what a PE gets does not
+    /// depend on what it gives.
+    pub(crate) fn puts_at_once(self) -> bool {
+        matches!(self, Self::Broadcast(_) | Self::Fcollect | Self::Alltoall)
+    }
 }
 
 impl Kind {

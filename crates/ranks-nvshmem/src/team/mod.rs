@@ -85,6 +85,10 @@ const TRANSLATE: &str = "nvshmem_team_translate_pe";
 /// enqueued a method of the [`Queue`](crate::Queue) of a scope. A team does one thing at a time:
 /// what is called on another stream than before waits there for what came before.
 ///
+/// The elements of a PE are neither read nor written by others before it has come to the operation,
+/// nor after it has left it. NVSHMEM alone does not promise that of `broadcast`, `fcollect` and
+/// `alltoall`: there the PEs meet before.
+///
 /// Roots are numbers of the team. Slices without elements are nothing to do, not even to wait for
 /// others.
 ///

@@ -154,6 +154,8 @@ fn any_pes_are_a_team_by_an_id() {
         assert_eq!(call!(pe, nvshmemx_team_get_uniqueid(&raw mut *id)), 0);
     }
     pe.write(memory, &ids.map(u64::to_ne_bytes).concat());
+    // Nobody writes what is broadcast to at the same time.
+    assert_eq!(call!(pe, nvshmem_team_sync(0)), 0);
     assert_eq!(call!(pe, nvshmem_broadcastmem(0, memory, memory, 16, 2)), 0);
     let said = pe.read(memory, 16);
     let ids = [&said[..8], &said[8..]].map(|id| u64::from_ne_bytes(id.try_into().expect("8")));

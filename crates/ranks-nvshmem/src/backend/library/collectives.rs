@@ -61,6 +61,10 @@ impl Movements for LibraryHeap {
         moved: Moved<'_>,
         order: Order<'_>,
     ) -> Result<()> {
+        // A PE that has not come may still use what it will receive into.
+        if movement.puts_at_once() {
+            self.sync(team, order)?;
+        }
         let name = movement.name(order);
         let (to, from) = (address_of(moved.dest), address_of(moved.source));
         let amount = moved.amount;
