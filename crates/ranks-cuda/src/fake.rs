@@ -148,6 +148,8 @@ fake! {
     cuStreamSynchronize(_stream: Handle) SUCCESS;
     cuStreamWaitEvent(_stream: Handle, _event: Handle, _flags: c_uint) SUCCESS;
     // SAFETY: as above.
+    cuStreamIsCapturing(_stream: Handle, status: *mut c_int) unsafe { put(status, 0) };
+    // SAFETY: as above.
     cuEventCreate(event: *mut Handle, _flags: c_uint) unsafe { put(event, handle()) };
     cuEventRecord(event: Handle, _stream: Handle) {
         let event = event.addr();

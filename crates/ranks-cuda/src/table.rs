@@ -83,6 +83,7 @@ table! {
     cuStreamQuery(Handle);
     cuStreamSynchronize(Handle);
     cuStreamWaitEvent(Handle, Handle, c_uint);
+    cuStreamIsCapturing(Handle, *mut c_int);
     cuEventCreate(*mut Handle, c_uint);
     cuEventRecord(Handle, Handle);
     cuEventQuery(Handle);

@@ -55,6 +55,12 @@ pub extern "C" fn cudaDouble_set_device_memory(bytes: usize) {
     lock(&STATE.blocks).per_device = bytes;
 }
 
+/// Says of all streams that they are being captured, or no more.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaDouble_set_capturing(capturing: usize) {
+    STATE.capturing.store(capturing != 0, Ordering::SeqCst);
+}
+
 /// Sets how long each copy, fill and host function waits before it begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDouble_set_delay(microseconds: u64) {

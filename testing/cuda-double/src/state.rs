@@ -113,6 +113,8 @@ pub(crate) struct State {
     pub(crate) uses_after_free: AtomicUsize,
     /// How long each enqueued operation takes, in microseconds.
     pub(crate) delay: AtomicU64,
+    /// Set while all streams are said to be captured; what is enqueued runs all the same.
+    pub(crate) capturing: AtomicBool,
     /// What every call answers from now on, unless it is 0.
     pub(crate) broken: AtomicI32,
     pub(crate) failures: Mutex<Failures>,
@@ -139,6 +141,7 @@ pub(crate) static STATE: LazyLock<State> = LazyLock::new(|| State {
     next: AtomicUsize::new(0x10_000),
     uses_after_free: AtomicUsize::new(0),
     delay: AtomicU64::new(0),
+    capturing: AtomicBool::new(false),
     broken: AtomicI32::new(SUCCESS),
     failures: Mutex::default(),
 });

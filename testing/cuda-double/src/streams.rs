@@ -227,7 +227,7 @@ pub extern "C" fn cuStreamGetFlags(handle: usize, flags: Option<&mut c_uint>) ->
 pub extern "C" fn cuStreamIsCapturing(handle: usize, status: Option<&mut c_int>) -> Code {
     call("cuStreamIsCapturing", |state| {
         stream(state, handle)?;
-        put(status, 0)
+        put(status, state.capturing.load(Ordering::SeqCst).into())
     })
 }
 

@@ -14,7 +14,7 @@ pub(super) const BACKENDS: [&str; 4] = ["in process", "MPI", "NCCL", "NVSHMEM"];
 pub(super) struct Feature {
     pub(super) name: &'static str,
     /// On each of the backends: `yes`, `no`, `by us` for what is made of other operations,
-    /// `untried` for what has run on no GPU yet, and `–` where it makes no sense.
+    /// `raw` for operations on addresses alone, and `–` where it makes no sense.
     pub(super) on: [&'static str; 4],
 }
 
@@ -126,11 +126,8 @@ pub(super) fn table(mpi: Option<&Mpi>, gpus: &Gpus) -> Vec<Feature> {
                 word(nvshmem, on_nvshmem),
             ],
         });
-    rows.chain([
-        memory_of_gpus(mpi, gpus, [nccl, nvshmem]),
-        graphs([nccl, nvshmem]),
-    ])
-    .collect()
+    rows.chain([memory_of_gpus(mpi, gpus, [nccl, nvshmem]), graphs(nccl)])
+        .collect()
 }
 
 /// Buffers on GPUs: what an MPI does not take is copied to the host and back.
@@ -150,10 +147,10 @@ fn memory_of_gpus(mpi: Option<&Mpi>, gpus: &Gpus, usable: [bool; 2]) -> Feature 
 }
 
 /// Operations that a graph of CUDA captures.
-fn graphs(usable: [bool; 2]) -> Feature {
-    let [nccl, nvshmem] = usable.map(|usable| if usable { "untried" } else { "no" });
+fn graphs(nccl: bool) -> Feature {
+    let nccl = if nccl { "raw" } else { "no" };
     Feature {
         name: "captured by CUDA graphs",
-        on: ["–", "–", nccl, nvshmem],
+        on: ["–", "–", nccl, "no"],
     }
 }

@@ -87,7 +87,8 @@ impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
     ) -> Result<Self, W::Error> {
         // All that can fail comes first: once something is enqueued, its end must be known.
         let event = stream
-            .context()
+            .refuse_capture("cuEventRecord")
+            .and_then(|()| stream.context())
             .and_then(|context| Unrecorded::new(&context));
         let event = event.map_err(|error| watch.of_driver(error))?;
         // If the function panics, nothing is freed.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use crate::driver::{Context, Event, Unrecorded};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::pinned::PinnedVec;
 use crate::table::{NOT_READY, SUCCESS};
 
@@ -115,6 +115,36 @@ pub unsafe trait Stream {
             // SAFETY: the stream is live.
             unsafe { (table.cuStreamSynchronize)(self.raw().0) }
         })
+    }
+
+    /// Tests whether what is enqueued now goes into a CUDA graph and does not run yet.
+    ///
+    /// # Errors
+    /// Errors of the driver.
+    #[doc(alias = "cuStreamIsCapturing")]
+    fn is_capturing(&self) -> Result<bool> {
+        let mut status = 0;
+        self.context()?.call("cuStreamIsCapturing", |table| {
+            // SAFETY: the stream is live, and the driver writes one int to the address of one.
+            unsafe { (table.cuStreamIsCapturing)(self.raw().0, &raw mut status) }
+        })?;
+        Ok(status != 0)
+    }
+
+    /// Refuses an operation on a stream that is being captured: its completion is what memory is
+    /// given back by, and an event that is captured never completes.
+    ///
+    /// # Errors
+    /// [`Argument`](ErrorKind::Argument) while it is; errors of the driver.
+    fn refuse_capture(&self, operation: &'static str) -> Result<()> {
+        if !self.is_capturing()? {
+            return Ok(());
+        }
+        let text = format_args!(
+            "the stream is being captured into a CUDA graph, where the end of this operation cannot be known: call it before or after, or enqueue \
+             operations on addresses (the crate ranks-raw), which are captured"
+        );
+        Err(Error::refused(ErrorKind::Argument, operation, text))
     }
 
     /// Calls a function on the host, on a thread of the driver's, when its turn comes.

@@ -113,6 +113,10 @@ impl Double {
         self.set(c"cudaDouble_set_device_memory", bytes);
     }
 
+    pub(crate) fn capturing(&self, all: bool) {
+        self.set(c"cudaDouble_set_capturing", all.into());
+    }
+
     pub(crate) fn set_delay(&self, microseconds: usize) {
         self.set(c"cudaDouble_set_delay", microseconds);
     }

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ranks_cuda::{Priority, Stream};
+use ranks_cuda::{ErrorKind, Priority, Stream};
 
 use super::double::{Double, Gate};
 
@@ -124,6 +124,23 @@ fn a_blocking_copy_waits_for_who_works_there() {
         gate.open();
         assert_eq!(read.join().unwrap(), (vec![-7; 5], true), "it did not wait");
     });
+}
+
+#[test]
+fn operations_on_a_stream_that_is_captured_are_refused() {
+    let double = Double::new();
+    let context = double.context();
+    let stream = context.stream().unwrap();
+    let make = || context.device_vec_of(&[1u8; 4]).unwrap();
+    double.capturing(true);
+    assert!(stream.is_capturing().unwrap());
+    let refused = stream.copy(make(), make()).map(drop).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Argument, "{refused}");
+    assert!(refused.to_string().contains("captured"), "{refused}");
+    double.capturing(false);
+    let copied = stream.copy(make(), make()).unwrap();
+    drop((copied.wait().unwrap(), stream, context));
+    double.is_empty();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use ranks_cuda::{Enqueued, Event, Stream};
 
 use super::NcclCommunicator;
 use super::call::CheckedCall;
-use super::queue::same_device;
+use super::queue::usable_stream;
 use super::reduction::operation::Operation;
 use crate::call::checks::Checks;
 use crate::state::open_group;
@@ -57,7 +57,7 @@ impl NcclCommunicator {
         let shared = self.shared();
         // Its event would come before what a group enqueues at its end.
         open_group::none_open(operation)?;
-        same_device(operation, shared, stream)?;
+        usable_stream(operation, shared, stream)?;
         let watch = shared.watch(operation);
         // SAFETY: passed on; it is enqueued when this returns, for no group is open.
         let enqueued = unsafe { Enqueued::begin(stream, buffers, watch, |_| enqueue()) };

@@ -60,7 +60,7 @@ impl<'env> Queue<'env> {
         shared: &'env Arc<Shared>,
         stream: &'env dyn Stream,
     ) -> Result<Self> {
-        same_device(operation, shared, stream)?;
+        usable_stream(operation, shared, stream)?;
         Ok(Self {
             shared,
             stream,
@@ -186,8 +186,8 @@ impl fmt::Debug for Queue<'_> {
 }
 
 /// # Errors
-/// [`ErrorKind::Argument`] if they are not of the same device.
-pub(super) fn same_device(
+/// [`ErrorKind::Argument`] if they are not of the same device, or the stream is being captured.
+pub(super) fn usable_stream(
     operation: &'static str,
     shared: &Shared,
     stream: &dyn Stream,
@@ -196,7 +196,8 @@ pub(super) fn same_device(
         .context()
         .map_err(|error| of_driver(operation, error))?;
     if context == *shared.context() {
-        return Ok(());
+        let runs = stream.refuse_capture(operation);
+        return runs.map_err(|error| of_driver(operation, error));
     }
     let (stream, device) = (context.device().ordinal(), shared.device());
     let detail =

@@ -9,7 +9,7 @@ use ranks_cuda::DeviceSlice;
 use ranks_nccl::{self as nccl, NcclCommunicator};
 
 use crate::samples::{Place, model, numbers, value};
-use crate::support::{each, isolated, on_devices};
+use crate::support::{each, isolated, on_devices, set_capturing};
 
 /// It is refused, and says so by this kind.
 fn refused<T>(outcome: Result<T>, kind: ErrorKind) {
@@ -91,6 +91,27 @@ fn a_root_without_a_buffer_is_refused_and_others_need_none() {
             refused(comm.reduce(of(), none(), Sum, me, stream), kind);
             refused(comm.gather(of(), none(), me, stream), kind);
             refused(comm.scatter(none(), of(), me, stream), kind);
+            works(on);
+        });
+    });
+}
+
+/// An event that is captured never completes: memory would be in use for ever.
+#[test]
+fn typed_operations_on_a_stream_that_is_captured_are_refused() {
+    let test = "misuse::typed_operations_on_a_stream_that_is_captured_are_refused";
+    isolated(test, &[], || {
+        each(&on_devices(1), |comm| {
+            let on = &Place::of(comm);
+            let mut data = on.zeros::<f32>(4);
+            set_capturing(true);
+            let owned = comm.allreduce_in_place(on.zeros::<f32>(4), Sum, &on.stream);
+            let scope = comm.scope(&on.stream, |s| s.allreduce_in_place(&mut data, Sum));
+            set_capturing(false);
+            refused(owned, ErrorKind::Argument);
+            refused(scope, ErrorKind::Argument);
+            comm.scope(&on.stream, |s| s.allreduce_in_place(&mut data, Sum))
+                .unwrap();
             works(on);
         });
     });

@@ -85,10 +85,22 @@ fn count(double: &Library, name: &CStr) -> usize {
 
 /// How often memory of a device was freed that something was to work on.
 fn freed_too_early() -> usize {
+    count(&driver_hooks(), c"cudaDouble_uses_after_free")
+}
+
+/// From now on all streams are said to be captured, or none.
+pub(crate) fn set_capturing(all: bool) {
+    let hook = driver_hooks().own_symbol(c"cudaDouble_set_capturing");
+    // SAFETY: the double's function has this type.
+    let hook: unsafe extern "C" fn(usize) = unsafe { transmute(hook.unwrap().as_ptr()) };
+    // SAFETY: it may be called at any time.
+    unsafe { hook(all.into()) }
+}
+
+fn driver_hooks() -> Library {
     let candidate = Candidate::new(file_of("cuda_double"), "the double");
     // SAFETY: nothing happens when a double is loaded.
-    let driver = unsafe { Library::open("double", &[candidate], |_| Ok(())) }.unwrap();
-    count(&driver, c"cudaDouble_uses_after_free")
+    unsafe { Library::open("double", &[candidate], |_| Ok(())) }.unwrap()
 }
 
 /// The number of communicators.

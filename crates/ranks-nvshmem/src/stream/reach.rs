@@ -75,7 +75,8 @@ impl<'a> Reach<'a> {
     /// A stream that operations may be enqueued on.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] unless it is of this backend, and of the PE's device.
+    /// [`ErrorKind::Argument`] unless it is of this backend, and of the PE's device, and not being
+    /// captured.
     pub(crate) fn stream<'s>(
         &self,
         operation: &'static str,
@@ -89,7 +90,10 @@ impl<'a> Reach<'a> {
                     .context()
                     .map_err(|error| of_driver(operation, error))?;
                 if context == *mine {
-                    return Ok(stream);
+                    let runs = of.refuse_capture(operation);
+                    return runs
+                        .map(|()| stream)
+                        .map_err(|error| of_driver(operation, error));
                 }
                 let (its, device) = (context.device().ordinal(), mine.device().ordinal());
                 format!("the stream is of device {its}, and the PE's is device {device}")

@@ -214,6 +214,11 @@ fn memory_and_streams_of_another_device_are_errors() {
         let stream = elsewhere.stream().unwrap();
         let in_scope = pe.scope(&stream, |q| q.barrier_all());
         assert_eq!(kind(in_scope), Some(ErrorKind::Argument));
+        let captured = context.stream().unwrap();
+        doubles().set_capturing(true);
+        let in_scope = pe.scope(&captured, |q| q.barrier_all());
+        doubles().set_capturing(false);
+        assert_eq!(kind(in_scope), Some(ErrorKind::Argument));
         // Another context may be current on the thread.
         let entered = elsewhere.enter().unwrap();
         pe.put(&vec, &vec, pe.my_pe()).unwrap();

@@ -92,12 +92,20 @@ impl Doubles {
 
     /// From now on each device has so much memory.
     pub(crate) fn set_device_memory(&self, bytes: usize) {
-        let hook = self.cuda.own_symbol(c"cudaDouble_set_device_memory");
-        let hook = hook.unwrap().as_ptr();
-        // SAFETY: the double's function has this type.
+        self.set(c"cudaDouble_set_device_memory", bytes);
+    }
+
+    /// From now on all streams are said to be captured, or none.
+    pub(crate) fn set_capturing(&self, all: bool) {
+        self.set(c"cudaDouble_set_capturing", all.into());
+    }
+
+    fn set(&self, name: &CStr, value: usize) {
+        let hook = self.cuda.own_symbol(name).unwrap().as_ptr();
+        // SAFETY: the double's functions that set something have this type.
         let hook: unsafe extern "C" fn(usize) = unsafe { transmute(hook) };
         // SAFETY: it may be called at any time.
-        unsafe { hook(bytes) }
+        unsafe { hook(value) }
     }
 
     /// What must never happen.
