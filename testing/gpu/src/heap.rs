@@ -21,6 +21,8 @@ const REPEATS: usize = 20;
 /// Bytes of the first put, which tells how many more are a matter of milliseconds: on a double,
 /// few.
 const FIRST: usize = 1 << 20;
+/// Bytes of a broadcast whose time is taken.
+const BROADCAST: usize = 8 << 10;
 const ONE_PUT: Duration = Duration::from_millis(20);
 
 pub(crate) const CASES: &[Case] = &[
@@ -28,6 +30,7 @@ pub(crate) const CASES: &[Case] = &[
     ("every case of the symmetric heap", all_cases),
     ("a kernel that puts", kernel),
     ("the rate of puts", rate),
+    ("the time of a broadcast", broadcast),
 ];
 
 /// What the library says of itself.
@@ -144,6 +147,32 @@ fn rate(pe: &Nvshmem<'_>) -> Outcome {
         rate(put),
         rate(copied),
         bytes >> 10
+    )))
+}
+
+/// A broadcast of little, and the meeting of PEs that comes before it.
+fn broadcast(pe: &Nvshmem<'_>) -> Outcome {
+    if pe.limited() {
+        return Ok(Seen::NotHere("no operation of a team is".into()));
+    }
+    let (world, stream) = (pe.world(), pe.stream()?);
+    let mut to = pe.alloc::<u8>(BROADCAST)?;
+    let from = pe.alloc::<u8>(BROADCAST)?;
+    let time = |repeat: &mut dyn FnMut() -> ranks_comm::Result<()>| {
+        repeat()?;
+        let began = Instant::now();
+        (0..REPEATS).try_for_each(|_| repeat())?;
+        Ok::<_, ranks_comm::Error>(began.elapsed().div_f64(REPEATS as f64))
+    };
+    let meeting = time(&mut || world.sync())?;
+    let whole = time(&mut || world.broadcast(&mut to, &from, 0))?;
+    let meeting_on_stream = time(&mut || pe.scope(&stream, |queue| queue.sync(&world)))?;
+    let whole_on_stream =
+        time(&mut || pe.scope(&stream, |queue| queue.broadcast(&world, &mut to, &from, 0)))?;
+    from.free()?;
+    to.free()?;
+    Ok(Seen::Well(format!(
+        "{whole:.1?} of {BROADCAST} bytes, {whole_on_stream:.1?} in a scope; a sync {meeting:.1?}, {meeting_on_stream:.1?} in a scope"
     )))
 }
 

@@ -17,6 +17,7 @@
 #![allow(clippy::print_stdout, reason = "a program that reports to its user")]
 
 mod device;
+mod graph;
 mod heap;
 mod machine;
 mod operations;
@@ -65,6 +66,7 @@ const ON_RANKS: &[Case<Ranks>] = &[
     ),
     ("one group for all ranks", operations::grouped),
     ("a part by color", operations::split),
+    ("operations that a graph captures", graph::captured),
     ("an abort while operations wait", operations::aborted),
     ("the end", operations::finalized),
 ];
