@@ -22,6 +22,7 @@ use crate::transport::pending_op::PendingOp;
 
 pub use request::{Borrowed, ScopedRequest};
 
+mod batches;
 mod inner;
 mod request;
 mod views;
@@ -159,10 +160,7 @@ impl<'scope> Scope<'scope, '_> {
         const OPERATION: &str = "MPI_Isend";
         let dest = self.inner.comm.destination(OPERATION, dest)?;
         self.inner.comm.check_tag(OPERATION, tag)?;
-        let items = data.len() * TypeOf::<T>::items();
-        let call = Call::of(SendMode::Standard.nonblocking_kind::<T>())
-            .count_u32(data.len())
-            .to(dest, tag);
+        let (call, items) = isend_of(data, dest, tag);
         let fast_path = || {
             Some((
                 self.inner.batch.room()?,
@@ -175,7 +173,7 @@ impl<'scope> Scope<'scope, '_> {
                 // ends.
                 Place::Batch(unsafe { self.inner.batch.isend(comm, room, data, dest, tag)? })
             }
-            None => self.send_slow(SendMode::Standard, data, dest, tag)?,
+            None => self.isend_out_of_line(data, dest, tag)?,
         };
         Ok(self.request(place, data.as_ptr().cast_mut().cast(), data.len()))
     }
@@ -223,9 +221,7 @@ impl<'scope> Scope<'scope, '_> {
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends; the
         // request has the same pointer.
         let span = unsafe { RawSlice::of(buf) };
-        let call = Call::of(const { &record::Kind::message::<T>("MPI_Irecv") })
-            .count_u32(length)
-            .from(source, tag);
+        let call = irecv_of::<T>(length, source, tag);
         let fast_path = || {
             let room = self.inner.batch.room()?;
             Some((
@@ -238,7 +234,7 @@ impl<'scope> Scope<'scope, '_> {
                 let batch = &self.inner.batch;
                 Place::Batch(batch.irecv::<T>(&comm, room, role, span, source, tag)?)
             }
-            None => self.recv_slow::<T>(span, source, tag)?,
+            None => self.irecv_out_of_line::<T>(role, span, length, source, tag)?,
         };
         Ok(self.request(place, span.start().cast(), length))
     }
@@ -266,6 +262,50 @@ impl<'scope> Scope<'scope, '_> {
         let begin = || begin().map(|begun| PendingOp::begun(self.inner.comm, role, begun));
         let place = self.inner.begin(begin)?;
         Ok(self.request(place, buffer.as_ptr().cast(), buffer.len()))
+    }
+
+    /// As [`isend`](Self::isend), if the first batch is full or the fast path closed.
+    #[cold]
+    #[inline(never)]
+    fn isend_out_of_line<T: Pod>(
+        &self,
+        data: &'scope [T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<Place> {
+        let (call, items) = isend_of(data, dest, tag);
+        if self.inner.batch.room().is_none()
+            && let Some(comm) = self.inner.lanes.fast_path(call, items)
+        {
+            return self.inner.begin_in_batches(|batch, room| {
+                // SAFETY: the slice is borrowed for the scope, whose operations are over when it
+                // ends.
+                unsafe { batch.isend(comm, room, data, dest, tag) }
+            });
+        }
+        self.send_slow(SendMode::Standard, data, dest, tag)
+    }
+
+    /// As [`irecv`](Self::irecv), if the first batch is full or the fast path closed.
+    #[cold]
+    #[inline(never)]
+    fn irecv_out_of_line<T: Pod>(
+        &self,
+        role: &'static OpInfo,
+        span: RawSlice,
+        length: usize,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Place> {
+        let call = irecv_of::<T>(length, source, tag);
+        if self.inner.batch.room().is_none()
+            && let Some(comm) = self.inner.lanes.fast_path_receive(call, span.bytes())
+        {
+            return self.inner.begin_in_batches(|batch, room| {
+                batch.irecv::<T>(&comm, room, role, span, source, tag)
+            });
+        }
+        self.recv_slow::<T>(span, source, tag)
     }
 
     #[cold]
@@ -298,6 +338,23 @@ impl<'scope> Scope<'scope, '_> {
     ) -> ScopedRequest<'scope, B> {
         ScopedRequest::new(self.inner, place, start, length)
     }
+}
+
+/// A send as it is recorded, and the number of its items.
+#[inline(always)]
+fn isend_of<T: Pod>(data: &[T], dest: Destination, tag: i32) -> (Call, usize) {
+    let call = Call::of(SendMode::Standard.nonblocking_kind::<T>())
+        .count_u32(data.len())
+        .to(dest, tag);
+    (call, data.len() * TypeOf::<T>::items())
+}
+
+/// A receive as it is recorded.
+#[inline(always)]
+fn irecv_of<T: Pod>(length: usize, source: Source, tag: Tag) -> Call {
+    Call::of(const { &record::Kind::message::<T>("MPI_Irecv") })
+        .count_u32(length)
+        .from(source, tag)
 }
 
 impl fmt::Debug for Scope<'_, '_> {

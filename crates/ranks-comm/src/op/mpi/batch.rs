@@ -3,6 +3,7 @@
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
+use std::ops::Deref;
 use std::ptr;
 
 use ranks_mpi_sys as sys;
@@ -28,11 +29,11 @@ use crate::transport::mpi::send_mode::SendMode;
 use crate::transport::mpi::status;
 use crate::transport::mpi::waitall::wait_all;
 
-/// Pending requests, in rooms 0 to `used`.
+/// Pending requests, in rooms 0 to `used` of `R`, which are on the stack or in a box.
 ///
 /// A room whose request was completed alone holds the null request, which the library skips.
-pub(crate) struct Batch<'a> {
-    rooms: &'a Rooms,
+pub(crate) struct Batch<R> {
+    rooms: R,
     used: Cell<u32>,
     /// The rooms below `used` whose request is complete, a bit each.
     holes: Cell<u64>,
@@ -65,10 +66,10 @@ struct Part {
     capacity: usize,
 }
 
-impl<'a> Batch<'a> {
+impl<R: Deref<Target = Rooms>> Batch<R> {
     /// A batch for requests on `comm`.
     #[inline(always)]
-    pub(crate) fn new(comm: &Communicator, rooms: &'a Rooms) -> Self {
+    pub(crate) fn new(comm: &Communicator, rooms: R) -> Self {
         let shift = match comm.backend() {
             Backend::Mpi(comm) => comm.request_shift,
             Backend::InProcess(_) => 0,

@@ -1,8 +1,12 @@
 //! The pending operations of a scope: waiting for them and giving them up.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::ops::Deref;
 use std::time::{Duration, Instant};
 
+use slab::Slab;
+
+use super::batches::Batches;
 use crate::call::inflight_calls::CallInFlight;
 use crate::call::last_words::last_words;
 use crate::call::limit::{self, Pause};
@@ -29,9 +33,9 @@ pub(super) struct Inner<'a> {
     /// A scope stays on its thread.
     pub(super) lanes: ThreadFastPaths<'a>,
     /// Small operations over MPI, whose native requests lie side by side.
-    pub(super) batch: Batch<'a>,
-    /// All others, by number; `None` where one is complete.
-    others: RefCell<Vec<Option<PendingOp>>>,
+    pub(super) batch: Batch<&'a Rooms>,
+    /// All that have no room there.
+    rest: OnceCell<Box<Rest>>,
     finished: Cell<bool>,
     /// `true` while an operation may have been started that is not kept here yet.
     beginning: Cell<bool>,
@@ -41,10 +45,26 @@ pub(super) struct Inner<'a> {
     failed: Cell<Option<Error>>,
 }
 
+/// The pending operations that are not in the first batch.
+#[derive(Default)]
+struct Rest {
+    /// Small operations over MPI.
+    batches: Batches,
+    /// All others.
+    others: RefCell<Slab<PendingOp>>,
+}
+
+impl Rest {
+    fn is_empty(&self) -> bool {
+        self.batches.are_empty() && self.others.borrow().is_empty()
+    }
+}
+
 /// The place where an operation is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Batch(u32),
+    Batches(usize),
     Other(usize),
 }
 
@@ -55,7 +75,7 @@ impl<'a> Inner<'a> {
             comm,
             lanes: comm.lanes(),
             batch: Batch::new(comm, rooms),
-            others: RefCell::new(Vec::new()),
+            rest: OnceCell::new(),
             finished: Cell::new(false),
             beginning: Cell::new(false),
             late: Cell::new(false),
@@ -80,92 +100,106 @@ impl<'a> Inner<'a> {
     }
 
     fn keep(&self, flight: PendingOp) -> Place {
-        let mut others = self.others.borrow_mut();
-        let free = others.iter().position(Option::is_none);
-        let index = free.unwrap_or_else(|| {
-            others.push(None);
-            others.len() - 1
-        });
-        others[index] = Some(flight);
-        Place::Other(index)
+        let rest = self.rest.get_or_init(Box::default);
+        Place::Other(rest.others.borrow_mut().insert(flight))
+    }
+
+    /// Starts a small operation over MPI beyond the first batch: `begin` does it in the free room
+    /// that it gets.
+    pub(super) fn begin_in_batches(
+        &self,
+        begin: impl FnOnce(&Batch<Box<Rooms>>, u32) -> Result<u32>,
+    ) -> Result<Place> {
+        let rest = self.rest.get_or_init(Box::default);
+        rest.batches.begin(self.comm, begin).map(Place::Batches)
     }
 
     /// Tests the operation at `place`; its outcome, if it is complete.
     pub(super) fn test(&self, place: Place) -> Result<Option<Result<Status>>> {
-        match place {
-            Place::Batch(index) => {
-                let _entered = self.comm.enter(record::TEST)?;
-                Ok(self.batch.test(self.comm, index))
-            }
-            Place::Other(index) => {
-                let mut others = self.others.borrow_mut();
-                let Some(flight) = others.get_mut(index).and_then(Option::as_mut) else {
+        match (place, self.rest.get()) {
+            (Place::Batch(room), _) => self.test_in(&self.batch, room),
+            (Place::Batches(index), Some(rest)) => rest
+                .batches
+                .at(index, |batch, room| self.test_in(batch, room)),
+            (Place::Other(index), Some(rest)) => {
+                let mut others = rest.others.borrow_mut();
+                let Some(flight) = others.get_mut(index) else {
                     return Ok(Some(Ok(Status::null())));
                 };
                 if !flight.test(self.comm)? {
                     return Ok(None);
                 }
-                let outcome = flight.take().map(|landed| landed.status);
-                others[index] = None;
-                Ok(Some(outcome))
+                let mut flight = others.remove(index);
+                Ok(Some(flight.take().map(|landed| landed.status)))
             }
+            (Place::Batches(_) | Place::Other(_), None) => Ok(Some(Ok(Status::null()))),
         }
+    }
+
+    fn test_in(
+        &self,
+        batch: &Batch<impl Deref<Target = Rooms>>,
+        room: u32,
+    ) -> Result<Option<Result<Status>>> {
+        let _entered = self.comm.enter(record::TEST)?;
+        Ok(batch.test(self.comm, room))
     }
 
     /// Returns an error if the operation has been waited for since `waiting`, and not all ranks
     /// have come to it within the limit of comparisons.
     pub(super) fn is_in_time(&self, place: Place, waiting: Instant) -> Result<()> {
-        let Place::Other(index) = place else {
+        let (Place::Other(index), Some(rest)) = (place, self.rest.get()) else {
             return Ok(());
         };
-        let others = self.others.borrow();
-        let flight = others.get(index).and_then(Option::as_ref);
+        let others = rest.others.borrow();
+        let flight = others.get(index);
         let in_time = flight.map_or(Ok(()), |flight| flight.is_in_time(self.comm, waiting));
         self.late.set(self.late.get() || in_time.is_err());
         in_time
     }
 
     pub(super) fn wait(&self, place: Place) -> Result<Status> {
-        match place {
-            Place::Batch(index) => {
-                let _entered = self.comm.enter(record::WAIT)?;
-                match limit::may_end() {
-                    Some(under_way) => {
-                        let ended = under_way.look(|| Ok(self.batch.test(self.comm, index)));
-                        self.late.set(ended.is_err());
-                        ended?
-                    }
-                    None => self.batch.wait(self.comm, index),
-                }
-            }
-            Place::Other(index) => {
-                let mut others = self.others.borrow_mut();
-                let Some(flight) = others.get_mut(index).and_then(Option::as_mut) else {
+        match (place, self.rest.get()) {
+            (Place::Batch(room), _) => self.wait_in(&self.batch, room),
+            (Place::Batches(index), Some(rest)) => rest
+                .batches
+                .at(index, |batch, room| self.wait_in(batch, room)),
+            (Place::Other(index), Some(rest)) => {
+                let mut others = rest.others.borrow_mut();
+                let Some(flight) = others.get_mut(index) else {
                     return Ok(Status::null());
                 };
                 if let Err(error) = flight.wait(self.comm) {
                     self.late.set(error.kind() == ErrorKind::TimedOut);
                     return Err(error);
                 }
-                let outcome = flight.take().map(|landed| landed.status);
-                others[index] = None;
-                outcome
+                let mut flight = others.remove(index);
+                flight.take().map(|landed| landed.status)
             }
+            (Place::Batches(_) | Place::Other(_), None) => Ok(Status::null()),
+        }
+    }
+
+    fn wait_in(&self, batch: &Batch<impl Deref<Target = Rooms>>, room: u32) -> Result<Status> {
+        let _entered = self.comm.enter(record::WAIT)?;
+        match limit::may_end() {
+            Some(under_way) => {
+                let ended = under_way.look(|| Ok(batch.test(self.comm, room)));
+                self.late.set(ended.is_err());
+                ended?
+            }
+            None => batch.wait(self.comm, room),
         }
     }
 
     /// Waits for all operations; returns the first error.
     #[inline]
     pub(super) fn finish(&self) -> Result<()> {
-        let mut outcome = if self.batch.is_empty() {
-            Ok(())
-        } else {
-            self.finish_batch()
+        let outcome = match self.rest.get() {
+            None if self.batch.is_empty() => Ok(()),
+            None => self.finish_batch(),
+            Some(rest) => self.finish_all(rest),
         };
-        if !self.others.borrow().is_empty() {
-            let rest = self.finish_others();
-            outcome = outcome.and(rest);
-        }
         // Operations left after an error (a forbidden thread, say) are given up by `drop`.
         self.finished.set(outcome.is_ok() || self.is_idle());
         match self.failed.take() {
@@ -181,35 +215,60 @@ impl<'a> Inner<'a> {
                 let comm = self.comm.recorded(comm, Call::of(WAITALL));
                 self.batch.wait_all(comm)
             }
-            None => {
-                let _entered = self.comm.enter(WAITALL)?;
-                match limit::may_end() {
-                    Some(under_way) => self.finish_batch_in_time(&under_way),
-                    None => self.batch.wait_all_of(self.comm),
-                }
-            }
+            None => self.finish_batches(None),
         }
     }
 
-    /// Waits for the batch under a time limit that was set while it was pending.
     #[cold]
-    fn finish_batch_in_time(&self, under_way: &CallInFlight) -> Result<()> {
+    #[inline(never)]
+    fn finish_all(&self, rest: &Rest) -> Result<()> {
+        let batches = if self.batch.is_empty() && rest.batches.are_empty() {
+            Ok(())
+        } else {
+            self.finish_batches(Some(&rest.batches))
+        };
+        let others = self.finish_others(&rest.others);
+        batches.and(others)
+    }
+
+    /// Waits for all batches, one after the other.
+    #[cold]
+    fn finish_batches(&self, batches: Option<&Batches>) -> Result<()> {
+        let _entered = self.comm.enter(WAITALL)?;
+        let under_way = limit::may_end();
+        let mut outcome = self.finish_in(under_way.as_deref(), &self.batch);
+        for batch in batches.map(Batches::all).iter().flat_map(|all| all.iter()) {
+            if self.late.get() {
+                break;
+            }
+            outcome = outcome.and(self.finish_in(under_way.as_deref(), batch));
+        }
+        outcome
+    }
+
+    /// Waits for a batch, under a time limit if one was set while it was pending.
+    fn finish_in(
+        &self,
+        under_way: Option<&CallInFlight>,
+        batch: &Batch<impl Deref<Target = Rooms>>,
+    ) -> Result<()> {
+        let Some(under_way) = under_way else {
+            return batch.wait_all_of(self.comm);
+        };
         let mut outcome = Ok(());
         let waited = under_way.look(|| {
-            let ended = self.batch.test_each(self.comm);
+            let ended = batch.test_each(self.comm);
             outcome = std::mem::replace(&mut outcome, Ok(())).and(ended);
-            Ok(self.batch.is_empty().then_some(()))
+            Ok(batch.is_empty().then_some(()))
         });
         self.late.set(waited.is_err());
         waited.and(outcome)
     }
 
-    #[cold]
-    #[inline(never)]
-    fn finish_others(&self) -> Result<()> {
+    fn finish_others(&self, others: &RefCell<Slab<PendingOp>>) -> Result<()> {
         let mut outcome = Ok(());
-        let count = self.others.borrow().len();
-        for index in 0..count {
+        let left: Vec<usize> = others.borrow().iter().map(|(index, _)| index).collect();
+        for index in left {
             if self.late.get() {
                 // The operations that are left are given up, see `drop`.
                 break;
@@ -222,17 +281,21 @@ impl<'a> Inner<'a> {
 
     /// The names of the pending operations.
     fn left(&self) -> String {
-        let others = self.others.borrow();
-        let others = others.iter().flatten().map(PendingOp::operation);
-        let beginning = self.beginning.get().then_some("one that was being begun");
-        let names = self.batch.operations().chain(others).chain(beginning);
-        let names: Vec<_> = names.collect();
+        let mut names: Vec<_> = self.batch.operations().collect();
+        if let Some(rest) = self.rest.get() {
+            let all = rest.batches.all();
+            names.extend(all.iter().flat_map(Batch::operations));
+            let others = rest.others.borrow();
+            names.extend(others.iter().map(|(_, flight)| flight.operation()));
+        }
+        names.extend(self.beginning.get().then_some("one that was being begun"));
         names.join(", ")
     }
 
     fn is_idle(&self) -> bool {
-        let others = self.others.borrow();
-        self.batch.is_empty() && others.iter().all(Option::is_none) && !self.beginning.get()
+        self.batch.is_empty()
+            && self.rest.get().is_none_or(|rest| rest.is_empty())
+            && !self.beginning.get()
     }
 
     /// Cancels receives after an error: their messages may never come.
@@ -243,30 +306,55 @@ impl<'a> Inner<'a> {
             return;
         }
         if let Ok(_entered) = self.comm.enter("MPI_Cancel") {
-            self.batch.cancel_all();
-            for flight in self.others.borrow_mut().iter_mut().flatten() {
+            self.cancel_batches();
+            self.retain_others(|flight| {
                 // An operation that cannot be cancelled is waited for.
                 let _ = flight.cancel(self.comm);
-            }
+                true
+            });
         }
     }
 
     /// Cancels the receives that have no message. The caller has entered the library.
     #[cold]
     fn cancel(&self) {
-        self.batch.cancel_all();
-        for flight in self.others.borrow_mut().iter_mut().flatten() {
+        self.cancel_batches();
+        self.retain_others(|flight| {
             flight.give_up(self.comm);
+            true
+        });
+    }
+
+    fn cancel_batches(&self) {
+        self.batch.cancel_all();
+        if let Some(rest) = self.rest.get() {
+            rest.batches.all().iter().for_each(Batch::cancel_all);
         }
+    }
+
+    /// Tests all operations, and forgets those that are complete. The caller has entered the
+    /// library, if only to end.
+    #[cold]
+    fn test_all(&self) {
+        self.batch.test_all();
+        if let Some(rest) = self.rest.get() {
+            rest.batches.all().iter().for_each(Batch::test_all);
+        }
+        self.retain_others(|flight| !flight.is_settled(self.comm));
     }
 
     /// Drops the operations among threads: only the rank that asks touches their memory.
     #[cold]
     fn leave_those_among_threads(&self) {
-        for place in self.others.borrow_mut().iter_mut() {
-            if place.as_ref().is_some_and(PendingOp::is_among_threads) {
-                *place = None;
-            }
+        self.retain_others(|flight| !flight.is_among_threads());
+    }
+
+    /// Calls `keeps` with each operation outside of the batches, and drops those that it does not
+    /// keep.
+    fn retain_others(&self, mut keeps: impl FnMut(&mut PendingOp) -> bool) {
+        if let Some(rest) = self.rest.get() {
+            let mut others = rest.others.borrow_mut();
+            others.retain(|_, flight| keeps(flight));
         }
     }
 
@@ -287,15 +375,7 @@ impl<'a> Inner<'a> {
                 if !std::mem::replace(&mut cancelled, true) {
                     self.cancel();
                 }
-                self.batch.test_all();
-                for place in self.others.borrow_mut().iter_mut() {
-                    if place
-                        .as_mut()
-                        .is_some_and(|flight| flight.is_settled(self.comm))
-                    {
-                        *place = None;
-                    }
-                }
+                self.test_all();
             }
             if self.is_idle() {
                 return;
