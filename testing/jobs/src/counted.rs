@@ -1,7 +1,8 @@
 //! Calls each operation a known number of times, for a tool that counts. For two ranks.
 
+use ranks::communicator::Info;
 use ranks::ops::Max;
-use ranks::{Collectives, Communicator, Error, ErrorKind};
+use ranks::{Collectives, Communicator, Error, ErrorKind, Requests};
 
 use crate::outcome::Outcome;
 
@@ -11,6 +12,7 @@ pub(crate) fn main(what: &str) -> Outcome {
         "collectives" => collectives(&world),
         "messages" => messages(&world),
         "communicators" => communicators(&world),
+        "promises" => promises(&world),
         other => Err(Error::new(ErrorKind::Argument, "counted", other)),
     })?;
     Ok(())
@@ -56,4 +58,26 @@ fn messages(world: &Communicator) -> ranks::Result<()> {
         send()?;
     }
     times(12, || world.iprobe(peer, 9).map(drop))
+}
+
+/// Receives of unknown length where the library may assume that nothing is asked for from any rank
+/// or of any tag, if it is one that reports either.
+fn promises(world: &Communicator) -> ranks::Result<()> {
+    const KEYS: [&str; 2] = ["mpi_assert_no_any_source", "mpi_assert_no_any_tag"];
+    let info = Info::new().with(KEYS[0], "true")?.with(KEYS[1], "true")?;
+    let comm = world.dup_with_info(&info)?;
+    let known = comm.info()?;
+    if KEYS.iter().any(|key| known.get(key) == Some("true")) {
+        let peer = 1 - comm.rank();
+        let mut arriving: Requests<_> = (0..10)
+            .map(|tag| comm.irecv_vec::<i32>(peer, tag))
+            .collect::<ranks::Result<_>>()?;
+        for tag in (0..10).rev() {
+            comm.isend(vec![tag; 3], peer, tag)?.wait()?;
+        }
+        for (tag, done) in (0..10).zip(arriving.wait_all()?) {
+            assert_eq!(done.buffer, [tag; 3]);
+        }
+    }
+    comm.free()
 }

@@ -9,7 +9,7 @@ use ranks_launch::Installation;
 use super::{assert_done, is_mpich, job_with, named, scratch, shared_library};
 
 /// Each part of the program, and how often it calls what is one call of MPI on every library.
-const PARTS: [(&str, &[(&str, usize)]); 3] = [
+const PARTS: [(&str, &[(&str, usize)]); 4] = [
     (
         "collectives",
         &[
@@ -32,6 +32,8 @@ const PARTS: [(&str, &[(&str, usize)]); 3] = [
             ("MPI_Comm_free", 3),
         ],
     ),
+    // Receives that wait for messages of several tags are looked for by one tag each.
+    ("promises", &[("MPI_Iprobe", 0)]),
 ];
 
 /// What completes 11 receives and 10 exchanges: which of them is up to the library.

@@ -7,28 +7,24 @@
 //! compares lengths, and has the library receive them (`MPI_Imrecv`).
 //!
 //! Matching is as if they were posted. A message goes to the first receive that matches it: where
-//! two could match the same message, the later one only probes (`MPI_Iprobe`), and if the earlier
-//! one matches the message found, it is the earlier one that receives it. As long as any waits
+//! several patterns wait, one from any rank or of any tag only probes (`MPI_Iprobe`), and if an
+//! earlier receive matches the message found, that one is looked for instead. As long as any waits
 //! here, receives and probes that could overtake it are led here too, by closing the fast path.
 //!
-//! Progress is made by every wait for one of them and every test; and while this rank is busy
-//! elsewhere, by `progress`.
+//! Progress is made by every wait for one of them and every test, on it and on a few others in
+//! turn, so that a call costs the same however many wait; and while this rank is busy elsewhere, by
+//! `progress`.
 //!
 //! Those whose communicator was dropped still wait, as posted ones would, until it is freed.
 //! Nothing can overtake them then, so they do not close the fast path.
 
-use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Status};
+use ranks_mpi_sys::MPI_Comm;
 
 use super::communicator::Comm;
-use super::error::check;
-use super::peer::to_standard;
-use super::probe::improbe;
-use super::{progress, status};
+use super::progress;
 use crate::call::limit::Pause;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::data::in_flight::{KeepAlive, Over};
@@ -37,9 +33,19 @@ use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::{Result, Status};
 use crate::transport::completion::Completion;
-use queue::{Entry, Phase, Queue};
+use order::{Pattern, pattern};
+use queue::Queue;
 
+mod entry;
+mod matching;
+mod order;
 mod queue;
+
+/// The number of patterns that a call looks at in turn, besides its own: a test few, since there
+/// may be a test for each of many receives.
+const BY_TEST: usize = 4;
+const BY_WAIT: usize = 256;
+const BY_PROGRESS: usize = 1024;
 
 /// The receives of one communicator that wait for their message.
 pub(crate) struct Claims {
@@ -53,7 +59,9 @@ pub(crate) struct Claims {
 #[derive(Debug)]
 pub(crate) struct Claim {
     claims: Arc<Claims>,
+    place: usize,
     number: u64,
+    pattern: Pattern,
     role: &'static OpInfo,
 }
 
@@ -74,18 +82,23 @@ impl Comm {
         tag: Tag,
     ) -> Claim {
         let claims = Arc::clone(&self.claims);
-        let mut queue = claims.lock();
-        let number = queue.push(role, element, landing, source, tag);
-        claims.one_more(&queue);
-        claims.look(&mut queue);
-        let all_begun = claims.waiting.load(Ordering::Relaxed) == 0;
-        drop(queue);
-        if !all_begun && self.session.polls() {
+        let pattern = pattern(source, tag);
+        let (place, number) = claims.locked(|queue| {
+            let (place, number) = queue.push(role, element, landing, source, tag);
+            claims.one_more(queue);
+            if !queue.closed && queue.waiting.first(pattern) == Some(place) {
+                while claims.look_for_first(queue, pattern) {}
+            }
+            (place, number)
+        });
+        if claims.is_waiting() && self.session.polls() {
             progress::watch(&claims);
         }
         Claim {
             claims,
+            place,
             number,
+            pattern,
             role,
         }
     }
@@ -98,43 +111,66 @@ impl Claim {
 
     /// The outcome, if it is complete.
     pub(crate) fn test(&mut self) -> Option<Result<Completion>> {
-        self.claims.looking(|queue| queue.collect(self.number))
+        self.look(BY_TEST)
     }
 
     pub(crate) fn wait(&mut self) -> Result<Completion> {
         let mut pause = Pause::default();
         loop {
-            if let Some(outcome) = self.test() {
+            if let Some(outcome) = self.look(BY_WAIT) {
                 return outcome;
             }
             pause.rest();
         }
     }
 
+    /// Returns `true` if it has no message yet.
+    fn waits(&self, queue: &mut Queue) -> bool {
+        let entry = queue.get(self.place, self.number);
+        entry.is_some_and(|entry| entry.waits())
+    }
+
+    /// Makes progress on it, and on so many others if it is not complete then.
+    fn look(&self, others: usize) -> Option<Result<Completion>> {
+        let claims = &self.claims;
+        claims.locked(|queue| {
+            let mut any_left = false;
+            if self.waits(queue) && !queue.closed {
+                any_left = claims.take_in_order(queue);
+                while self.waits(queue) && claims.look_for_first(queue, self.pattern) {}
+            } else if queue
+                .get(self.place, self.number)
+                .is_some_and(|entry| entry.is_receiving())
+            {
+                queue.advance(self.place);
+            }
+            let outcome = queue.collect(self.place, self.number);
+            if outcome.is_none() {
+                claims.look_at(queue, others, any_left);
+            }
+            outcome
+        })
+    }
+
     /// Cancels it, if it has no message yet.
     pub(crate) fn cancel(&mut self) -> bool {
         let mut queue = self.claims.lock();
-        let index = queue.index(self.number);
-        match index.filter(|&index| queue.entries[index].waits()) {
-            Some(index) => {
-                queue.entries.remove(index);
-                self.claims.one_less(&queue);
-                true
-            }
-            None => false,
+        let waits = self.waits(&mut queue);
+        if waits {
+            queue.cancel(self.place);
+            self.claims.less(&queue, 1);
         }
+        waits
     }
 
     /// Leaves it to the runtime: `memory` is freed when the message has been received.
     pub(crate) fn abandon(self, memory: KeepAlive) {
         let mut queue = self.claims.lock();
-        match queue.index(self.number) {
-            Some(index) if !queue.entries[index].is_over() => {
-                queue.entries[index].abandoned = Some(memory);
-            }
+        match queue.get(self.place, self.number) {
+            Some(entry) if !entry.is_over() => entry.abandoned = Some(memory),
             over => {
-                if let Some(index) = over {
-                    queue.entries.remove(index);
+                if over.is_some() {
+                    queue.entries.remove(self.place);
                 }
                 drop(queue);
                 free(memory);
@@ -167,8 +203,8 @@ impl Claims {
             return false;
         }
         queue.users += 1;
-        if queue.users == 1 {
-            queue.waiting().for_each(|_| THREAD_GUARD.hold_fast_path());
+        if queue.users == 1 && self.is_waiting() {
+            THREAD_GUARD.hold_fast_path();
         }
         true
     }
@@ -176,10 +212,8 @@ impl Claims {
     /// Removes a user of the communicator; returns `true` if a receive is still pending on it.
     pub(crate) fn leave(&self) -> bool {
         let mut queue = self.lock();
-        if queue.users == 1 {
-            queue
-                .waiting()
-                .for_each(|_| THREAD_GUARD.release_fast_path());
+        if queue.users == 1 && self.is_waiting() {
+            THREAD_GUARD.release_fast_path();
         }
         queue.users = queue.users.saturating_sub(1);
         queue.is_under_way()
@@ -195,16 +229,17 @@ impl Claims {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Counts one more that waits; the first one closes the fast path.
     fn one_more(&self, queue: &Queue) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        if queue.users > 0 {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) == 0 && queue.users > 0 {
             THREAD_GUARD.hold_fast_path();
         }
     }
 
-    fn one_less(&self, queue: &Queue) {
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
-        if queue.users > 0 {
+    /// Counts so many less; the last one opens the fast path.
+    fn less(&self, queue: &Queue, fewer: usize) {
+        let before = self.waiting.fetch_sub(fewer, Ordering::Relaxed);
+        if before == fewer && fewer > 0 && queue.users > 0 {
             THREAD_GUARD.release_fast_path();
         }
     }
@@ -213,7 +248,10 @@ impl Claims {
     /// pending.
     pub(crate) fn look_if_free(&self) -> bool {
         match self.queue.try_lock() {
-            Ok(queue) => self.look_and(queue, |queue| queue.is_under_way()),
+            Ok(queue) => with(queue, |queue| {
+                self.look(queue, BY_PROGRESS);
+                queue.is_under_way()
+            }),
             Err(_) => true,
         }
     }
@@ -226,50 +264,51 @@ impl Claims {
             .map_or(true, |queue| queue.is_under_way())
     }
 
-    /// Makes progress, and then calls `then` with the queue.
-    fn looking<R>(&self, then: impl FnOnce(&mut Queue) -> R) -> R {
-        self.look_and(self.lock(), then)
+    /// Calls `then` with the queue.
+    fn locked<R>(&self, then: impl FnOnce(&mut Queue) -> R) -> R {
+        with(self.lock(), then)
     }
 
-    fn look_and<R>(
-        &self,
-        mut queue: MutexGuard<'_, Queue>,
-        then: impl FnOnce(&mut Queue) -> R,
-    ) -> R {
-        self.look(&mut queue);
-        let result = then(&mut queue);
-        let spent = std::mem::take(&mut queue.spent);
-        drop(queue);
-        spent.into_iter().for_each(free);
-        result
+    /// Makes progress on some of the receives.
+    pub(crate) fn look_at_some(&self) {
+        self.locked(|queue| self.look(queue, BY_WAIT));
     }
 
-    /// Matches messages that have arrived with the receives that wait for them, so that a probe
-    /// sees none of these.
-    pub(crate) fn look_now(&self) {
-        self.looking(|_| ());
+    /// Makes progress on all receives.
+    pub(crate) fn look_at_all(&self) {
+        self.locked(|queue| self.look(queue, usize::MAX));
     }
 
-    /// Returns `true` if a message of that sender and tag matches a receive that waits.
-    pub(crate) fn awaits(&self, status: &Status) -> bool {
-        let queue = self.lock();
-        queue
-            .waiting()
-            .any(|entry| entry.matches(status.source(), status.tag()))
+    /// Makes progress on the receive that a message which a probe has seen is for; `false` if it is
+    /// for none of these.
+    pub(crate) fn is_for_one(&self, seen: &Status) -> bool {
+        let (Some(source), Some(tag)) = (seen.source(), seen.tag()) else {
+            return false;
+        };
+        self.locked(|queue| {
+            let first = queue
+                .waiting
+                .first_that_matches(&queue.entries, source, tag);
+            if let Some(place) = first.filter(|_| !queue.closed) {
+                self.look_for_one(queue, place);
+            }
+            first.is_some()
+        })
+    }
+
+    /// Has the hints of the communicator read anew.
+    pub(crate) fn hints_have_changed(&self) {
+        self.lock().may_probe_any = None;
     }
 
     /// Closes the queue, since the communicator is about to be freed: receives that have no message
     /// end without one.
     pub(crate) fn close(&self) {
-        let mut queue = self.lock();
-        queue.closed = true;
-        let entries = std::mem::take(&mut queue.entries);
-        let (ended, left): (Vec<_>, _) = entries.into_iter().partition(Entry::waits);
-        queue.entries = left;
-        ended.iter().for_each(|_| self.one_less(&queue));
-        drop(queue);
-        let spent = ended.into_iter().filter_map(|entry| entry.abandoned);
-        spent.for_each(free);
+        self.locked(|queue| {
+            queue.closed = true;
+            let ended = queue.end_waiting();
+            self.less(queue, ended);
+        });
     }
 
     /// Returns `true` if any has no message yet, or one that the library still receives.
@@ -280,119 +319,18 @@ impl Claims {
     /// Adds the C names of those that are not complete.
     pub(crate) fn add_names(&self, names: &mut Vec<&'static str>) {
         let queue = self.lock();
-        let left = queue.entries.iter().filter(|entry| !entry.is_over());
-        names.extend(left.map(|entry| entry.role.operation));
+        let left = queue.entries.iter().filter(|(_, entry)| !entry.is_over());
+        names.extend(left.map(|(_, entry)| entry.role.operation));
     }
+}
 
-    fn look(&self, queue: &mut Queue) {
-        let mut index = 0;
-        while index < queue.entries.len() {
-            match queue.entries[index].phase {
-                Phase::Over(_) if queue.entries[index].abandoned.is_some() => {
-                    let entry = queue.entries.remove(index);
-                    queue.spent.extend(entry.abandoned);
-                }
-                Phase::Over(_) => index += 1,
-                Phase::Receiving { .. } => {
-                    queue.entries[index].advance();
-                    // Complete and abandoned, it is removed in the next round.
-                    let entry = &queue.entries[index];
-                    if !entry.is_over() || entry.abandoned.is_none() {
-                        index += 1;
-                    }
-                }
-                Phase::Waiting if queue.closed => index += 1,
-                Phase::Waiting => {
-                    // The same one is looked at again, and after it those behind it.
-                    if !self.look_for(queue, index) {
-                        index += 1;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Tries to match a message for one that waits; returns `true` if something has changed.
-    fn look_for(&self, queue: &mut Queue, index: usize) -> bool {
-        let (earlier, rest) = queue.entries.split_at(index);
-        let Some(entry) = rest.first() else {
-            return false;
-        };
-        let mut earlier = earlier.iter().filter(|other| other.waits());
-        if earlier.clone().any(|other| other.covers(entry)) {
-            return false;
-        }
-        if !earlier.clone().any(|other| other.overlaps(entry)) {
-            let (source, tag) = (entry.source, entry.tag);
-            return self.claim_for(queue, index, source, tag);
-        }
-        match self.arrived(entry) {
-            Ok(None) => false,
-            Ok(Some(status)) => {
-                let (source, tag) = (status.source(), status.tag());
-                let sooner = earlier.find(|other| other.matches(source, tag));
-                let sooner = sooner.and_then(|other| queue.index(other.number));
-                match (sooner, source, tag) {
-                    // The same for the one that it matches: an earlier one may match a message that
-                    // has arrived meanwhile.
-                    (Some(sooner), ..) => self.look_for(queue, sooner),
-                    // This very message: one from another rank that has arrived meanwhile may match
-                    // an earlier receive.
-                    (None, Some(source), Some(tag)) => {
-                        self.claim_for(queue, index, Source::Rank(source), Tag::Value(tag))
-                    }
-                    (None, ..) => false,
-                }
-            }
-            Err(error) => {
-                self.is_over(queue, index, Err(error));
-                true
-            }
-        }
-    }
-
-    /// Matches such a message, if one has arrived, for the receive at `index`; returns `true` if
-    /// something has changed.
-    fn claim_for(&self, queue: &mut Queue, index: usize, source: Source, tag: Tag) -> bool {
-        // SAFETY: the communicator lives, as it is not closed; rank and tag are checked.
-        let found = unsafe { improbe(self.comm, source, tag) };
-        let found = match found {
-            Ok(None) => queue.may_have_sender(self.comm, index).map(|()| None),
-            found => found,
-        };
-        match found {
-            Ok(None) => false,
-            Ok(Some((message, status))) => {
-                self.one_less(queue);
-                queue.entries[index].begin(message, status);
-                true
-            }
-            Err(error) => {
-                self.is_over(queue, index, Err(error));
-                true
-            }
-        }
-    }
-
-    fn is_over(&self, queue: &mut Queue, index: usize, outcome: Result<Completion>) {
-        queue.entries[index].phase = Phase::Over(outcome);
-        self.one_less(queue);
-    }
-
-    fn arrived(&self, entry: &Entry) -> Result<Option<Status>> {
-        let (from, under) = (
-            to_standard::source(entry.source),
-            to_standard::tag(entry.tag),
-        );
-        let mut flag: c_int = 0;
-        let mut status = MPI_Status::EMPTY;
-        // SAFETY: the communicator lives, as it is not closed; rank and tag are checked; flag and
-        // status are ours.
-        let code =
-            unsafe { sys::MPI_Iprobe(from, under, self.comm, &raw mut flag, &raw mut status) };
-        check(code, "MPI_Iprobe")?;
-        Ok((flag != 0).then(|| status::decode(&status)))
-    }
+/// Calls `then` with the queue, and frees what is spent afterwards.
+fn with<R>(mut queue: MutexGuard<'_, Queue>, then: impl FnOnce(&mut Queue) -> R) -> R {
+    let result = then(&mut queue);
+    let spent = std::mem::take(&mut queue.spent);
+    drop(queue);
+    spent.into_iter().for_each(free);
+    result
 }
 
 /// Frees the memory of a receive that is complete, or whose memory the library never had.

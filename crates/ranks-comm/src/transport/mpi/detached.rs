@@ -1,8 +1,9 @@
 //! Detached operations: pending operations that nobody waits for, with the memory that they work
 //! on.
 //!
-//! Each time another one is added, and before MPI is finalized, they are tested for completion.
+//! When others are added, and before MPI is finalized, they are tested for completion.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +20,10 @@ use crate::result::{Error, ErrorKind, Result};
 /// The time for which `MPI_Finalize` is delayed for them.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Up to so many are tested each time another one is added; more only when their number has
+/// doubled, so that what each one costs does not grow with it.
+const FEW: usize = 64;
+
 /// An operation, its memory, and the communicator that it is on.
 type DetachedOp = (Native, KeepAlive, MPI_Comm);
 
@@ -26,6 +31,8 @@ type DetachedOp = (Native, KeepAlive, MPI_Comm);
 #[derive(Default)]
 pub(crate) struct DetachedOps {
     requests: Mutex<Vec<DetachedOp>>,
+    /// The number of requests at which they are tested next.
+    next_sweep: AtomicUsize,
     claims: Mutex<Vec<Arc<Claims>>>,
     /// Persistent requests that are inactive, to be freed by a thread that may.
     idle: Mutex<Vec<Native>>,
@@ -38,9 +45,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Session {
     /// Keeps `memory` until the operation is complete.
     pub(crate) fn adopt(&self, comm: MPI_Comm, native: Native, memory: KeepAlive) {
-        lock(&self.detached.requests).push((native, memory, comm));
+        let count = {
+            let mut requests = lock(&self.detached.requests);
+            requests.push((native, memory, comm));
+            requests.len()
+        };
         // Only if this thread may call; otherwise another one will test.
-        if let Ok(_entered) = THREAD_GUARD.enter("MPI_Test") {
+        if count >= self.detached.next_sweep.load(Ordering::Relaxed)
+            && let Ok(_entered) = THREAD_GUARD.enter("MPI_Test")
+        {
             self.detached.sweep();
         }
     }
@@ -72,6 +85,8 @@ impl DetachedOps {
             }
         }
         let left = requests.len();
+        let next = if left < FEW { 0 } else { 2 * left };
+        self.next_sweep.store(next, Ordering::Relaxed);
         drop(requests);
         let mut idle = std::mem::take(&mut *lock(&self.idle));
         // A request that is not freed only leaks. Dropping may run code of the program, so the
@@ -86,7 +101,7 @@ impl DetachedOps {
         }
         // Progress may drop as well.
         let claims = lock(&self.claims).clone();
-        claims.iter().for_each(|claims| claims.look_now());
+        claims.iter().for_each(|claims| claims.look_at_all());
         let mut claims = lock(&self.claims);
         claims.retain(|claims| claims.is_under_way());
         left + claims.len()

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::MPI_Info;
+use ranks_mpi_sys::{MPI_Comm, MPI_Info};
 
 use super::communicator::Comm;
 use super::error::check;
@@ -88,16 +88,26 @@ impl Comm {
         let info = InfoHandle::new(info)?;
         // SAFETY: communicator and info are alive.
         let code = unsafe { sys::MPI_Comm_set_info(self.canonical, info.0) };
+        self.claims.hints_have_changed();
         check(code, "MPI_Comm_set_info")
     }
 
     pub(crate) fn info(&self) -> Result<Info> {
-        let handle = InfoHandle::made("MPI_Comm_get_info", |info| {
-            // SAFETY: the communicator is alive, and the handle is ours.
-            unsafe { sys::MPI_Comm_get_info(self.canonical, info) }
-        })?;
-        handle.read()
+        // SAFETY: the communicator is alive.
+        unsafe { hints_of(self.canonical) }
     }
+}
+
+/// The hints of a communicator that the library uses.
+///
+/// # Safety
+/// The communicator is alive.
+pub(crate) unsafe fn hints_of(comm: MPI_Comm) -> Result<Info> {
+    let handle = InfoHandle::made("MPI_Comm_get_info", |info| {
+        // SAFETY: the communicator is alive, and the handle is ours.
+        unsafe { sys::MPI_Comm_get_info(comm, info) }
+    })?;
+    handle.read()
 }
 
 /// All keys with their values.

@@ -33,11 +33,11 @@ impl Comm {
         words: &mut Words,
     ) -> Result<Option<Kind>> {
         while self.claims.is_waiting() {
-            self.claims.look_now();
+            self.claims.look_at_some();
             let Some(kind) = self.iprobe(source, tag, words)? else {
                 return Ok(None);
             };
-            if !self.claims.awaits(&Status::new(kind, *words)) {
+            if !self.claims.is_for_one(&Status::new(kind, *words)) {
                 return Ok(Some(kind));
             }
         }

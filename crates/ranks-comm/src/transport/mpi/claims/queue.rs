@@ -1,28 +1,35 @@
-//! The queue of receives that are matched first, and their progress.
+//! The queue of receives that are matched first. Nothing here takes longer the more of them there
+//! are.
 
-use std::ffi::c_int;
+use ranks_mpi_sys::{MPI_Comm, MPI_Message};
+use slab::Slab;
 
-use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Count, MPI_Message, MPI_Request, MPI_Status};
-
-use crate::data::in_flight::{InFlight, KeepAlive, Over};
-use crate::data::raw_slice::{Element, OpInfo, RawSlice, RecvStorage, RecvTarget};
+use super::entry::{Entry, Phase};
+use super::order::{Links, List, Waiting};
+use crate::data::in_flight::KeepAlive;
+use crate::data::raw_slice::{Element, OpInfo, RecvTarget};
 use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::completion::Completion;
-use crate::transport::mpi::error::{check, library};
-use crate::transport::mpi::{buffer, fault_tolerance};
+use crate::transport::mpi::fault_tolerance;
 
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) next: u64,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Slab<Entry>,
+    /// Those that have no message yet.
+    pub(super) waiting: Waiting,
+    /// Those whose message the library still receives.
+    pub(super) receiving: List,
     /// The number of users of the communicator: the world may have several, and one that was
     /// dropped has none.
     pub(super) users: usize,
     /// The communicator is freed, or about to be: no more messages can be matched.
     pub(super) closed: bool,
+    /// `false` if the program has promised the library that nothing is asked for from any rank or
+    /// of any tag; `None` if the hints are still to be read.
+    pub(super) may_probe_any: Option<bool>,
     /// The number of probes that have found nothing.
     pub(super) looks: u32,
     /// Memory that is free; dropped when the queue is not locked, since that may run code of the
@@ -30,155 +37,8 @@ pub(super) struct Queue {
     pub(super) spent: Vec<KeepAlive>,
 }
 
-pub(super) struct Entry {
-    pub(super) number: u64,
-    pub(super) role: &'static OpInfo,
-    pub(super) element: Element,
-    pub(super) landing: RecvTarget,
-    pub(super) source: Source,
-    pub(super) tag: Tag,
-    pub(super) phase: Phase,
-    /// The memory, if the receive was left to the runtime.
-    pub(super) abandoned: Option<KeepAlive>,
-}
-
-pub(super) enum Phase {
-    Waiting,
-    Receiving {
-        request: MPI_Request,
-        status: Status,
-        room: Option<InFlight<RecvStorage>>,
-        /// The reason why the message is discarded.
-        refused: Option<Error>,
-    },
-    Over(Result<Completion>),
-}
-
-impl Entry {
-    #[inline]
-    pub(super) fn waits(&self) -> bool {
-        matches!(self.phase, Phase::Waiting)
-    }
-
-    #[inline]
-    pub(super) fn matches(&self, source: Option<usize>, tag: Option<i32>) -> bool {
-        let same_source = match self.source {
-            Source::Any => true,
-            Source::Rank(rank) => source == Some(rank),
-            Source::Null => false,
-        };
-        let same_tag = match self.tag {
-            Tag::Any => true,
-            Tag::Value(value) => tag == Some(value),
-        };
-        same_source && same_tag
-    }
-
-    /// Returns `true` if one message could match both.
-    #[inline]
-    pub(super) fn overlaps(&self, other: &Self) -> bool {
-        let sources = self.source == other.source
-            || self.source == Source::Any
-            || other.source == Source::Any;
-        let tags = self.tag == other.tag || self.tag == Tag::Any || other.tag == Tag::Any;
-        sources && tags
-    }
-
-    /// Returns `true` if every message that matches `other` matches this one.
-    #[inline]
-    pub(super) fn covers(&self, other: &Self) -> bool {
-        (self.source == Source::Any || self.source == other.source)
-            && (self.tag == Tag::Any || self.tag == other.tag)
-    }
-
-    #[inline]
-    pub(super) fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Over(_))
-    }
-
-    /// Starts the receive of the matched message, or discards it if it does not fit.
-    #[inline]
-    pub(super) fn begin(&mut self, message: MPI_Message, status: Status) {
-        let (operation, bytes) = (self.role.operation, status.bytes());
-        let refused = self
-            .landing
-            .refuses(operation, self.element, bytes, library())
-            .map(|error| match error.kind() {
-                ErrorKind::Truncated => error.with_class(sys::MPI_ERR_TRUNCATE),
-                _ => error,
-            });
-        let align = match self.landing {
-            RecvTarget::New(align) => align,
-            RecvTarget::Into(_) => 1,
-        };
-        let room = match (&refused, self.landing) {
-            (None, RecvTarget::Into(_)) => None,
-            _ => match RecvStorage::new(operation, bytes, align) {
-                Ok(room) => Some(room),
-                Err(error) => {
-                    eprintln!(
-                        "ranks: a message was not received, because there is no memory for it"
-                    );
-                    self.phase = Phase::Over(Err(refused.unwrap_or(error)));
-                    return;
-                }
-            },
-        };
-        let span = match (&room, self.landing) {
-            (None, RecvTarget::Into(span)) => Some(span),
-            (room, _) => room.as_ref().map(RecvStorage::span),
-        };
-        let room = room.map(InFlight::new);
-        self.phase = match span.map(|span| imrecv(message, span, bytes)) {
-            Some(Ok(request)) => Phase::Receiving {
-                request,
-                status,
-                room,
-                refused,
-            },
-            Some(Err(code)) => {
-                Phase::Over(check(code, operation).map(|()| Completion::plain(status)))
-            }
-            None => Phase::Over(Ok(Completion::plain(status))),
-        };
-        self.advance();
-    }
-
-    /// Tests whether the library has received the message.
-    #[inline]
-    pub(super) fn advance(&mut self) {
-        let Phase::Receiving {
-            request,
-            status,
-            room,
-            refused,
-        } = &mut self.phase
-        else {
-            return;
-        };
-        let mut flag: c_int = 0;
-        let mut ignored = MPI_Status::EMPTY;
-        // SAFETY: the request was begun by `imrecv` and is not over; flag and status are ours.
-        let code = unsafe { sys::MPI_Test(request, &raw mut flag, &raw mut ignored) };
-        if code == sys::MPI_SUCCESS && flag == 0 {
-            return;
-        }
-        // SAFETY: the library has said that the operation is over.
-        let over = || unsafe { Over::new() };
-        let room = room.take().map(|room| room.give_back(over()));
-        let outcome = match (check(code, self.role.operation), refused.take()) {
-            (_, Some(error)) | (Err(error), None) => Err(error),
-            (Ok(()), None) => Ok(Completion {
-                status: *status,
-                room,
-            }),
-        };
-        self.phase = Phase::Over(outcome);
-    }
-}
-
 impl Queue {
-    /// Appends a receive; returns its number.
+    /// Appends a receive; returns its place and its number.
     #[inline]
     pub(super) fn push(
         &mut self,
@@ -187,10 +47,10 @@ impl Queue {
         landing: RecvTarget,
         source: Source,
         tag: Tag,
-    ) -> u64 {
+    ) -> (usize, u64) {
         let number = self.next;
         self.next += 1;
-        self.entries.push(Entry {
+        let place = self.entries.insert(Entry {
             number,
             role,
             element,
@@ -199,21 +59,82 @@ impl Queue {
             tag,
             phase: Phase::Waiting,
             abandoned: None,
+            links: Links::default(),
         });
-        number
+        self.waiting.append(&mut self.entries, place);
+        (place, number)
     }
 
-    /// Checks at intervals whether the receive at `index` waits for a rank that has failed.
+    /// The receive of that number, unless it is gone.
+    pub(super) fn get(&mut self, place: usize, number: u64) -> Option<&mut Entry> {
+        let entry = self.entries.get_mut(place)?;
+        (entry.number == number).then_some(entry)
+    }
+
+    /// Starts the receive of the message that was matched for one that waits.
+    pub(super) fn begin(&mut self, place: usize, message: MPI_Message, status: Status) {
+        self.waiting.remove(&mut self.entries, place);
+        self.entries[place].begin(message, status);
+        if self.entries[place].is_over() {
+            self.forget_if_abandoned(place);
+        } else {
+            self.receiving.append(&mut self.entries, place);
+        }
+    }
+
+    /// Ends one that waits.
+    pub(super) fn end(&mut self, place: usize, outcome: Result<Completion>) {
+        self.waiting.remove(&mut self.entries, place);
+        self.entries[place].phase = Phase::Over(outcome);
+        self.forget_if_abandoned(place);
+    }
+
+    /// Tests whether the library has received the message of one that is being received.
+    pub(super) fn advance(&mut self, place: usize) {
+        self.entries[place].advance();
+        self.receiving.remove(&mut self.entries, place);
+        if self.entries[place].is_over() {
+            self.forget_if_abandoned(place);
+        } else {
+            self.receiving.append(&mut self.entries, place);
+        }
+    }
+
+    fn forget_if_abandoned(&mut self, place: usize) {
+        if let Some(memory) = self.entries[place].abandoned.take() {
+            self.entries.remove(place);
+            self.spent.push(memory);
+        }
+    }
+
+    /// Removes one that waits.
+    pub(super) fn cancel(&mut self, place: usize) {
+        self.waiting.remove(&mut self.entries, place);
+        self.entries.remove(place);
+    }
+
+    /// Ends all that wait, without a message; returns their number.
+    pub(super) fn end_waiting(&mut self) -> usize {
+        let mut ended = 0;
+        while let Some(place) = self.waiting.pop(&mut self.entries) {
+            self.entries[place].phase = Phase::Over(Err(gone()));
+            self.forget_if_abandoned(place);
+            ended += 1;
+        }
+        ended
+    }
+
+    /// Checks at intervals whether the receive at `place` waits for a rank that has failed.
     ///
     /// # Errors
     /// [`ErrorKind::ProcFailed`], or what the library reports.
-    pub(super) fn may_have_sender(&mut self, comm: MPI_Comm, index: usize) -> Result<()> {
+    pub(super) fn may_have_sender(&mut self, comm: MPI_Comm, place: usize) -> Result<()> {
         const LOOKS: u32 = 1024;
         self.looks = self.looks.wrapping_add(1);
         if !self.looks.is_multiple_of(LOOKS) || !fault_tolerance::is_on() {
             return Ok(());
         }
-        let entry = &self.entries[index];
+        let entry = &self.entries[place];
         let Some(rank) = fault_tolerance::awaited_loss(comm, entry.source)? else {
             return Ok(());
         };
@@ -224,72 +145,155 @@ impl Queue {
     /// Returns `true` if any has no message yet, or one that the library still receives.
     #[inline]
     pub(super) fn is_under_way(&self) -> bool {
-        self.entries.iter().any(|entry| !entry.is_over())
+        !self.waiting.is_empty() || self.receiving.first().is_some()
     }
 
-    /// Those that have no message yet.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|entry| entry.waits())
-    }
-
+    /// Takes the outcome of the receive of that number, if it is complete.
     #[inline]
-    pub(super) fn index(&self, number: u64) -> Option<usize> {
-        self.entries.iter().position(|entry| entry.number == number)
-    }
-
-    #[inline]
-    pub(super) fn collect(&mut self, number: u64) -> Option<Result<Completion>> {
-        let Some(index) = self.index(number) else {
-            let gone = "the communicator of this receive is gone";
-            return Some(Err(Error::new(ErrorKind::Argument, "MPI_Wait", gone)));
+    pub(super) fn collect(&mut self, place: usize, number: u64) -> Option<Result<Completion>> {
+        let Some(entry) = self.get(place, number) else {
+            return Some(Err(gone()));
         };
-        match self.entries[index].phase {
-            Phase::Over(_) => match self.entries.remove(index).phase {
-                Phase::Over(outcome) => Some(outcome),
-                Phase::Waiting | Phase::Receiving { .. } => None,
-            },
+        if !entry.is_over() {
+            return None;
+        }
+        match self.entries.remove(place).phase {
+            Phase::Over(outcome) => Some(outcome),
             Phase::Waiting | Phase::Receiving { .. } => None,
         }
     }
 }
 
-/// Starts the receive of a matched message of that many bytes; the code, if that fails.
-fn imrecv(mut message: MPI_Message, span: RawSlice, bytes: usize) -> Result<MPI_Request, c_int> {
-    let mut request = sys::MPI_REQUEST_NULL;
-    let start = if bytes == 0 {
-        buffer::to_write::<u8>(&mut [])
-    } else {
-        span.start().cast()
-    };
-    let code = match c_int::try_from(bytes) {
-        // SAFETY: the span has room for the message, as `begin` has compared, and is promised until
-        // this is over.
-        Ok(count) => unsafe {
-            sys::MPI_Imrecv(
-                start,
-                count,
-                sys::MPI_BYTE,
-                &raw mut message,
-                &raw mut request,
-            )
-        },
-        Err(_) => {
-            let count = MPI_Count::try_from(bytes).unwrap_or(0);
-            // SAFETY: as above.
-            unsafe {
-                sys::MPI_Imrecv_c(
-                    start,
-                    count,
-                    sys::MPI_BYTE,
-                    &raw mut message,
-                    &raw mut request,
-                )
+#[cold]
+fn gone() -> Error {
+    let gone = "the communicator of this receive is gone";
+    Error::new(ErrorKind::Argument, "MPI_Wait", gone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::raw_slice::receive_of;
+
+    fn push(queue: &mut Queue, source: Source, tag: Tag) -> usize {
+        let role = receive_of::<u8>();
+        let element = role.element.expect("it receives");
+        queue.push(role, element, RecvTarget::New(1), source, tag).0
+    }
+
+    /// The receive that such a message is for, which ends with it.
+    fn take(queue: &mut Queue, source: usize, tag: i32) -> Option<usize> {
+        let place = queue
+            .waiting
+            .first_that_matches(&queue.entries, source, tag)?;
+        queue.end(place, Ok(Completion::plain(Status::null())));
+        Some(place)
+    }
+
+    #[test]
+    fn a_message_is_for_the_first_receive_that_it_matches() {
+        let mut queue = Queue::default();
+        let wanted = [
+            (Source::Rank(1), Tag::Value(5)),
+            (Source::Any, Tag::Value(5)),
+            (Source::Rank(1), Tag::Any),
+            (Source::Any, Tag::Any),
+            (Source::Rank(1), Tag::Value(5)),
+            (Source::Rank(2), Tag::Value(5)),
+        ];
+        let places = wanted.map(|(source, tag)| push(&mut queue, source, tag));
+        let sent = [
+            (2, 6),
+            (1, 5),
+            (2, 5),
+            (1, 5),
+            (1, 5),
+            (2, 5),
+            (1, 5),
+            (3, 5),
+        ];
+        let taken = sent.map(|(source, tag)| take(&mut queue, source, tag));
+        let expected = [
+            Some(3),
+            Some(0),
+            Some(1),
+            Some(2),
+            Some(4),
+            Some(5),
+            None,
+            None,
+        ];
+        assert_eq!(
+            taken,
+            expected.map(|at: Option<usize>| at.map(|at| places[at]))
+        );
+        assert!(!queue.is_under_way());
+    }
+
+    /// A model that looks at all receives in order takes the same.
+    #[test]
+    fn many_receives_and_messages_are_matched_as_in_one_list() {
+        let mut queue = Queue::default();
+        let mut list: Vec<(usize, Source, Tag)> = Vec::new();
+        let mut random = 1u32;
+        let mut next = |below: u32| {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (random >> 16) % below
+        };
+        for _ in 0..20_000 {
+            let (source, tag) = (next(4) as usize, next(3));
+            match next(5) {
+                0 | 1 => {
+                    let source = if source == 3 {
+                        Source::Any
+                    } else {
+                        Source::Rank(source)
+                    };
+                    let tag = match tag {
+                        2 => Tag::Any,
+                        tag => Tag::Value(tag.cast_signed()),
+                    };
+                    list.push((push(&mut queue, source, tag), source, tag));
+                }
+                2 if !list.is_empty() => {
+                    let (place, ..) = list.remove(next(1 << 16) as usize % list.len());
+                    queue.cancel(place);
+                }
+                _ => {
+                    let tag = tag.cast_signed();
+                    let found = list.iter().position(|&(_, from, under)| {
+                        [Source::Any, Source::Rank(source)].contains(&from)
+                            && [Tag::Any, Tag::Value(tag)].contains(&under)
+                    });
+                    let expected = found.map(|at| list.remove(at).0);
+                    assert_eq!(take(&mut queue, source, tag), expected);
+                    if let Some(place) = expected {
+                        queue.entries.remove(place);
+                    }
+                }
             }
+            assert_eq!(queue.is_under_way(), !list.is_empty());
         }
-    };
-    if code == sys::MPI_SUCCESS {
-        Ok(request)
-    } else {
-        Err(code)
+    }
+
+    #[test]
+    fn patterns_come_in_turn() {
+        let mut queue = Queue::default();
+        assert_eq!(queue.waiting.next_pattern(), None);
+        for tag in [0, 1, 1, 2] {
+            push(&mut queue, Source::Rank(0), Tag::Value(tag));
+        }
+        let mut turn = || queue.waiting.next_pattern().and_then(|(_, tag)| tag);
+        let seen = [turn(), turn(), turn(), turn()];
+        assert_eq!(seen, [Some(2), Some(1), Some(0), Some(2)]);
+        // One that is added or removed keeps no other from its turn.
+        let place = queue.waiting.first((Some(0), Some(2))).expect("it waits");
+        queue.cancel(place);
+        push(&mut queue, Source::Rank(0), Tag::Value(3));
+        let mut turn = || queue.waiting.next_pattern().and_then(|(_, tag)| tag);
+        let seen = [turn(), turn(), turn()];
+        assert_eq!(seen, [Some(1), Some(0), Some(3)]);
+        assert_eq!(queue.end_waiting(), 4);
+        assert_eq!(queue.waiting.next_pattern(), None);
     }
 }
