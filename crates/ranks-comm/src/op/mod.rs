@@ -4,6 +4,7 @@
 #[cfg(feature = "async")]
 pub(crate) mod future;
 pub(crate) mod mpi;
+mod ordered;
 pub(crate) mod partitioned;
 mod pending_op;
 pub(crate) mod persistent;

@@ -7,6 +7,8 @@ use crate::call::hold;
 use crate::call::limit::{self, Pause};
 use crate::communicator::Communicator;
 use crate::op::mpi::any::wait_any;
+use crate::op::mpi::request_copies::ROOMS;
+use crate::op::ordered::Ordered;
 use crate::op::request::Request;
 use crate::op::scope::{Borrowed, ScopedRequest};
 use crate::result::{Error, ErrorKind, Result, Status};
@@ -61,8 +63,7 @@ use crate::transport::pending_op::PendingOp;
 /// MPI 5.0 §3.7.5.
 #[must_use = "operations are over when they have been waited for"]
 pub struct Requests<R: Pending> {
-    /// The operations with their keys.
-    pending: Vec<(usize, R)>,
+    pending: Ordered<R>,
     next: usize,
     /// The operations that were complete when a call failed.
     ended: Vec<Ended<R::Buffer>>,
@@ -182,7 +183,7 @@ impl<R: Pending> Requests<R> {
     /// An empty set.
     pub fn new() -> Self {
         Self {
-            pending: Vec::new(),
+            pending: Ordered::default(),
             next: 0,
             ended: Vec::new(),
         }
@@ -192,7 +193,7 @@ impl<R: Pending> Requests<R> {
     pub fn push(&mut self, request: R) -> usize {
         let key = self.next;
         self.next += 1;
-        self.pending.push((key, request));
+        self.pending.push(key, request);
         key
     }
 
@@ -205,7 +206,7 @@ impl<R: Pending> Requests<R> {
     /// Returns `true` if no operation is pending, as far as calls have found out.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.pending.is_empty()
+        self.pending.len() == 0
     }
 
     /// Waits for all of them. They are returned in the order in which they were added.
@@ -219,8 +220,8 @@ impl<R: Pending> Requests<R> {
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     #[doc(alias = "MPI_Waitall")]
     pub fn wait_all(&mut self) -> Result<Vec<Completed<R::Buffer>>> {
-        let pending = std::mem::take(&mut self.pending);
-        let (ended, left) = end_each(pending);
+        let count = self.pending.len();
+        let (ended, left) = end_each(count, self.pending.take_all());
         self.tell("MPI_Waitall", ended, left)
     }
 
@@ -240,31 +241,31 @@ impl<R: Pending> Requests<R> {
     /// MPI 5.0 §3.7.5 (`MPI_Waitany`).
     #[doc(alias = "MPI_Waitany")]
     pub fn wait_any(&mut self) -> Result<Option<Completed<R::Buffer>>> {
-        if self.pending.is_empty() {
+        let Some(first) = self.pending.first() else {
             return Ok(None);
-        }
-        let comm = hold::is_wanted().then(|| self.pending[0].1.comm().clone());
+        };
+        let comm = hold::is_wanted().then(|| first.comm().clone());
         let entered = comm.as_ref().map(|comm| comm.enter("MPI_Waitany"));
         let mut entered = entered.transpose()?;
-        let index = match limit::in_time() {
+        let key = match limit::in_time() {
             Some(call) => call.look(|| self.one_that_is_over()),
             None => self.wait_for_one(),
         };
         if let Some(entered) = &mut entered {
-            entered.note(&index);
+            entered.note(&key);
         }
-        self.give("MPI_Waitany", index?).map(Some)
+        self.give("MPI_Waitany", key?).map(Some)
     }
 
-    /// The index of a complete operation; waits for one.
+    /// The key of a complete operation; waits for one.
     fn wait_for_one(&mut self) -> Result<usize> {
         let (mut pause, begun) = (Pause::default(), Instant::now());
         loop {
-            if let Some(index) = self.one_that_is_over()? {
-                return Ok(index);
+            if let Some(key) = self.one_that_is_over()? {
+                return Ok(key);
             }
             if !self.library_waits()? {
-                for (_, request) in &mut self.pending {
+                for (_, request) in self.pending.iter_mut() {
                     request.is_in_time(begun)?;
                 }
                 pause.rest();
@@ -294,10 +295,8 @@ impl<R: Pending> Requests<R> {
     /// MPI 5.0 §3.7.5 (`MPI_Testany`).
     #[doc(alias = "MPI_Testany")]
     pub fn test_any(&mut self) -> Result<Option<Completed<R::Buffer>>> {
-        let index = self.one_that_is_over()?;
-        index
-            .map(|index| self.give("MPI_Testany", index))
-            .transpose()
+        let key = self.one_that_is_over()?;
+        key.map(|key| self.give("MPI_Testany", key)).transpose()
     }
 
     /// Returns all that are complete. Nonblocking.
@@ -322,7 +321,7 @@ impl<R: Pending> Requests<R> {
     #[doc(alias = "MPI_Testall")]
     pub fn test_all(&mut self) -> Result<Option<Vec<Completed<R::Buffer>>>> {
         let mut all = true;
-        for (_, request) in &mut self.pending {
+        for (_, request) in self.pending.iter_mut() {
             all &= request.is_over()?;
         }
         if all {
@@ -332,19 +331,19 @@ impl<R: Pending> Requests<R> {
         }
     }
 
-    /// The index of an operation that is complete, if any is.
+    /// The key of an operation that is complete, if any is.
     fn one_that_is_over(&mut self) -> Result<Option<usize>> {
-        for (index, (_, request)) in self.pending.iter_mut().enumerate() {
+        for (key, request) in self.pending.iter_mut() {
             if request.is_over()? {
-                return Ok(Some(index));
+                return Ok(Some(key));
             }
         }
         Ok(None)
     }
 
-    /// Removes and returns the operation at `index`, which is complete.
-    fn give(&mut self, operation: &'static str, index: usize) -> Result<Completed<R::Buffer>> {
-        let (ended, left) = end_each([self.pending.remove(index)]);
+    /// Removes and returns the operation of that key, which is complete.
+    fn give(&mut self, operation: &'static str, key: usize) -> Result<Completed<R::Buffer>> {
+        let (ended, left) = end_each(1, self.pending.take(key));
         let mut given = self.tell(operation, ended, left)?;
         given.pop().ok_or_else(|| gone(operation))
     }
@@ -356,16 +355,21 @@ impl<R: Pending> Requests<R> {
         first: Option<Completed<R::Buffer>>,
     ) -> Result<Vec<Completed<R::Buffer>>> {
         let mut over = Vec::new();
-        let mut index = 0;
         let mut asked = Ok(());
-        while index < self.pending.len() && asked.is_ok() {
-            match self.pending[index].1.is_over() {
-                Ok(true) => over.push(self.pending.remove(index)),
-                Ok(false) => index += 1,
-                Err(error) => asked = Err(error),
+        for (key, request) in self.pending.iter_mut() {
+            match request.is_over() {
+                Ok(true) => over.push(key),
+                Ok(false) => {}
+                Err(error) => {
+                    asked = Err(error);
+                    break;
+                }
             }
         }
-        let (mut ended, left) = end_each(over);
+        let count = over.len();
+        let over = over.into_iter();
+        let over = over.filter_map(|key| self.pending.take(key));
+        let (mut ended, left) = end_each(count, over);
         if let Some(first) = first {
             ended.insert(
                 0,
@@ -418,8 +422,12 @@ impl<R: Pending> Requests<R> {
         })
     }
 
-    /// Lets the library wait for one of them, if it has all of them. Returns `true` if it did.
+    /// Lets the library wait for one of them, if it has all of them and there are not too many.
+    /// Returns `true` if it did.
     fn library_waits(&mut self) -> Result<bool> {
+        if self.pending.len() > ROOMS {
+            return Ok(false);
+        }
         let flights = self
             .pending
             .iter_mut()
@@ -431,12 +439,13 @@ impl<R: Pending> Requests<R> {
     }
 }
 
-/// Completes each in turn; an error means that this thread may not wait for more.
+/// Completes each of so many in turn; an error means that this thread may not wait for more.
 #[expect(clippy::type_complexity, reason = "both are used at once")]
 fn end_each<R: Pending>(
+    count: usize,
     requests: impl IntoIterator<Item = (usize, R)>,
 ) -> (Vec<Completed<R::Buffer, Result<Status>>>, Result<()>) {
-    let mut ended = Vec::new();
+    let mut ended = Vec::with_capacity(count);
     for (key, request) in requests {
         match request.end() {
             Ok((buffer, status)) => ended.push(Completed {
