@@ -8,6 +8,7 @@
 
 #[cfg(feature = "async")]
 mod futures;
+mod many;
 mod scopes;
 mod several;
 
