@@ -94,20 +94,24 @@ impl<'a> RankCall<'a> {
         self.lengths_differ((rank, theirs), (self.rank(), ours))
     }
 
-    /// Says that the blocks of two ranks differ in their bytes.
+    /// Says that the blocks of two ranks differ in their bytes; between two groups the first is of
+    /// the other one.
     #[cold]
     pub(super) fn lengths_differ(&self, one: (usize, usize), other: (usize, usize)) -> Error {
         let ((rank, bytes), (another, others)) = (one, other);
-        let detail = match self.width() {
-            width if width > 0 && bytes.is_multiple_of(width) => format!(
-                "rank {rank} passed a block of {} elements, rank {another} one of {}",
-                bytes / width,
-                others / width
-            ),
-            _ => format!(
-                "rank {rank} passed a block of {bytes} bytes, rank {another} one of {others}"
-            ),
+        let [theirs, ours] = match self.comm.is_between() {
+            true => [" of the other group", " of this group"],
+            false => ["", ""],
         };
+        let (unit, width) = match self.width() {
+            width if width > 0 && bytes.is_multiple_of(width) => ("elements", width),
+            _ => ("bytes", 1),
+        };
+        let detail = format!(
+            "rank {rank}{theirs} passed a block of {} {unit}, rank {another}{ours} one of {}",
+            bytes / width,
+            others / width
+        );
         Error::new(
             ErrorKind::Length,
             self.operation(),

@@ -4,6 +4,7 @@ use ranks_collectives::ops::{Avg, Max, Sum, UserOp};
 use ranks_collectives::{IntercommunicatorCollectives, RootGroup};
 use ranks_comm::{Communicator, ErrorKind, Intercommunicator, Result};
 
+use crate::in_process::without_comparing;
 use crate::model::{Guarded, Particle, Sample, block};
 
 /// Even and odd ranks. The numbers in the world of this rank's own group, and of the other one.
@@ -44,6 +45,25 @@ fn a_root_tells_the_other_group(world: Communicator) -> Result<()> {
     bcasts::<f64>(&world, 3)?;
     bcasts::<Particle>(&world, 2000)?;
     bcasts::<()>(&world, 3)
+}
+
+/// Rank 0 of both groups was named, and neither was told apart.
+#[test]
+fn a_broadcast_of_another_length_names_the_group_of_each_rank() {
+    without_comparing(|world| {
+        let (between, _) = even_and_odd(world).unwrap();
+        let outcome = match world.rank() {
+            0 => between.bcast(&mut [1; 4], RootGroup::This),
+            odd if odd % 2 == 1 => between.bcast(&mut [0; 40], RootGroup::OfOtherGroup(0)),
+            _ => between.bcast(&mut [0; 4], RootGroup::OfThisGroup),
+        };
+        if world.rank() % 2 == 1 {
+            let text = outcome.unwrap_err().to_string();
+            let theirs = "rank 0 of the other group passed a block of 4 elements";
+            assert!(text.contains(theirs), "{text}");
+            assert!(text.contains("of this group one of 40"), "{text}");
+        }
+    });
 }
 
 #[ranks_test::ranks(2, 3, 4)]

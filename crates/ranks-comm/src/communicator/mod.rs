@@ -259,7 +259,9 @@ impl Communicator {
             _ => Err(Error::new(
                 ErrorKind::Argument,
                 OPERATION,
-                format_args!("{others} other handles of this communicator exist; drop them first"),
+                format_args!(
+                    "{others} other handles and requests of this communicator exist; drop or complete them first"
+                ),
             )),
         };
         self.dispatch_together(

@@ -118,7 +118,7 @@ impl Others<'_> {
         });
         let silent: Vec<String> = silent.collect();
         if silent.is_empty() && !self.1.is_empty() {
-            return f.write_str("; no rank is silent: each waits for what none of them does");
+            return f.write_str("; no rank is silent: all of them are in a call");
         }
         list(f, "; silent: ", silent)
     }
