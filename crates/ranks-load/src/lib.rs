@@ -14,10 +14,16 @@
 //! [`Places`] lists the candidates of a library that comes with its vendor's own variables and
 //! Python packages; [`function()`] turns the address of a symbol into a function.
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("ranks is for targets with addresses of 64 bits");
+#[cfg(target_endian = "big")]
+compile_error!("ranks is for little-endian targets");
+
 mod candidate;
 mod error;
 mod function;
 mod library;
+mod linker;
 mod places;
 
 pub use candidate::Candidate;

@@ -1,13 +1,10 @@
 //! An open library.
 
 use std::ffi::{CStr, c_void};
-use std::mem::{ManuallyDrop, MaybeUninit};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-use libloading::os::unix;
-
+use crate::linker::{self, Handle};
 use crate::{Attempt, Candidate, LoadError};
 
 /// A library that stays open until the process ends.
@@ -15,7 +12,7 @@ use crate::{Attempt, Candidate, LoadError};
 /// The handle of a library that is never closed may be used from any thread, and so may this.
 #[derive(Debug)]
 pub struct Library {
-    handle: ManuallyDrop<unix::Library>,
+    handle: Handle,
     path: PathBuf,
 }
 
@@ -27,7 +24,9 @@ impl Library {
     /// error ("MPI library").
     ///
     /// # Errors
-    /// [`LoadError`] with every candidate and its own reason if none serves.
+    /// [`LoadError`] with every candidate and its own reason if none serves. Where no library can
+    /// be opened at all, as on Windows and in a program that is statically linked with musl, it has
+    /// that reason, and nothing is tried.
     ///
     /// # Safety
     /// Opening a library runs its initialisers: each candidate must name a library whose
@@ -37,6 +36,9 @@ impl Library {
         candidates: &[Candidate],
         mut accept: impl FnMut(&Library) -> Result<(), String>,
     ) -> Result<Library, LoadError> {
+        if let Some(why) = linker::REFUSAL {
+            return Err(LoadError::nothing_opens(what, why));
+        }
         let mut attempts = Vec::new();
         for candidate in candidates {
             // SAFETY: the caller vouches for the initialisers of every candidate.
@@ -55,22 +57,18 @@ impl Library {
     /// The library that already provides `symbol` in this process, if there is one: linked,
     /// preloaded, or opened globally by somebody else.
     pub fn in_process(symbol: &CStr) -> Option<Library> {
-        let process = unix::Library::this();
-        let address = find(&process, symbol)?;
+        let (handle, address) = Handle::of_process(symbol)?;
         Some(Library {
-            handle: ManuallyDrop::new(process),
-            path: file_of(address).unwrap_or_default(),
+            handle,
+            path: linker::file_of(address).unwrap_or_default(),
         })
     }
 
     /// The library `soname` if somebody has opened it in this process, privately or not. It is not
     /// opened anew.
     pub fn opened_as(soname: &str) -> Option<Library> {
-        let flags = libc::RTLD_LAZY | libc::RTLD_LOCAL | libc::RTLD_NOLOAD;
-        // SAFETY: RTLD_NOLOAD runs no initialiser: it only finds what is loaded already.
-        let handle = unsafe { unix::Library::open(Some(soname), flags) }.ok()?;
         Some(Library {
-            handle: ManuallyDrop::new(handle),
+            handle: Handle::opened_as(soname)?,
             path: PathBuf::from(soname),
         })
     }
@@ -78,12 +76,9 @@ impl Library {
     /// The number of libraries that the dynamic linker has loaded in this process so far, those
     /// that are gone included. As long as it stays the same, a library that was not
     /// [opened](Library::opened_as) still is not: asking for a file that is not there takes a
-    /// thousand times longer.
-    pub fn loads() -> u64 {
-        let mut loads: u64 = 0;
-        // SAFETY: the callback writes one number to the address of one.
-        unsafe { libc::dl_iterate_phdr(Some(read_loads), (&raw mut loads).cast()) };
-        loads
+    /// thousand times longer. `None` where it does not count them, as on macOS.
+    pub fn loads() -> Option<u64> {
+        linker::loads()
     }
 
     /// The file. A soname is resolved to the path that the dynamic linker chose once
@@ -94,7 +89,7 @@ impl Library {
 
     /// Learns the real path of the library from the file that defines `symbol`.
     pub fn locate(&mut self, symbol: &CStr) {
-        if let Some(path) = self.own_symbol(symbol).and_then(file_of) {
+        if let Some(path) = self.own_symbol(symbol).and_then(linker::file_of) {
             self.path = path;
         }
     }
@@ -105,82 +100,30 @@ impl Library {
     /// Components that a library opens itself, and preloaded tools that look for the functions they
     /// wrap, depend on it. Returns whether the dynamic linker agreed.
     pub fn promote(&self) -> bool {
-        let flags = libc::RTLD_LAZY | libc::RTLD_GLOBAL | libc::RTLD_NOLOAD;
-        // SAFETY: RTLD_NOLOAD runs no initialiser: it only changes the visibility of a loaded
-        // library.
-        let promoted = unsafe { unix::Library::open(Some(&self.path), flags) };
-        promoted.map(std::mem::forget).is_ok()
+        self.handle.promote(&self.path)
     }
 
     /// The address of `symbol`: from the global scope, where a preloaded tool comes first, or else
     /// from this library.
     pub fn symbol(&self, symbol: &CStr) -> Option<NonNull<c_void>> {
-        find(&unix::Library::this(), symbol).or_else(|| self.own_symbol(symbol))
+        self.handle
+            .find_globally(symbol)
+            .or_else(|| self.own_symbol(symbol))
     }
 
     /// The address of `symbol` in this library and its dependencies, whatever is preloaded.
     pub fn own_symbol(&self, symbol: &CStr) -> Option<NonNull<c_void>> {
-        find(&self.handle, symbol)
+        self.handle.find(symbol)
     }
-}
-
-/// Reads the count of the first library, which is that of all, and asks for no other.
-unsafe extern "C" fn read_loads(
-    info: *mut libc::dl_phdr_info,
-    _size: usize,
-    loads: *mut c_void,
-) -> libc::c_int {
-    // SAFETY: the dynamic linker passes what it knows of a library.
-    let count = unsafe { (*info).dlpi_adds };
-    // SAFETY: `Library::loads` passes the address of such a number.
-    unsafe { loads.cast::<u64>().write(count) };
-    1
 }
 
 /// # Safety
 /// The initialisers of `file` may run in this process.
 unsafe fn open_local(file: &Path) -> Result<Library, String> {
-    let flags = libc::RTLD_LAZY | libc::RTLD_LOCAL;
     // SAFETY: the caller vouches for the initialisers.
-    let opened = unsafe { unix::Library::open(Some(file), flags) };
-    let handle = opened.map_err(|error| reason(&error))?;
+    let handle = unsafe { Handle::open(file) }?;
     Ok(Library {
-        handle: ManuallyDrop::new(handle),
+        handle,
         path: file.to_path_buf(),
     })
-}
-
-fn find(handle: &unix::Library, symbol: &CStr) -> Option<NonNull<c_void>> {
-    // SAFETY: the symbol is read as an untyped address and not used through this type.
-    let found = unsafe { handle.get::<*mut c_void>(symbol.to_bytes_with_nul()) }.ok()?;
-    NonNull::new(found.as_raw_ptr())
-}
-
-/// The file that defines the code or data at `address`.
-fn file_of(address: NonNull<c_void>) -> Option<PathBuf> {
-    let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: dladdr accepts any address and writes nothing but `info`.
-    if unsafe { libc::dladdr(address.as_ptr(), info.as_mut_ptr()) } == 0 {
-        return None;
-    }
-    // SAFETY: zero bytes are a valid Dl_info and dladdr has filled it.
-    let info = unsafe { info.assume_init() };
-    if info.dli_fname.is_null() {
-        return None;
-    }
-    // SAFETY: dladdr gives a C string that lives as long as the library, which is never unloaded.
-    let name = unsafe { CStr::from_ptr(info.dli_fname) };
-    Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())))
-}
-
-/// The dynamic linker's own words.
-fn reason(error: &libloading::Error) -> String {
-    match error {
-        libloading::Error::DlOpen { desc } => {
-            // Formatting the description is the only way to read it on every version of libloading.
-            let text = format!("{desc:?}");
-            text.trim_matches('"').to_owned()
-        }
-        other => other.to_string(),
-    }
 }

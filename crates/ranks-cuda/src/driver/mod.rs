@@ -111,11 +111,13 @@ impl Cuda {
             return None;
         }
         let loads = Library::loads();
-        if MISSED_AT.load(Ordering::Relaxed) == loads {
+        if loads == Some(MISSED_AT.load(Ordering::Relaxed)) {
             return None;
         }
         let Some(Ok(cuda)) = Self::adopt() else {
-            MISSED_AT.store(loads, Ordering::Relaxed);
+            if let Some(loads) = loads {
+                MISSED_AT.store(loads, Ordering::Relaxed);
+            }
             return None;
         };
         Some(*LOADED.get_or_init(|| cuda))

@@ -10,7 +10,8 @@ pub enum Relocation {
     /// `OPAL_PREFIX` and `PMIX_PREFIX` were set to this prefix.
     Set(PathBuf),
     /// They would have been set to this prefix, but other threads run, which may read the
-    /// environment. If MPI does not start, set `OPAL_PREFIX` to it before the program starts.
+    /// environment, or a system without `/proc` does not tell that none does. If MPI does not
+    /// start, set `OPAL_PREFIX` to it before the program starts.
     Refused(PathBuf),
 }
 
