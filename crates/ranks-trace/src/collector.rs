@@ -132,7 +132,7 @@ impl Collector {
         communicators.sort_by_key(|member| member.id);
         let whose = Whose {
             who: &kept.who,
-            host: &host(),
+            host: &crate::host(),
             clock: kept.clock,
             communicators: &communicators,
         };
@@ -175,13 +175,6 @@ impl Observer for Collector {
             self.with(home, |kept| self.write(kept));
         }
     }
-}
-
-/// The name of this machine; empty if it is unknown.
-#[must_use]
-pub fn host() -> String {
-    let name = std::fs::read_to_string(std::path::Path::new("/proc/sys/kernel/hostname"));
-    name.map(|name| name.trim().to_owned()).unwrap_or_default()
 }
 
 impl Collected {

@@ -10,6 +10,7 @@
 mod call;
 mod clock;
 mod collector;
+mod host;
 mod observer;
 pub mod own_file;
 #[cfg(feature = "tracing")]
@@ -28,7 +29,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub use call::{Call, Comm, Facts, Home, this_thread};
 pub use clock::{Clock, Reading};
 use collector::Collector;
-pub use collector::{Who, host};
+pub use collector::Who;
+pub use host::host;
 pub use observer::{Failure, begun, ended, is_observed, the_process_ends};
 #[cfg(feature = "tracing")]
 pub use spans::look_for_subscriber;

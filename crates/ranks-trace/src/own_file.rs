@@ -3,17 +3,23 @@
 //! In a folder that others can write to, somebody may have put a link there before. So a file is
 //! created anew, for its user alone, and renamed when it is complete.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+#[cfg(not(unix))]
+#[path = "own_file/elsewhere.rs"]
+mod system;
+#[cfg(unix)]
+#[path = "own_file/unix.rs"]
+mod system;
+
 /// Writes a file into a folder, which is made if there is none. An existing file or link of that
 /// name is replaced, not followed.
 pub fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
-    make(folder)?;
+    system::make(folder)?;
     let unfinished = folder.join(format!(".{name}.{}", std::process::id()));
     create(&unfinished)
         .and_then(|mut file| file.write_all(content))
@@ -22,7 +28,7 @@ pub fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
 
 /// Tests with a temporary file that files can be written to a folder.
 pub fn try_folder(folder: &Path) -> io::Result<()> {
-    make(folder)?;
+    system::make(folder)?;
     // Ranks of this process, and processes of this number on other hosts, may try at the same time.
     static TRIALS: AtomicU64 = AtomicU64::new(0);
     let (process, trial) = (std::process::id(), TRIALS.fetch_add(1, Ordering::Relaxed));
@@ -33,28 +39,18 @@ pub fn try_folder(folder: &Path) -> io::Result<()> {
     fs::remove_file(trial)
 }
 
-fn make(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
 /// Creates a file. A file of this user that an earlier process of the same number has left is
 /// removed first; nothing else is.
 fn create(path: &Path) -> io::Result<fs::File> {
-    let new = || {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        options.custom_flags(libc::O_NOFOLLOW).open(path)
-    };
-    match new() {
+    match system::create_new(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let there = fs::symlink_metadata(path)?;
-            let me = fs::symlink_metadata("/proc/self").map(|me| me.uid());
-            if !there.is_file() || me.is_ok_and(|me| me != there.uid()) {
+            if !there.is_file() || !system::may_be_mine(&there) {
                 let text = format!("{} is there, and is no file of this user", path.display());
                 return Err(io::Error::new(ErrorKind::AlreadyExists, text));
             }
             fs::remove_file(path)?;
-            new()
+            system::create_new(path)
         }
         file => file,
     }

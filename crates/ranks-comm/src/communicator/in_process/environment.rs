@@ -21,11 +21,8 @@ impl Comm {
     }
 
     pub(crate) fn processor_name(&self) -> String {
-        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-        name.or_else(|| std::env::var("HOSTNAME").ok())
-            .map(|name| name.trim().to_owned())
-            .filter(|name| !name.is_empty())
-            .unwrap_or_else(|| "localhost".to_owned())
+        let name = Some(ranks_trace::host()).filter(|name| !name.is_empty());
+        name.unwrap_or_else(|| "localhost".to_owned())
     }
 
     pub(crate) fn universe_size(&self) -> usize {
