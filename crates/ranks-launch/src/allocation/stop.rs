@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use signal_hook::consts::{FORBIDDEN, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::FORBIDDEN;
 use signal_hook::flag;
 
 /// Remembers that this process was asked to stop, instead of ending it, so that the program can
@@ -36,6 +36,15 @@ pub struct StopRequest {
     came: Arc<AtomicUsize>,
 }
 
+/// The signals by which a process is asked to stop.
+#[cfg(unix)]
+const ASKING: &[i32] = {
+    use signal_hook::consts::{SIGTERM, SIGUSR1, SIGUSR2};
+    &[SIGTERM, SIGUSR1, SIGUSR2]
+};
+#[cfg(not(unix))]
+const ASKING: &[i32] = &[signal_hook::consts::SIGTERM];
+
 /// The signals that anybody watches for, a bit each.
 static WATCHED: AtomicU64 = AtomicU64::new(0);
 
@@ -47,12 +56,12 @@ impl StopRequest {
         WATCHED.load(Ordering::Relaxed) & bit(signal) != 0
     }
 
-    /// Watches for `SIGTERM`, `SIGUSR1` and `SIGUSR2`.
+    /// Watches for `SIGTERM`, `SIGUSR1` and `SIGUSR2`; on Windows for `SIGTERM`.
     ///
     /// # Errors
     /// The errors of [`on`](Self::on).
     pub fn watch() -> io::Result<Self> {
-        Self::on(&[SIGTERM, SIGUSR1, SIGUSR2])
+        Self::on(ASKING)
     }
 
     /// Watches for the signals of these numbers, as in `signal_hook::consts` or `libc`.
@@ -94,7 +103,7 @@ fn bit(signal: i32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use signal_hook::consts::SIGKILL;
+    use signal_hook::consts::{SIGKILL, SIGTERM, SIGUSR1, SIGUSR2};
     use signal_hook::low_level::raise;
 
     use super::*;

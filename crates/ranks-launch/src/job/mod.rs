@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use crate::environment::launchers::{Variables, outside_of_job, slurm_step};
@@ -13,18 +13,18 @@ use crate::library::Installation;
 
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
-mod input;
 mod output;
-mod session;
-mod stand_in;
-mod supervisor;
-mod tree;
+#[cfg(not(unix))]
+#[path = "elsewhere.rs"]
+mod system;
+#[cfg(unix)]
+#[path = "unix/mod.rs"]
+mod system;
 
 pub use output::RankOutput;
 use output::{Labels, Splitter};
-use session::Session;
-pub use stand_in::stand_in;
-use supervisor::Supervised;
+use system::Supervised;
+pub use system::stand_in;
 
 /// The variable that lets `srun`, by which launchers start their daemons as well, use the resources
 /// that a step of Slurm holds: inside of one, as `srun --pty bash` is, it would wait until that
@@ -157,33 +157,13 @@ impl Job {
         if self.ranks == 0 {
             return Err(JobError::NoRanks);
         }
-        let (mut command, labels) = self.command();
-        let mark = tree::Mark::new();
-        command.env(tree::Mark::VARIABLE, mark.value());
+        let (command, labels) = self.command();
         let program = PathBuf::from(command.get_program());
-        let not_started = |source| JobError::Start {
-            program: program.clone(),
-            source,
-        };
-        let session = match &self.installation {
-            Some(installation) if !self.by_srun => {
-                Session::of(installation, &mut command, &mark).map_err(not_started)?
-            }
-            _ => None,
-        };
-        command
-            .stdin(if self.reads_input && input::is_ours() {
-                Stdio::piped()
-            } else {
-                Stdio::null()
-            })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let supervised = Supervised::start(command, mark).map_err(not_started)?;
+        let supervised =
+            system::start(self, command).map_err(|source| JobError::Start { program, source })?;
         let started = Instant::now();
         Ok(Running {
             supervised,
-            _session: session,
             labels,
             ranks: self.ranks,
             started,
@@ -249,8 +229,6 @@ pub enum JobError {
 #[derive(Debug)]
 pub struct Running {
     supervised: Supervised,
-    /// Dropped after all processes of the job have ended.
-    _session: Option<Session>,
     labels: Labels,
     ranks: usize,
     started: Instant,

@@ -10,6 +10,7 @@ use crate::environment::ancestors::Ancestor;
 use crate::environment::{Environment, process_variable};
 use crate::library::installation::Installation;
 use crate::library::names::{self, Content, Names, Preference, Wanted};
+use crate::library::system::{self, System};
 
 mod config_error;
 
@@ -30,12 +31,6 @@ const PREFIXES: [&str; 5] = [
     "CRAY_MPICH_DIR",
 ];
 
-/// The variable of the folders in which the dynamic linker looks before its own.
-#[cfg(not(target_os = "macos"))]
-const LINKER_PATH: &str = "LD_LIBRARY_PATH";
-#[cfg(target_os = "macos")]
-const LINKER_PATH: &str = "DYLD_LIBRARY_PATH";
-
 /// The libraries for this process in the order in which they are to be tried, each with the reason.
 ///
 /// `RANKS_MPI`, if set, decides alone: it is the file of a library, the prefix of an MPI, a family
@@ -43,8 +38,9 @@ const LINKER_PATH: &str = "DYLD_LIBRARY_PATH";
 /// standard, or the name of an [`Installation`]. Otherwise: what the launcher says,
 /// `OMPI_LIBDIR_LOC`; the prefixes in `OPAL_PREFIX`, `I_MPI_ROOT`, `MPI_HOME`, `MPICH_DIR`,
 /// `CRAY_MPICH_DIR`; the prefix of the launcher above this process; Cray's folders; the folders in
-/// `LD_LIBRARY_PATH`; the MPI of the first `mpiexec` in `PATH`; at last the bare names, for the
-/// dynamic linker to find. Libraries of another family than the launcher's come after all that fit.
+/// `LD_LIBRARY_PATH` (on macOS `DYLD_LIBRARY_PATH`); the MPI of the first `mpiexec` in `PATH`; on
+/// macOS the folders of Homebrew and MacPorts; at last the bare names, for the dynamic linker to
+/// find. Libraries of another family than the launcher's come after all that fit.
 ///
 /// Programs, `ranks run` and `ranks doctor` all take the first of these that opens.
 ///
@@ -77,7 +73,7 @@ pub(crate) fn chosen_is_no_mpi(
 ) -> Option<ConfigError> {
     let value = variable(CHOICE).filter(|value| !value.trim().is_empty())?;
     let usual = ["/", "/usr"].map(|prefix| names::library_folders(Path::new(prefix)));
-    let mut folders = absolute_ones(variable(LINKER_PATH));
+    let mut folders = absolute_ones(variable(system::HERE.linker_path));
     folders.extend(usual.into_iter().flatten());
     let find = |candidate: &Candidate| {
         let lies = folders.iter().map(|folder| folder.join(&candidate.file));
@@ -306,14 +302,16 @@ impl Search<'_> {
         }
         // Before the linker, which takes any folder's library of one name before any of another:
         // here a folder is one MPI's.
-        for folder in self.folders_in(LINKER_PATH) {
-            let why = format!("{} in {LINKER_PATH}", folder.display());
+        let linker_path = system::HERE.linker_path;
+        for folder in self.folders_in(linker_path) {
+            let why = format!("{} in {linker_path}", folder.display());
             places.push(SearchedFolders {
                 family: names::only_family(&folder),
                 ..SearchedFolders::new(vec![folder], why)
             });
         }
         places.extend(self.of_first_launcher());
+        places.extend(of_package_managers(system::HERE));
         Ok(places)
     }
 
@@ -402,6 +400,15 @@ impl Search<'_> {
     }
 }
 
+/// The folders of package managers, each of which may have libraries of several families.
+fn of_package_managers(system: &System) -> impl Iterator<Item = SearchedFolders> {
+    let folders = system.folders.iter();
+    folders.map(|(folder, manager)| {
+        let why = format!("{manager}'s folder {folder}");
+        SearchedFolders::new(vec![folder.into()], why)
+    })
+}
+
 /// The absolute ones of a list of folders.
 fn absolute_ones(folders: Option<String>) -> Vec<PathBuf> {
     std::env::split_paths(&folders.unwrap_or_default())
@@ -429,5 +436,21 @@ fn prefix_folders(prefix: &Path) -> Vec<PathBuf> {
         vec![prefix.join("lib")]
     } else {
         folders
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_package_managers_are_named_as_such() {
+        let places: Vec<SearchedFolders> = of_package_managers(&system::MACOS).collect();
+        assert_eq!(places.len(), system::MACOS.folders.len());
+        assert_eq!(places[0].folders, [Path::new("/opt/homebrew/lib")]);
+        assert_eq!(places[0].why, "Homebrew's folder /opt/homebrew/lib");
+        // Any family may lie there, under whichever launcher.
+        assert!(places.iter().all(|place| place.fits(Wanted::Standard)));
+        assert_eq!(of_package_managers(&system::ELF).count(), 0);
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::Family;
 use crate::library::names;
+use crate::machine::files::owner;
 
 mod command;
 mod cores;
@@ -176,7 +176,7 @@ impl Installation {
 
 /// Returns `true` if this process is root's, as the kernel shows it.
 fn is_root() -> bool {
-    fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+    owner(Path::new("/proc/self")) == Some(0)
 }
 
 /// The variables that the launcher of a family needs, whatever the job.

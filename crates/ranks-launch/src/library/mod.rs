@@ -4,6 +4,7 @@ pub(crate) mod candidates;
 mod installation;
 pub(crate) mod linker_script;
 mod names;
+mod system;
 
 pub use candidates::{ConfigError, Search, candidates};
 pub use installation::{Installation, NETWORK_ATOMICS, RDMA_PER_REQUEST, has_user_set};

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::system::{self, System, multiarch};
 use crate::Family;
 
 /// The interface that is tried first of a library that offers two.
@@ -51,57 +52,21 @@ pub(crate) enum Name {
     Between(&'static str, &'static str),
 }
 
-#[cfg(not(target_os = "macos"))]
-mod system {
-    use super::Name::{self, Between, Exact, Unversioned};
-
-    pub(super) const MPICH: &[Name] = &[Exact("libmpi.so.12"), Exact("libmpich.so.12")];
-    pub(super) const INTEL: &[Name] = &[Exact("libmpi.so.12")];
-    pub(super) const CRAY: &[Name] =
-        &[Between("libmpi_gnu_", ".so.12"), Exact("libmpi_cray.so.12")];
-    pub(super) const OPEN_MPI: &[Name] = &[Exact("libmpi.so.40")];
-    /// MPICH 5.0.0 and 5.0.1 name theirs by 0.
-    pub(super) const STANDARD: &[Name] = &[Exact("libmpi_abi.so.1"), Exact("libmpi_abi.so.0")];
-    pub(super) const UNVERSIONED: &[Name] = &[Unversioned("libmpi.so"), Unversioned("libmpich.so")];
-    pub(super) const UNVERSIONED_STANDARD: &[Name] = &[Unversioned("libmpi_abi.so")];
-    /// A file that lies beside Intel's libraries and no other.
-    pub(super) const OF_INTEL: &str = "libmpi_shm_heap_proxy.so";
-}
-
-#[cfg(target_os = "macos")]
-mod system {
-    use super::Name::{self, Exact, Unversioned};
-
-    pub(super) const MPICH: &[Name] = &[Exact("libmpi.12.dylib")];
-    pub(super) const INTEL: &[Name] = &[];
-    pub(super) const CRAY: &[Name] = &[];
-    pub(super) const OPEN_MPI: &[Name] = &[Exact("libmpi.40.dylib")];
-    pub(super) const STANDARD: &[Name] =
-        &[Exact("libmpi_abi.1.dylib"), Exact("libmpi_abi.0.dylib")];
-    pub(super) const UNVERSIONED: &[Name] = &[Unversioned("libmpi.dylib")];
-    pub(super) const UNVERSIONED_STANDARD: &[Name] = &[Unversioned("libmpi_abi.dylib")];
-    pub(super) const OF_INTEL: &str = "libmpi_shm_heap_proxy.dylib";
-}
-
-fn native(family: Family) -> &'static [Name] {
-    match family {
-        Family::Mpich => system::MPICH,
-        Family::Intel => system::INTEL,
-        Family::Cray => system::CRAY,
-        Family::OpenMpi => system::OPEN_MPI,
-    }
-}
-
 impl Names {
-    /// The names for a search, in order.
+    /// The names for a search on this system, in order.
     pub(crate) fn of(wanted: Wanted, preference: Preference) -> Names {
+        Self::on(system::HERE, wanted, preference)
+    }
+
+    fn on(system: &System, wanted: Wanted, preference: Preference) -> Names {
+        let native = |family| system.native(family);
         let mut names = Names::default();
         match wanted {
             Wanted::Standard => push(
                 &mut names.first,
-                [system::STANDARD, system::UNVERSIONED_STANDARD],
+                [system.standard, system.unversioned_standard],
             ),
-            Wanted::Only(family) => push(&mut names.first, [native(family), system::UNVERSIONED]),
+            Wanted::Only(family) => push(&mut names.first, [native(family), system.unversioned]),
             Wanted::Any(likely) => {
                 // Families that start under the same launcher fit; without a launcher all do.
                 let fits = |family: Family| likely.is_none_or(|likely| likely.starts(family));
@@ -109,15 +74,15 @@ impl Names {
                     Family::ALL.into_iter().partition(|&family| fits(family));
                 let own = likely.into_iter().chain(fitting).map(native);
                 match preference {
-                    Preference::Native => push(&mut names.first, own.chain([system::STANDARD])),
+                    Preference::Native => push(&mut names.first, own.chain([system.standard])),
                     Preference::StandardAbi => {
-                        push(&mut names.first, [system::STANDARD].into_iter().chain(own))
+                        push(&mut names.first, [system.standard].into_iter().chain(own))
                     }
                 }
                 push(&mut names.then, other.into_iter().map(native));
                 push(
                     &mut names.then,
-                    [system::UNVERSIONED, system::UNVERSIONED_STANDARD],
+                    [system.unversioned, system.unversioned_standard],
                 );
             }
         }
@@ -136,7 +101,7 @@ fn push<'a>(list: &mut Vec<Name>, more: impl IntoIterator<Item = &'a [Name]>) {
 impl Name {
     /// Returns `true` if a library of `family` may bear this name: no other family's own does.
     pub(crate) fn may_be_of(self, family: Family) -> bool {
-        let own = |family| native(family).contains(&self);
+        let own = |family| system::HERE.native(family).contains(&self);
         own(family) || !Family::ALL.into_iter().any(own)
     }
 
@@ -184,12 +149,13 @@ impl Name {
 
 /// Returns `true` if the libraries in `folder` are Intel's.
 pub(crate) fn is_intel(folder: &Path) -> bool {
-    folder.join(system::OF_INTEL).is_file()
+    folder.join(system::HERE.of_intel).is_file()
 }
 
 /// The one library in `folder` of `family`, by its own interface.
 pub(crate) fn native_library(folder: &Path, family: Family) -> Option<PathBuf> {
-    native(family)
+    let names = system::HERE.native(family);
+    names
         .iter()
         .find_map(|name| name.in_folder(folder).into_iter().next())
 }
@@ -209,7 +175,8 @@ pub(crate) fn only_family(folder: &Path) -> Option<Family> {
 
 /// The library in `folder` with the standard interface.
 pub(crate) fn standard_library(folder: &Path) -> Option<PathBuf> {
-    system::STANDARD
+    system::HERE
+        .standard
         .iter()
         .find_map(|name| name.in_folder(folder).into_iter().next())
 }
@@ -279,7 +246,7 @@ pub(crate) fn may_be_mpi(file: &Path) -> bool {
 
 /// The folders of `prefix` that may hold libraries, those that exist.
 pub(crate) fn library_folders(prefix: &Path) -> Vec<PathBuf> {
-    let multiarch = format!("lib/{}-linux-gnu", std::env::consts::ARCH);
+    let multiarch = format!("lib/{}", multiarch(std::env::consts::ARCH));
     ["lib", "lib64", &multiarch, "lib/release", "."]
         .iter()
         .map(|folder| {
@@ -293,15 +260,21 @@ pub(crate) fn library_folders(prefix: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-#[cfg(all(test, not(target_os = "macos")))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    fn order(wanted: Wanted, preference: Preference) -> (Vec<&'static str>, Vec<&'static str>) {
+    type Order = (Vec<&'static str>, Vec<&'static str>);
+
+    fn order(wanted: Wanted, preference: Preference) -> Order {
+        order_on(&system::ELF, wanted, preference)
+    }
+
+    fn order_on(system: &System, wanted: Wanted, preference: Preference) -> Order {
         let text = |name: &Name| match *name {
             Name::Exact(name) | Name::Unversioned(name) | Name::Between(name, _) => name,
         };
-        let names = Names::of(wanted, preference);
+        let names = Names::on(system, wanted, preference);
         (
             names.first.iter().map(text).collect(),
             names.then.iter().map(text).collect(),
@@ -349,5 +322,17 @@ mod tests {
         let (first, then) = order(Wanted::Only(Family::OpenMpi), Preference::StandardAbi);
         assert_eq!(first[0], "libmpi.so.40");
         assert!(!first.contains(&"libmpi.so.12") && then.is_empty());
+    }
+
+    #[test]
+    fn on_macos_names_end_otherwise() {
+        let wanted = Wanted::Any(Some(Family::OpenMpi));
+        let (first, then) = order_on(&system::MACOS, wanted, Preference::Native);
+        let standard = ["libmpi_abi.1.dylib", "libmpi_abi.0.dylib"];
+        assert_eq!(first, ["libmpi.40.dylib", standard[0], standard[1]]);
+        assert_eq!(
+            then,
+            ["libmpi.12.dylib", "libmpi.dylib", "libmpi_abi.dylib"]
+        );
     }
 }

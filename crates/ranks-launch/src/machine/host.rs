@@ -7,7 +7,7 @@ pub use domain::Domain;
 pub use gpus::Gpu;
 pub use processors::{Cpu, NumaNode, Processors};
 
-mod bind;
+mod affinity;
 mod cpu_set;
 mod domain;
 mod gpus;
@@ -20,7 +20,8 @@ use crate::machine::meminfo::Meminfo;
 
 /// A machine, or the part of one that a container or a batch job is given, seen from one process.
 ///
-/// Facts that the kernel does not tell are empty, 0 or `None`.
+/// Facts that the kernel does not tell are empty, 0 or `None`. Only Linux tells all; elsewhere
+/// there are a name and, as many as the standard library counts, CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -48,7 +49,11 @@ pub struct Host {
 impl Host {
     /// Detects the host that this process runs on.
     pub fn detect() -> Host {
-        Self::below(Path::new("/"), processors::allowed())
+        let mut host = Self::below(Path::new("/"), affinity::allowed());
+        if host.name.is_empty() {
+            host.name = identity::name().unwrap_or_default();
+        }
+        host
     }
 
     /// Reads a host from a tree of files in the place of `/sys` and `/proc`, for a process that may

@@ -1,7 +1,7 @@
 //! The machine as the kernel shows it to this process: CPUs, memories, limits, GPUs.
 
 pub(crate) mod control_groups;
-mod files;
+pub(crate) mod files;
 #[cfg(feature = "hosts")]
 mod host;
 mod meminfo;

@@ -1,8 +1,9 @@
-//! The part of a kernel that a process sees.
+//! The name of a machine, and the part of its kernel that a process sees.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use crate::machine::files::device;
 
 /// The namespaces in which processes of one container are together.
 const NAMESPACES: [&str; 4] = ["uts", "ipc", "net", "pid"];
@@ -17,8 +18,19 @@ pub(super) fn container(root: &Path) -> String {
             Some(link.to_string_lossy().into_owned())
         })
         .collect();
-    if let Ok(shared) = fs::metadata(root.join("dev/shm")) {
-        parts.push(format!("shm:[{}]", shared.dev()));
+    if let Some(shared) = device(&root.join("dev/shm")) {
+        parts.push(format!("shm:[{shared}]"));
     }
     parts.join(" ")
+}
+
+/// The name of a machine that has no file with it.
+#[cfg(unix)]
+pub(super) fn name() -> Option<String> {
+    nix::unistd::gethostname().ok()?.into_string().ok()
+}
+
+#[cfg(not(unix))]
+pub(super) fn name() -> Option<String> {
+    std::env::var("COMPUTERNAME").ok()
 }

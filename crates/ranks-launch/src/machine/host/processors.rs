@@ -4,9 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use nix::sched::{CpuSet as KernelSet, sched_getaffinity};
-use nix::unistd::Pid;
-
 use super::CpuSet;
 use crate::machine::files::text;
 use crate::machine::meminfo::Meminfo;
@@ -104,16 +101,6 @@ impl Processors {
             .collect::<BTreeSet<_>>()
             .len()
     }
-}
-
-/// The CPUs that this thread may run on; none if the kernel does not tell.
-pub(super) fn allowed() -> CpuSet {
-    let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else {
-        return CpuSet::default();
-    };
-    (0..KernelSet::count())
-        .filter(|cpu| set.is_set(*cpu).unwrap_or(false))
-        .collect()
 }
 
 /// `None` for one that is switched off.

@@ -1,9 +1,5 @@
 //! One thread a job, which starts the launcher, outlives it, and reaps it.
-
-#![allow(
-    unsafe_code,
-    reason = "a hook between fork and exec, to end with the parent and to be reached by signals"
-)]
+#![allow(unsafe_code)]
 
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -15,6 +11,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::unistd::Pid;
 
+use super::kernel::{die_with, wait_for_end};
+use super::session::Session;
 use super::tree::{self, Mark};
 
 /// The time that a launcher may take to end its job after it was asked to.
@@ -29,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// as the end of the parent, on which the launcher is to be signalled. So a thread of its own does
 /// it.
 #[derive(Debug)]
-pub(super) struct Supervised {
+pub(in crate::job) struct Supervised {
     pid: Pid,
     mark: Mark,
     /// `true` once it was reaped, from when on its number may be another process's. Held while it
@@ -39,11 +37,17 @@ pub(super) struct Supervised {
     status: Option<ExitStatus>,
     stdout: Stream,
     stderr: Stream,
+    /// Dropped after all processes of the job have ended.
+    _session: Option<Session>,
 }
 
 impl Supervised {
     /// Starts `command`, whose output must be piped.
-    pub(super) fn start(mut command: Command, mark: Mark) -> io::Result<Supervised> {
+    pub(super) fn start(
+        mut command: Command,
+        mark: Mark,
+        session: Option<Session>,
+    ) -> io::Result<Supervised> {
         let reaped = Arc::new(Mutex::new(false));
         let (tell_started, started) = channel();
         let (tell_ended, ended) = channel();
@@ -61,7 +65,7 @@ impl Supervised {
                     Stream::read(child.stderr.take()),
                 );
                 if tell_started.send(Ok((child.id(), streams))).is_ok() {
-                    reap(child, &shared, &tell_ended);
+                    reap(child, &shared, &tell_ended, wait_for_end);
                 }
             }
             Err(error) => {
@@ -82,16 +86,17 @@ impl Supervised {
             status: None,
             stdout,
             stderr,
+            _session: session,
         })
     }
 
-    pub(super) fn id(&self) -> u32 {
+    pub(in crate::job) fn id(&self) -> u32 {
         self.pid.as_raw().unsigned_abs()
     }
 
     /// Waits for the end of the launcher, not beyond `deadline`; then nothing of the job is left.
     /// `None` when it was too late.
-    pub(super) fn wait(&mut self, deadline: Option<Instant>) -> Option<ExitStatus> {
+    pub(in crate::job) fn wait(&mut self, deadline: Option<Instant>) -> Option<ExitStatus> {
         if self.status.is_none() {
             self.status = match deadline {
                 None => self.ended.recv().ok(),
@@ -108,7 +113,7 @@ impl Supervised {
     }
 
     /// Ends the job: asks the launcher, which knows best how, then kills whatever is left.
-    pub(super) fn kill(&mut self) -> Option<ExitStatus> {
+    pub(in crate::job) fn kill(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() && self.signal(Signal::SIGTERM) {
             // Remote and local ranks end, and files in shared memory go, if the launcher does it
             // itself.
@@ -131,12 +136,12 @@ impl Supervised {
     }
 
     /// The output since the last call.
-    pub(super) fn fresh(&mut self) -> (Vec<u8>, Vec<u8>) {
+    pub(in crate::job) fn fresh(&mut self) -> (Vec<u8>, Vec<u8>) {
         (self.stdout.fresh(), self.stderr.fresh())
     }
 
     /// The output so far that was not taken; all of it once no process of the job is left.
-    pub(super) fn output(&mut self) -> (Vec<u8>, Vec<u8>) {
+    pub(in crate::job) fn output(&mut self) -> (Vec<u8>, Vec<u8>) {
         let until = Instant::now() + PATIENCE;
         (self.stdout.take(until), self.stderr.take(until))
     }
@@ -150,11 +155,11 @@ impl Drop for Supervised {
     }
 }
 
-/// Lets the kernel send a signal to the process when the thread that started it is gone, however
-/// that came about, and lets signals reach it that this process has blocked for itself.
+/// Lets the kernel, where it can, send a signal to the process when the thread that started it is
+/// gone, however that came about, and lets signals reach it that this process has blocked for
+/// itself.
 pub(super) fn end_with_parent(command: &mut Command, signal: Signal) {
     let none_blocked = SigSet::empty();
-    #[cfg(target_os = "linux")]
     let me = Pid::this();
     // SAFETY: the hook runs in the child between fork and exec and does nothing but system calls,
     // `sigprocmask`, `prctl` and `getppid`, which are safe to call there; it allocates nothing and
@@ -162,35 +167,31 @@ pub(super) fn end_with_parent(command: &mut Command, signal: Signal) {
     unsafe {
         command.pre_exec(move || {
             none_blocked.thread_set_mask()?;
-            #[cfg(target_os = "linux")]
-            {
-                nix::sys::prctl::set_pdeathsig(signal)?;
-                // If the parent went before the call, the signal will never come.
-                if nix::unistd::getppid() != me {
-                    return Err(nix::errno::Errno::ESRCH.into());
-                }
-            }
-            Ok(())
+            die_with(me, signal)
         });
     }
 }
 
 /// Waits until `child` has ended, then takes its status while nobody can signal its number.
-fn reap(mut child: Child, reaped: &Mutex<bool>, ended: &Sender<ExitStatus>) {
-    #[cfg(target_os = "linux")]
-    if let Ok(pid) = i32::try_from(child.id()) {
-        use nix::sys::wait::{Id, WaitPidFlag, waitid};
-        // Only waits: an error here shows again below.
-        while waitid(
-            Id::Pid(Pid::from_raw(pid)),
-            WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT,
-        ) == Err(nix::errno::Errno::EINTR)
-        {}
-    }
-    let mut reaped = reaped.lock().unwrap_or_else(PoisonError::into_inner);
-    let status = child.wait().unwrap_or_else(|_| ExitStatus::from_raw(-1));
-    *reaped = true;
-    drop(reaped);
+///
+/// `wait_for_end` may return earlier.
+fn reap(
+    mut child: Child,
+    reaped: &Mutex<bool>,
+    ended: &Sender<ExitStatus>,
+    wait_for_end: fn(&Child),
+) {
+    let status = loop {
+        wait_for_end(&child);
+        let mut reaped = reaped.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = match child.try_wait() {
+            Ok(None) => continue,
+            Ok(Some(status)) => status,
+            Err(_) => ExitStatus::from_raw(-1),
+        };
+        *reaped = true;
+        break status;
+    };
     // Nobody listens any more when the job was dropped.
     let _ = ended.send(status);
 }
@@ -241,5 +242,33 @@ impl Stream {
             .finished
             .recv_timeout(until.saturating_duration_since(Instant::now()));
         self.fresh()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::system::kernel::elsewhere;
+
+    #[test]
+    fn a_child_can_be_signalled_while_the_system_only_lets_it_be_looked_at() {
+        for wait_for_end in [wait_for_end, elsewhere::wait_for_end] {
+            let child = Command::new("sleep").arg("60").spawn().unwrap();
+            let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+            let reaped = Arc::new(Mutex::new(false));
+            let (tell_ended, ended) = channel();
+            let shared = Arc::clone(&reaped);
+            let reaper =
+                std::thread::spawn(move || reap(child, &shared, &tell_ended, wait_for_end));
+            assert!(ended.recv_timeout(Duration::from_millis(50)).is_err());
+            let held = reaped.lock().unwrap();
+            assert!(!*held);
+            nix::sys::signal::kill(pid, Signal::SIGKILL).unwrap();
+            drop(held);
+            let status = ended.recv_timeout(PATIENCE).unwrap();
+            assert_eq!(status.signal(), Some(9));
+            reaper.join().unwrap();
+            assert!(*reaped.lock().unwrap());
+        }
     }
 }

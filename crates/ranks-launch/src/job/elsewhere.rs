@@ -1,0 +1,57 @@
+//! Systems on which no jobs are started: launchers of MPI are for Unix, and so is what ends the
+//! processes that a job leaves.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::time::Instant;
+
+use super::Job;
+
+/// A job that was started, of which there is none.
+#[derive(Debug)]
+pub(super) enum Supervised {}
+
+/// Starts nothing.
+///
+/// # Errors
+/// Always, with the reason.
+pub(super) fn start(_: &Job, _: Command) -> io::Result<Supervised> {
+    Err(unsupported())
+}
+
+/// Runs nothing on this system.
+///
+/// # Errors
+/// Always, with the reason.
+pub fn stand_in(_: &Path, _: impl IntoIterator<Item = OsString>) -> io::Result<ExitStatus> {
+    Err(unsupported())
+}
+
+fn unsupported() -> io::Error {
+    let why = "jobs are started on Unix only; a program that is started without a launcher has its ranks as threads";
+    io::Error::new(io::ErrorKind::Unsupported, why)
+}
+
+impl Supervised {
+    pub(super) fn id(&self) -> u32 {
+        match *self {}
+    }
+
+    pub(super) fn wait(&mut self, _: Option<Instant>) -> Option<ExitStatus> {
+        match *self {}
+    }
+
+    pub(super) fn kill(&mut self) -> Option<ExitStatus> {
+        match *self {}
+    }
+
+    pub(super) fn fresh(&mut self) -> (Vec<u8>, Vec<u8>) {
+        match *self {}
+    }
+
+    pub(super) fn output(&mut self) -> (Vec<u8>, Vec<u8>) {
+        match *self {}
+    }
+}
