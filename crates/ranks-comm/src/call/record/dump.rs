@@ -5,9 +5,12 @@
 
 mod content;
 mod exit;
-mod fault;
 mod json;
-mod termination;
+#[cfg(not(unix))]
+#[path = "dump/elsewhere.rs"]
+mod signals;
+#[cfg(unix)]
+mod signals;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -16,7 +19,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use content::Cause;
-pub(crate) use fault::VARIABLE as FAULTS;
 
 use crate::call::inflight_calls;
 
@@ -25,8 +27,15 @@ use super::recorder::{Recorder, recorders};
 /// The variable that names the folder.
 const VARIABLE: &str = "RANKS_DUMP";
 
+/// The variable that requests a dump at a fault signal.
+pub(crate) const FAULTS: &str = "RANKS_DUMP_SIGNALS";
+
 /// The reason for a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    not(unix),
+    expect(dead_code, reason = "there are signals on Unix alone")
+)]
 pub(crate) enum Reason {
     TimeLimit,
     Abort,
@@ -55,9 +64,14 @@ impl Reason {
 /// Makes this process write a dump before it ends in a way that this crate is not told of
 /// otherwise, if there is to be a dump at all.
 pub(crate) fn at_every_end() {
-    termination::on_termination();
+    signals::on_termination();
     exit::on_exit();
-    fault::on_faults();
+    signals::on_faults();
+}
+
+/// Returns `true` if there is to be a dump at a fault signal.
+fn faults_are_wanted() -> bool {
+    std::env::var_os(FAULTS).is_some_and(|value| value == "1")
 }
 
 /// Writes a file for each rank that lives in this process, once: later failures follow from the

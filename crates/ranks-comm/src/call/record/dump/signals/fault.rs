@@ -12,28 +12,19 @@ use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::{env, mem, ptr, thread};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{mem, ptr, thread};
 
-use libc::{
-    BUS_MCEERR_AO, SIG_DFL, SIG_IGN, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, sigaction, siginfo_t,
-};
+use libc::{SIG_DFL, SIG_IGN, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, sigaction, siginfo_t};
 
-use super::{Reason, folder, write};
+use crate::call::record::dump::{FAULTS as VARIABLE, Reason, faults_are_wanted, folder, write};
 
-/// The variable that requests a dump at a fault signal.
-pub(crate) const VARIABLE: &str = "RANKS_DUMP_SIGNALS";
+mod kernel;
 
-/// Returns `true` if there is to be a dump at a fault signal.
-fn faults_are_wanted() -> bool {
-    env::var_os(VARIABLE).is_some_and(|value| value == "1")
-}
+use kernel::{is_elsewhere, send_again, this_thread};
 
 /// The time that a thread that has faulted waits for the dump, in milliseconds.
 const PATIENCE: c_int = 5_000;
-
-/// `si_code` of a tag of memory on ARM that did not agree, told later.
-const SEGV_MTEAERR: c_int = 8;
 
 /// A signal, and its previous disposition.
 struct Fault {
@@ -56,14 +47,14 @@ struct Writer {
     /// The process that has the thread: a forked child has none.
     process: c_int,
     /// The thread, which does not wait for itself.
-    thread: AtomicI32,
+    thread: AtomicUsize,
     asked: AtomicBool,
 }
 
 static WRITER: OnceLock<Writer> = OnceLock::new();
 
 /// Makes a process that one of these signals ends write a dump, if that is wanted.
-pub(super) fn on_faults() {
+pub(in crate::call::record::dump) fn on_faults() {
     let wanted = folder().is_some() && faults_are_wanted() && WRITER.get().is_none();
     if wanted && let Err(reason) = listen() {
         eprintln!("ranks: faults will not be recorded ({VARIABLE}): {reason}");
@@ -75,7 +66,7 @@ fn listen() -> std::io::Result<()> {
     let writer = Writer {
         socket,
         process: process(),
-        thread: AtomicI32::new(0),
+        thread: AtomicUsize::new(0),
         asked: AtomicBool::new(false),
     };
     if WRITER.set(writer).is_err() {
@@ -163,6 +154,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, _context: *mut c_voi
     // SAFETY: the system passes the information on the signal, for which the handler asks.
     let code = unsafe { (*info).si_code };
     if !is_found_again(signal, code) {
+        // It is blocked until this returns.
         send_again(signal, info);
     }
 }
@@ -171,24 +163,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, _context: *mut c_voi
 /// then tried anew. A signal that was sent does not, nor one for a fault elsewhere, such as broken
 /// memory that nobody is using.
 fn is_found_again(signal: c_int, code: c_int) -> bool {
-    let elsewhere = match signal {
-        SIGBUS => code == BUS_MCEERR_AO,
-        SIGSEGV => code == SEGV_MTEAERR,
-        _ => false,
-    };
-    code > 0 && !elsewhere
-}
-
-/// Sends this thread a signal once more, with all that was told of it. It is blocked until the
-/// handler returns.
-fn send_again(signal: c_int, info: *mut siginfo_t) {
-    let number = libc::SYS_rt_tgsigqueueinfo;
-    // SAFETY: the information is the system's; a process may send itself any.
-    let sent = unsafe { libc::syscall(number, process(), this_thread(), signal, info) };
-    if sent != 0 {
-        // SAFETY: sends this thread a signal.
-        unsafe { libc::raise(signal) };
-    }
+    code > 0 && !is_elsewhere(signal, code)
 }
 
 impl Writer {
@@ -220,9 +195,4 @@ fn default_action() -> sigaction {
 fn process() -> c_int {
     // SAFETY: asks for a number.
     unsafe { libc::getpid() }
-}
-
-fn this_thread() -> c_int {
-    // SAFETY: as above.
-    unsafe { libc::gettid() }
 }

@@ -9,13 +9,13 @@ use std::{mem, ptr, thread};
 use libc::{SIG_DFL, SIGTERM};
 use signal_hook::low_level::{emulate_default_handler, pipe};
 
-use super::{Reason, folder, write};
+use crate::call::record::dump::{Reason, folder, write};
 
 /// Makes this process write a dump at SIGTERM before it ends. Changes nothing unless dumps are
 /// wanted.
 ///
 /// The process ends only if SIGTERM did that before: other handlers of the signal still run.
-pub(super) fn on_termination() {
+pub(in crate::call::record::dump) fn on_termination() {
     static ONCE: Once = Once::new();
     if folder().is_some() {
         ONCE.call_once(|| {
