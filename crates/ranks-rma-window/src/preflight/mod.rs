@@ -6,6 +6,7 @@
 //! coming: MPICH maps what does not fit, and Open MPI leaves ranks waiting for ever. So the ranks
 //! look first, tell each other, and come to the same answer.
 
+mod file_system;
 mod room;
 
 use std::fmt;

@@ -1,18 +1,14 @@
 //! Free memory of this machine for a process on it.
 
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use nix::sys::statvfs::statvfs;
-use nix::unistd::{AccessFlags, access};
-use ranks_comm::backend::digest;
+use ranks_comm::backend::{digest, host};
 use ranks_launch::{ControlGroups, Meminfo};
 
 use super::Amount;
+use super::file_system::{device, free_in, is_writable};
 
 /// Folder in which libraries put shared memory, if they may write there.
 const SHARED: &str = "/dev/shm";
@@ -45,12 +41,13 @@ enum Source {
 impl Room {
     /// Looks; at the folder of shared memory as well, if it is to lie in one.
     pub(super) fn here(in_folder: bool) -> Self {
-        let host = read("/proc/sys/kernel/hostname").unwrap_or_else(|| "this one".to_owned());
+        let host = Some(host()).filter(|name| !name.is_empty());
+        let host = host.unwrap_or_else(|| "this one".to_owned());
         let mut limits = Vec::new();
-        let mut device = 0;
+        let mut shared_on = 0;
         if in_folder {
             let folder = folder();
-            device = fs::metadata(&folder).map_or(0, |data| data.dev());
+            shared_on = device(&folder).unwrap_or(0);
             limits.extend(free_in(&folder).map(|free| Limit {
                 free,
                 of: Source::Folder(folder),
@@ -69,7 +66,7 @@ impl Room {
             of: Source::Machine,
         }));
         Self {
-            machine: machine_number(&host, device),
+            machine: machine_number(&host, shared_on),
             host,
             limits,
         }
@@ -138,21 +135,10 @@ fn folder() -> PathBuf {
         return chosen;
     }
     let usual = PathBuf::from(SHARED);
-    if access(&usual, AccessFlags::W_OK).is_ok() {
+    if is_writable(&usual) {
         return usual;
     }
     std::env::temp_dir()
-}
-
-/// Number of bytes that can be written to files of this folder, if there is a limit.
-fn free_in(folder: &Path) -> Option<u64> {
-    let found = statvfs(folder).ok()?;
-    // A file system in memory without a limit has no blocks at all.
-    (found.blocks() > 0).then(|| {
-        found
-            .blocks_available()
-            .saturating_mul(found.fragment_size())
-    })
 }
 
 /// Memory that the kernel takes to be available to programs.
@@ -165,8 +151,8 @@ fn available(table: &Meminfo) -> Option<u64> {
 /// together; those that share memory have the same device for it.
 fn machine_number(host: &str, device: u64) -> u64 {
     let boot = read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let bytes = OsStr::new(host).as_bytes().iter().chain(boot.as_bytes());
-    digest(bytes.map(|byte| u64::from(*byte)).chain([device]))
+    let bytes = host.bytes().chain(boot.bytes());
+    digest(bytes.map(u64::from).chain([device]))
 }
 
 /// A file of one line.
