@@ -3,16 +3,23 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-
 use super::talk::Talk;
 use super::values::Values;
+use system::Wake;
+
+#[cfg(any(test, not(unix)))]
+mod by_looking;
+#[cfg(unix)]
+mod by_poll;
+
+#[cfg(not(unix))]
+use by_looking as system;
+#[cfg(unix)]
+use by_poll as system;
 
 /// The time for which a connection may say nothing at first.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -21,8 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Server {
     port: u16,
-    /// Closed to end the thread.
-    wake: Option<UnixStream>,
+    /// Dropped to end the thread.
+    wake: Option<Wake>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -54,10 +61,15 @@ impl Server {
     fn start(listener: TcpListener) -> io::Result<Server> {
         listener.set_nonblocking(true)?;
         let port = listener.local_addr()?.port();
-        let (wake, woken) = UnixStream::pair()?;
+        let (wake, woken) = system::pair()?;
         let thread = thread::Builder::new()
             .name("ranks-store".to_owned())
-            .spawn(move || serve(&listener, &woken))?;
+            .spawn(move || {
+                serve(&listener, |clients| {
+                    let (streams, limit) = interests(clients);
+                    system::events(&listener, &woken, streams, limit)
+                });
+            })?;
         Ok(Server {
             port,
             wake: Some(wake),
@@ -117,14 +129,6 @@ impl Client {
         })
     }
 
-    fn events(&self) -> PollFlags {
-        if self.talk.output.is_empty() {
-            PollFlags::POLLIN
-        } else {
-            PollFlags::POLLIN | PollFlags::POLLOUT
-        }
-    }
-
     /// Takes what has come, but not for ever: others want their turn.
     fn read(&mut self, buffer: &mut [u8]) {
         for _ in 0..16 {
@@ -156,19 +160,21 @@ impl Client {
     }
 }
 
-/// Until `woken` is closed at its other end.
-fn serve(listener: &TcpListener, woken: &UnixStream) {
+/// Until `wait` says that it is to end, or fails: it waits for what happens, and returns whether
+/// the server is to end, whether somebody connects, and which clients have sent something or can
+/// take something.
+fn serve(listener: &TcpListener, wait: impl Fn(&[Client]) -> io::Result<Vec<bool>>) {
     let mut values = Values::default();
     let mut clients: Vec<Client> = Vec::new();
     let mut buffer = vec![0; 64 << 10];
     loop {
-        let Ok(events) = events(listener, woken, &clients) else {
+        let Ok(events) = wait(&clients) else {
             return;
         };
-        let [woken, arrived, ready @ ..] = events.as_slice() else {
+        let [ended, arrived, ready @ ..] = events.as_slice() else {
             return;
         };
-        if *woken {
+        if *ended {
             return;
         }
         for index in 0..ready.len() {
@@ -192,33 +198,14 @@ fn serve(listener: &TcpListener, woken: &UnixStream) {
     }
 }
 
-/// Waits until something happens: whether the server is to end, whether somebody connects, and
-/// which clients have sent something or can take something.
-fn events(
-    listener: &TcpListener,
-    woken: &UnixStream,
-    clients: &[Client],
-) -> Result<Vec<bool>, nix::Error> {
-    let mut waiting = vec![
-        PollFd::new(woken.as_fd(), PollFlags::POLLIN),
-        PollFd::new(listener.as_fd(), PollFlags::POLLIN),
-    ];
-    waiting.extend(
-        clients
-            .iter()
-            .map(|client| PollFd::new(client.stream.as_fd(), client.events())),
-    );
+/// The streams of clients, with `true` if there is something to write, and how long they may be
+/// waited for.
+fn interests(clients: &[Client]) -> (impl Iterator<Item = (&TcpStream, bool)>, Option<Duration>) {
+    let streams = clients
+        .iter()
+        .map(|client| (&client.stream, !client.talk.output.is_empty()));
     let strangers = clients.iter().any(|client| !client.talk.valid);
-    let limit = if strangers {
-        PollTimeout::from(1000_u16)
-    } else {
-        PollTimeout::NONE
-    };
-    match poll(&mut waiting, limit) {
-        Ok(_) | Err(nix::Error::EINTR) => {}
-        Err(error) => return Err(error),
-    }
-    Ok(waiting.iter().map(|fd| fd.any().unwrap_or(true)).collect())
+    (streams, strangers.then_some(Duration::from_secs(1)))
 }
 
 /// Takes in whoever has come.
@@ -234,5 +221,42 @@ fn accept(listener: &TcpListener, clients: &mut Vec<Client>) {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::connection::{Connection, Deadline};
+    use super::super::wire::Request;
+    use super::*;
+
+    #[test]
+    fn a_store_that_looks_again_and_again_serves_and_ends() {
+        let listener = listen("localhost", 0).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (wake, woken) = by_looking::pair().unwrap();
+        let server = thread::spawn(move || {
+            serve(&listener, |clients| {
+                let (streams, limit) = interests(clients);
+                by_looking::events(&listener, &woken, streams, limit)
+            });
+        });
+        let limit = Deadline::after(Duration::from_secs(30));
+        let client = || Connection::open("127.0.0.1", || Ok(port), limit).unwrap();
+        let (mut waits, mut sets) = (client(), client());
+        let waiting = thread::spawn(move || {
+            waits.wait(vec![b"key"], limit).unwrap();
+            waits.send(&[Request::Get { key: b"key" }], limit).unwrap();
+            waits.receive_value(limit).unwrap()
+        });
+        let set = Request::Set {
+            key: b"key",
+            value: b"value",
+        };
+        sets.send(&[set], limit).unwrap();
+        assert_eq!(waiting.join().unwrap(), b"value");
+        drop(wake);
+        server.join().unwrap();
     }
 }
