@@ -21,8 +21,7 @@ pub(crate) const MPIS: &str = "RANKS_TEST_MPI";
 /// The name of the files of this process, before `.events` and `.output`.
 #[cfg(feature = "attribute")]
 pub(crate) fn stem() -> String {
-    let host = nix::unistd::gethostname().unwrap_or_default();
-    format!("{}.{}", std::process::id(), host.to_string_lossy())
+    format!("{}.{}", std::process::id(), ranks_comm::backend::host())
 }
 
 /// An event that a rank records.

@@ -154,7 +154,7 @@ const MAY: [(&str, &str); 36] = [
         "a second in which other ranks of the job are seen",
     ),
     (
-        "crates/ranks-cli/src/run/rank.rs",
+        "crates/ranks-cli/src/run/system/unix.rs",
         "20 ms between two ends that a launcher tells apart",
     ),
     (

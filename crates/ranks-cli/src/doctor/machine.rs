@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use nix::sys::statvfs::statvfs;
 use ranks_launch::{Host, Meminfo};
 use serde::Serialize;
 
+use super::file_system::{Room, room};
 use super::finding::Finding;
 
 /// The folder in which MPIs and shared windows have their memory.
@@ -38,13 +38,6 @@ pub(super) struct Machine {
     pub(super) infiniband: Vec<String>,
 }
 
-/// A file system.
-#[derive(Debug, Serialize)]
-pub(super) struct Room {
-    pub(super) size: u64,
-    pub(super) free: u64,
-}
-
 impl Machine {
     pub(super) fn look() -> Machine {
         let host = Host::detect();
@@ -72,6 +65,8 @@ impl Machine {
     pub(super) fn findings(&self) -> Vec<Finding> {
         let mut list = Vec::new();
         match &self.shared_memory {
+            // Other systems have none.
+            None if !cfg!(target_os = "linux") => {}
             None => list.push(Finding::trouble(
                 format!("there is no {SHARED}: MPIs and shared windows have no memory in common"),
                 format!("mount -t tmpfs tmpfs {SHARED}"),
@@ -119,25 +114,6 @@ fn names(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-/// Size and room of a file system, unless it has no limit.
-fn room(folder: &Path) -> Option<Room> {
-    let found = statvfs(folder).ok()?;
-    let bytes = |blocks: u64| blocks.saturating_mul(found.fragment_size());
-    let unlimited = found.blocks() == 0;
-    Some(Room {
-        size: if unlimited {
-            u64::MAX
-        } else {
-            bytes(found.blocks())
-        },
-        free: if unlimited {
-            u64::MAX
-        } else {
-            bytes(found.blocks_available())
-        },
-    })
 }
 
 /// The word in brackets.

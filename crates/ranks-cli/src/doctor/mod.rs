@@ -7,6 +7,7 @@ use crate::tell::tell;
 
 mod batch;
 mod features;
+mod file_system;
 mod finding;
 mod gpus;
 mod libraries;

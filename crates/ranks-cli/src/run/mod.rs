@@ -2,21 +2,19 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use nix::sys::signal::{SigSet, Signal};
 use ranks_launch::{Allocation, Installation, Job, Outcome, Written};
 
 use crate::choice::{self, Choice};
 use crate::run::rank::{End, Ends};
 
 pub(crate) mod rank;
+mod system;
 
 /// The program to run, and the ranks to run it on.
 #[derive(clap::Args)]
@@ -104,7 +102,7 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         .args(program);
     job.timeout = arguments.time_limit;
     job.reads_input = true;
-    let signalled = watch_signals()?;
+    let signalled = system::watch_signals()?;
     let mut labels = Labels::new(arguments.ranks);
     let outcome = job.start()?.follow(
         || signalled.load(Ordering::Relaxed) != 0,
@@ -126,7 +124,7 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         if let Some((_, first)) = ends.first().filter(|_| status != 0) {
             status = first.status();
         }
-        let by = outcome.status.and_then(|status| status.signal());
+        let by = outcome.status.and_then(system::signal);
         if let Some(by) = by.filter(|_| threads) {
             anstream::eprintln!("ranks: the program: {}", End::Signal(by));
         }
@@ -165,28 +163,12 @@ fn status(outcome: &Outcome, signal: i32) -> u8 {
     }
     let status = outcome.status;
     let code = status.and_then(|status| status.code());
-    let killed = status.and_then(|status| status.signal());
+    let killed = status.and_then(system::signal);
     match (code, killed) {
         (Some(code), _) => u8::try_from(code).unwrap_or(1),
         (None, Some(signal)) => of_signal(signal),
         (None, None) => 1,
     }
-}
-
-/// Takes the signals that end a program, for a thread that notes them: the job is in a process
-/// group of its own, and does not get them.
-fn watch_signals() -> Result<Arc<AtomicI32>, Box<dyn std::error::Error>> {
-    let signals = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
-    // Threads that are started from here on inherit it; the job does not, as `Job` sees to.
-    signals.thread_block()?;
-    let signalled = Arc::new(AtomicI32::new(0));
-    let noted = Arc::clone(&signalled);
-    std::thread::Builder::new().spawn(move || {
-        while let Ok(signal) = signals.wait() {
-            noted.store(signal as i32, Ordering::Relaxed);
-        }
-    })?;
-    Ok(signalled)
 }
 
 /// Writes what ranks write, each line with its rank before it.

@@ -4,20 +4,14 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use nix::sys::resource::{Resource, setrlimit};
-use nix::sys::signal::Signal;
-use nix::unistd::close;
 use ranks_launch::{Environment, stand_in};
-use signal_hook::low_level::emulate_default_handler;
 
 use crate::Outcome;
+use crate::run::system;
 
 /// The exit status of a shell that does not find a program.
 const NOT_STARTED: u8 = 127;
@@ -43,7 +37,8 @@ pub(crate) fn main(arguments: Arguments) -> Outcome {
             return Ok(ExitCode::from(NOT_STARTED));
         }
     };
-    let (word, number) = match (status.signal(), status.code()) {
+    let signal = system::signal(status);
+    let (word, number) = match (signal, status.code()) {
         (Some(signal), _) => ("signal", signal),
         (None, code) => ("status", code.unwrap_or(1)),
     };
@@ -57,33 +52,12 @@ pub(crate) fn main(arguments: Arguments) -> Outcome {
         );
     }
     if !status.success() {
-        hang_up();
+        system::hang_up();
     }
-    if let Some(signal) = status.signal() {
-        end_by(signal)?;
+    if let Some(signal) = signal {
+        system::end_by(signal)?;
     }
     Ok(ExitCode::from(u8::try_from(number).unwrap_or(1)))
-}
-
-/// Closes the socket of Hydra's process manager some time before this process ends. By the end of
-/// that socket it knows that a rank has gone without MPI_Finalize, and ends the job; unless it has
-/// seen the status of the process before.
-fn hang_up() {
-    const LEAD: Duration = Duration::from_millis(20);
-    let number = std::env::var("PMI_FD").ok();
-    if let Some(socket) = number.and_then(|number| number.parse::<i32>().ok()) {
-        // There may be none, and then the launcher is another one.
-        if close(socket).is_ok() {
-            thread::sleep(LEAD);
-        }
-    }
-}
-
-/// Ends this process by a signal as if it had no handler of it, as the standard library has for
-/// some, and without a core of its own.
-fn end_by(signal: i32) -> io::Result<()> {
-    setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
-    emulate_default_handler(signal)
 }
 
 /// A bad end of a rank.
@@ -107,9 +81,10 @@ impl End {
 
     /// True if a launcher may have done it, when another rank had failed.
     fn is_of_launchers(self) -> bool {
-        let signals = [Signal::SIGTERM, Signal::SIGKILL, Signal::SIGINT];
-        let by = |&signal: &Signal| self == End::Signal(signal as i32);
-        matches!(self, End::Status(_)) || signals.iter().any(by)
+        match self {
+            End::Status(_) => true,
+            End::Signal(signal) => system::OF_LAUNCHERS.contains(&signal),
+        }
     }
 }
 
@@ -119,7 +94,7 @@ impl std::fmt::Display for End {
         match *self {
             End::Signal(signal) => {
                 write!(f, "killed by signal {signal}")?;
-                Signal::try_from(signal).map_or(Ok(()), |name| write!(f, " ({name})"))
+                system::name(signal).map_or(Ok(()), |name| write!(f, " ({name})"))
             }
             End::Status(status) => write!(f, "ended with status {status}"),
         }
@@ -136,8 +111,7 @@ impl Ends {
         let time = time.map_or(0, |time| time.as_nanos());
         let name = format!("ranks-run-{}-{time}", std::process::id());
         let folder = std::env::temp_dir().join(name);
-        // Not if there is one, whosever it is.
-        fs::DirBuilder::new().mode(0o700).create(&folder)?;
+        system::make_folder(&folder)?;
         Ok(Ends(folder))
     }
 

@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-
 use super::DriverError;
 use super::excerpt::excerpt;
+use super::system;
 use crate::record;
 
 /// The time that a launcher has to end its ranks once it is asked to.
@@ -19,7 +17,6 @@ const TERMINATE_LIMIT: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub(crate) struct Job {
     launcher: Child,
-    pid: Pid,
     folder: PathBuf,
     ended: Option<ExitStatus>,
 }
@@ -49,16 +46,8 @@ impl Job {
             program: PathBuf::from(command.get_program()),
             why,
         })?;
-        let pid =
-            Pid::from_raw(
-                i32::try_from(launcher.id()).map_err(|_| DriverError::Launcher {
-                    program: PathBuf::from(command.get_program()),
-                    why: std::io::Error::other("its process id is out of range"),
-                })?,
-            );
         Ok(Job {
             launcher,
-            pid,
             folder: folder.to_path_buf(),
             ended: None,
         })
@@ -77,14 +66,14 @@ impl Job {
         if self.ended().is_none() {
             // A launcher that is asked to end takes its ranks along; errors mean that it has just
             // ended.
-            let _ = kill(self.pid, Signal::SIGTERM);
+            system::ask_to_end(&self.launcher);
             let limit = Instant::now() + TERMINATE_LIMIT;
             while self.ended().is_none() && Instant::now() < limit {
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
         if self.ended().is_none() {
-            let _ = kill(self.pid, Signal::SIGKILL);
+            let _ = self.launcher.kill();
             self.ended = self.launcher.wait().ok();
         }
         self.end_what_is_left();
@@ -120,7 +109,7 @@ impl Job {
                 .split(|&byte| byte == 0)
                 .any(|variable| variable == mark.as_bytes())
             {
-                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+                system::kill(pid);
             }
         }
     }

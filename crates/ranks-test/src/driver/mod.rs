@@ -23,6 +23,7 @@ mod folder;
 mod job;
 mod records;
 mod suite;
+mod system;
 
 pub use binary::Binary;
 pub use case::Case;

@@ -2,17 +2,12 @@
 //!
 //! An MPI job whose ranks end without `MPI_Finalize` is one that failed, to some launchers.
 
-#![allow(
-    unsafe_code,
-    reason = "there is no safe way to have something done at exit"
-)]
-
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use super::{THREAD, thread::Work};
+use super::{THREAD, system, thread::Work};
 
 /// The time that the process waits for the thread to finalize; the driver has its own limit, and
 /// this one is below it.
@@ -29,9 +24,7 @@ pub(super) fn set_busy(busy: bool) {
 /// Has MPI finalized at the end of the process. Called when it is initialised, so that all of it is
 /// still there then: the last function registered is called first.
 pub(super) fn register() {
-    // SAFETY: `finalize` has the type that atexit wants, and lives as long as the program.
-    let status = unsafe { nix::libc::atexit(finalize) };
-    if status != 0 {
+    if !system::at_exit(finalize) {
         eprintln!("atexit failed: MPI will not be finalized");
     }
 }

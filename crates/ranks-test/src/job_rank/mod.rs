@@ -17,6 +17,7 @@ use crate::test::Test;
 
 mod exit;
 mod recorder;
+mod system;
 mod thread;
 
 use thread::Work;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use ranks_comm::{Backend, Communicator, Runtime, Source, Tag, ThreadLevel};
 use ranks_launch::Environment;
 
-use super::exit;
 use super::recorder::Recorder;
+use super::{exit, system};
 use crate::record::{self, Event};
 use crate::test::Test;
 
@@ -254,7 +254,5 @@ fn redirect_output(folder: &Path) -> io::Result<()> {
         .append(true)
         .open(output_file(folder))?;
     io::stdout().flush()?;
-    nix::unistd::dup2_stdout(&file)?;
-    nix::unistd::dup2_stderr(&file)?;
-    Ok(())
+    system::redirect(&file)
 }
