@@ -52,8 +52,9 @@
 //! ([`DeviceSlice::order_after_use`](ranks_cuda::DeviceSlice::order_after_use)).
 //!
 //! Every operation has these errors besides its own: [`Argument`](ranks_comm::ErrorKind::Argument)
-//! for memory or a stream of another device or driver than the communicator's, and for a call that
-//! owns its memory in a [`group`](group()), which would be enqueued later;
+//! for memory or a stream of another device or driver than the communicator's, for a stream that is
+//! being captured into a CUDA graph ([`RawNccl`] is for that), and for a call that owns its memory
+//! in a [`group`](group()), which would be enqueued later;
 //! [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) for what the library is too old for
 //! (elements of eight bits before 2.24); [`Device`](ranks_comm::ErrorKind::Device) for what the
 //! driver reports; what NCCL reports, and [`TimedOut`](ranks_comm::ErrorKind::TimedOut), after

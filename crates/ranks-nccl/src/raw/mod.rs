@@ -36,6 +36,11 @@ mod waiting;
 /// Memory that other streams write to may be sent if this one waits for them: [`StreamSync`] has
 /// events for that.
 ///
+/// A CUDA graph captures operations that stand between an event of the captured stream that this
+/// one waits for and [`enqueue_wait`](RawCollectives::enqueue_wait) on that stream; each launch
+/// does them again. Operate on it once before, which makes connections, and keep it and the memory
+/// for as long as the graph is launched.
+///
 /// NCCL takes memory of the GPU. The driver is asked about every address; one of the host is an
 /// `Err` unless the GPU can use it as well (managed and pinned memory).
 ///
