@@ -1,5 +1,7 @@
 //! Candidates, reasons and symbols, on libraries that every Linux has.
 
+#![cfg(not(all(target_env = "musl", target_feature = "crt-static")))]
+
 use ranks_load::{Candidate, Library};
 
 fn open(candidates: &[Candidate]) -> Result<Library, ranks_load::LoadError> {

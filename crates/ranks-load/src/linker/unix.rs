@@ -26,7 +26,7 @@ impl Handle {
 
     /// All that is in this process, if `symbol` is; with its address.
     pub(crate) fn of_process(symbol: &CStr) -> Option<(Handle, NonNull<c_void>)> {
-        let process = Library::this();
+        let process = process()?;
         let address = find(&process, symbol)?;
         Some((Handle::keep(process), address))
     }
@@ -55,12 +55,18 @@ impl Handle {
 
     /// The address of a symbol that all libraries see.
     pub(crate) fn find_globally(&self, symbol: &CStr) -> Option<NonNull<c_void>> {
-        find(&Library::this(), symbol)
+        find(&process()?, symbol)
     }
 
     fn keep(library: Library) -> Handle {
         Handle(ManuallyDrop::new(library))
     }
+}
+
+/// All that is in this process; `None` in one without a dynamic linker.
+fn process() -> Option<Library> {
+    // SAFETY: without a file nothing is opened.
+    unsafe { Library::open(None::<&Path>, libc::RTLD_LAZY) }.ok()
 }
 
 fn find(library: &Library, symbol: &CStr) -> Option<NonNull<c_void>> {
