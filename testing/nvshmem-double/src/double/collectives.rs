@@ -124,23 +124,18 @@ impl Run {
         let team = &self.team;
         let _busy = team.enter(self.name);
         match self.kind {
-            Kind::Reduce(kind, operator) => self.reduced(pe, kind, operator, 0),
-            Kind::ReduceScatter(kind, operator) => self.reduced(pe, kind, operator, team.me),
-            Kind::Broadcast { root } => {
-                if usize::try_from(root) == Ok(team.me) {
-                    self.put_blocks(pe, 0, |_| 0);
-                }
-                pe.meet(&team.pes, team.line, self.call);
+            Kind::Reduce(kind, operator) => return self.reduced(pe, kind, operator, 0),
+            Kind::ReduceScatter(kind, operator) => {
+                return self.reduced(pe, kind, operator, team.me);
             }
-            Kind::Fcollect => {
-                self.put_blocks(pe, team.me, |_| 0);
-                pe.meet(&team.pes, team.line, self.call);
+            Kind::Broadcast { root } if usize::try_from(root) == Ok(team.me) => {
+                self.put_blocks(pe, 0, |_| 0);
             }
-            Kind::Alltoall => {
-                self.put_blocks(pe, team.me, |to| to);
-                pe.meet(&team.pes, team.line, self.call);
-            }
+            Kind::Broadcast { .. } => {}
+            Kind::Fcollect => self.put_blocks(pe, team.me, |_| 0),
+            Kind::Alltoall => self.put_blocks(pe, team.me, |to| to),
         }
+        pe.meet(&team.pes, team.line, self.call);
     }
 
     /// Puts a block of this PE to the block `at` of each: `which` says the one for a PE of the
