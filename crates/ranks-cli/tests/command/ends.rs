@@ -115,7 +115,7 @@ fn a_rank_that_dies_is_named_with_its_signal_or_status() {
     }
 }
 
-/// Where the launcher sees a status in place of a signal it may not end the other ranks.
+/// A launcher that sees a status in place of a signal may not end the other ranks.
 #[test]
 fn the_process_of_a_rank_ends_by_the_signal_of_the_program() {
     let scratch = Scratch::new("ends-by-signal");

@@ -87,8 +87,8 @@ impl Claims {
 
     /// Tries to match a message for one that waits; returns `true` if something has changed.
     ///
-    /// Where an earlier receive matches the message as well, that one is looked for instead, by its
-    /// own pattern: the message that it gets may have arrived before.
+    /// An earlier receive that matches the message as well is looked for instead, by its own
+    /// pattern: the message that it gets may have arrived before.
     pub(super) fn look_for_one(&self, queue: &mut Queue, mut place: usize) -> bool {
         loop {
             let (source, tag) = (queue.entries[place].source, queue.entries[place].tag);
