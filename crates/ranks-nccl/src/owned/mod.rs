@@ -6,7 +6,7 @@ use ranks_cuda::{Enqueued, Event, Stream};
 
 use super::NcclCommunicator;
 use super::call::CheckedCall;
-use super::queue::usable_stream;
+use super::queue::same_device;
 use super::reduction::operation::Operation;
 use crate::call::checks::Checks;
 use crate::state::open_group;
@@ -57,13 +57,15 @@ impl NcclCommunicator {
         let shared = self.shared();
         // Its event would come before what a group enqueues at its end.
         open_group::none_open(operation)?;
-        usable_stream(operation, shared, stream)?;
+        same_device(operation, shared, stream)?;
         let watch = shared.watch(operation);
         // SAFETY: passed on; it is enqueued when this returns, for no group is open.
         let enqueued = unsafe { Enqueued::begin(stream, buffers, watch, |_| enqueue()) };
         // After a failure some of it may be under way all the same.
         match &enqueued {
             Ok(enqueued) => tell(enqueued.event()),
+            // Nothing is, if it was refused because the stream is being captured.
+            Err(_) if matches!(stream.is_capturing(), Ok(true)) => {}
             Err(_) => {
                 if let Ok(event) = stream.record() {
                     tell(&event);

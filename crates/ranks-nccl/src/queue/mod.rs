@@ -54,13 +54,16 @@ pub struct Queue<'env> {
 
 impl<'env> Queue<'env> {
     /// # Errors
-    /// [`ErrorKind::Argument`] if the stream is of another device than the communicator.
+    /// [`ErrorKind::Argument`] if the stream is of another device than the communicator, or being
+    /// captured.
     pub(super) fn new(
         operation: &'static str,
         shared: &'env Arc<Shared>,
         stream: &'env dyn Stream,
     ) -> Result<Self> {
-        usable_stream(operation, shared, stream)?;
+        same_device(operation, shared, stream)?;
+        let runs = stream.refuse_capture(operation);
+        runs.map_err(|error| of_driver(operation, error))?;
         Ok(Self {
             shared,
             stream,
@@ -186,8 +189,8 @@ impl fmt::Debug for Queue<'_> {
 }
 
 /// # Errors
-/// [`ErrorKind::Argument`] if they are not of the same device, or the stream is being captured.
-pub(super) fn usable_stream(
+/// [`ErrorKind::Argument`] if they are not of the same device.
+pub(super) fn same_device(
     operation: &'static str,
     shared: &Shared,
     stream: &dyn Stream,
@@ -196,8 +199,7 @@ pub(super) fn usable_stream(
         .context()
         .map_err(|error| of_driver(operation, error))?;
     if context == *shared.context() {
-        let runs = stream.refuse_capture(operation);
-        return runs.map_err(|error| of_driver(operation, error));
+        return Ok(());
     }
     let (stream, device) = (context.device().ordinal(), shared.device());
     let detail =
