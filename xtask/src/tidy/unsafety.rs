@@ -92,15 +92,19 @@ enum Level {
     Allow,
 }
 
-/// The attributes that speak of unsafe code, with their lines.
+/// The attributes that speak of unsafe code, with their lines; their lists may take several.
 fn attributes(text: &str) -> impl Iterator<Item = (usize, Level)> {
     let code = strip(text, Blank::CommentsAndStrings);
-    let found: Vec<(usize, Level)> = code::lines(&code)
-        .filter(|(_, line)| line.contains("unsafe_code"))
-        .map(|(number, line)| {
-            let allows =
-                line.contains("allow(") || line.contains("expect(") || line.contains("warn(");
-            (number, if allows { Level::Allow } else { Level::Deny })
+    let found: Vec<(usize, Level)> = code
+        .match_indices("unsafe_code")
+        .map(|(at, _)| {
+            let before = &code[..at];
+            let level = before
+                .rfind('(')
+                .map_or("", |list| before[..list].trim_end());
+            let denies = level.ends_with("deny") || level.ends_with("forbid");
+            let line = before.matches('\n').count() + 1;
+            (line, if denies { Level::Deny } else { Level::Allow })
         })
         .collect();
     found.into_iter()
@@ -159,6 +163,7 @@ mod tests {
         for attribute in [
             "#![allow(unsafe_code)]",
             "#[expect(unsafe_code, reason = \"x\")]",
+            "#[cfg_attr(unix, allow(dead_code, unsafe_code))]",
         ] {
             let tree = Tree::of(&[(PAGE, ""), ROOT, ("crates/a/src/x.rs", attribute)]);
             let found = check(&tree);
@@ -167,6 +172,9 @@ mod tests {
                 (1, "crates/a/src/x.rs", 1)
             );
         }
+        let lines = "#![allow(\n    dead_code,\n    unsafe_code\n)]\n";
+        let found = check(&Tree::of(&[(PAGE, ""), ROOT, ("crates/a/src/x.rs", lines)]));
+        assert_eq!((found.len(), found[0].line), (1, 3));
     }
 
     #[test]

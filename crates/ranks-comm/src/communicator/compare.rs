@@ -155,7 +155,7 @@ impl Communicator {
             Backend::InProcess(comm) => comm.exchange(mine, left)?,
         };
         if let (None, Some(under_way)) = (&exchanged, limited)
-            && under_way.left() == Some(Duration::ZERO)
+            && left <= self.check_limit()
         {
             self.lose_step();
             under_way.is_late(&under_way.states())?;

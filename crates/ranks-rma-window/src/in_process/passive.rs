@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn additions_under_a_lock_are_not_lost() {
         on(3, |comm, window| {
-            window.open_passive()?;
+            window.open_passive("open")?;
             for _ in 0..20 {
                 window.lock(true, 0)?;
                 let mut value = [0];
@@ -117,20 +117,20 @@ mod tests {
                 window.put(&[value[0] + 1], 0, 0)?;
                 window.unlock(0)?;
             }
-            window.close()?;
-            window.open_passive()?;
+            window.close("close")?;
+            window.open_passive("open")?;
             window.lock(false, 0)?;
             let sum = window.update(0, 0, 1, |bytes: &mut [u8]| bytes[0])?;
             assert_eq!(usize::from(sum), 20 * comm.size());
             window.unlock(0)?;
-            window.close()
+            window.close("close")
         });
     }
 
     #[test]
     fn readers_hold_a_lock_together() {
         on(2, |comm, window| {
-            window.open_passive()?;
+            window.open_passive("open")?;
             window.lock(false, 0)?;
             // Both are here, each with its lock.
             window.barrier("test")?;
@@ -144,7 +144,7 @@ mod tests {
             );
             window.unlock_all()?;
             assert_eq!(window.unlock_all().unwrap_err().kind(), ErrorKind::Argument);
-            window.close()
+            window.close("close")
         });
     }
 
@@ -154,17 +154,17 @@ mod tests {
             let refused = |outcome: ranks_comm::Result<()>| outcome.unwrap_err().kind();
             assert_eq!(refused(window.lock(true, 1)), ErrorKind::Mismatch);
             window.barrier("test")?;
-            window.open_passive()?;
+            window.open_passive("open")?;
             assert_eq!(refused(window.put(&[1], 1, 0)), ErrorKind::Mismatch);
             assert_eq!(refused(window.lock(true, 2)), ErrorKind::Rank);
-            window.close()
+            window.close("close")
         });
     }
 
     #[test]
     fn who_waits_for_a_rank_that_is_gone_is_told() {
         on(3, |comm, window| {
-            window.open_passive()?;
+            window.open_passive("open")?;
             if comm.rank() == 0 {
                 window.lock(true, 2)?;
                 window.barrier("test")?;

@@ -105,9 +105,9 @@ impl LocalWindow {
     ///
     /// # Errors
     /// As [`fence`](Self::fence).
-    pub(crate) fn open_passive(&self) -> Result<()> {
-        self.mine("MPI_Win_lock")?.set_phase(Phase::Passive);
-        self.barrier("MPI_Win_lock")
+    pub(crate) fn open_passive(&self, operation: &'static str) -> Result<()> {
+        self.mine(operation)?.set_phase(Phase::Passive);
+        self.barrier(operation)
     }
 
     /// Ends the epoch that `fence` or `open_passive` opened: from now on only this rank has access
@@ -115,9 +115,9 @@ impl LocalWindow {
     ///
     /// # Errors
     /// As [`fence`](Self::fence); the epoch goes on then.
-    pub(crate) fn close(&self) -> Result<()> {
-        self.barrier("MPI_Win_fence")?;
-        self.mine("MPI_Win_fence")?.set_phase(Phase::Quiet);
+    pub(crate) fn close(&self, operation: &'static str) -> Result<()> {
+        self.barrier(operation)?;
+        self.mine(operation)?.set_phase(Phase::Quiet);
         Ok(())
     }
 
@@ -328,7 +328,7 @@ pub(super) mod tests {
                 assert_eq!(usize::from(got[0]), (me + size - 1) % size + step);
                 window.fence()?;
             }
-            window.close()
+            window.close("close")
         });
     }
 
@@ -345,7 +345,7 @@ pub(super) mod tests {
             let odd = window.update(1, 1, 1, |_: &mut [u32]| ());
             assert_eq!(refused(odd), ErrorKind::Argument);
             window.update(1, 4, 1, |value: &mut [u32]| value[0] += 1)?;
-            window.close()?;
+            window.close("close")?;
             window.barrier("test")?;
             assert_eq!(refused(window.put(&[1], 1, 0)), ErrorKind::Mismatch);
             Ok(())
@@ -362,7 +362,7 @@ pub(super) mod tests {
             if me == 0 {
                 window.put(&5u32.to_ne_bytes(), 1, 4)?;
             }
-            window.close()?;
+            window.close("close")?;
             let values = window.free_into::<u32>()?;
             assert_eq!(values, if me == 0 { &[][..] } else { &[7, 5] });
             Ok(())

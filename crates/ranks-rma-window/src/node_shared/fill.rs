@@ -286,11 +286,12 @@ impl<'a, T: Pod> Filling<'a, T> {
             Ok(())
         };
         self.together(filled)?;
-        let chunks = self.chunks();
-        let sent = chunks
-            .into_iter()
-            .try_for_each(|chunk| self.spread(root, chunk));
-        self.publish(sent)
+        // The other leaders come to every chunk, so that a panic waits until all are sent.
+        let sent = self.chunks().try_fold(Ok(()), |told: Result<()>, chunk| {
+            self.spread(root, chunk.clone())?;
+            Ok(told.and_then(|()| self.tell(chunk)))
+        });
+        self.publish(sent.flatten())
     }
 
     /// The root reads chunk by chunk, and leaders pass each on.
@@ -316,7 +317,8 @@ impl<'a, T: Pod> Filling<'a, T> {
                 None => Ok(()),
             };
             self.together(read)?;
-            let sent = self.spread(root, chunk);
+            let sent = self.spread(root, chunk.clone());
+            let sent = sent.and_then(|()| self.tell(chunk));
             // The root's leader has read the chunk when the root goes on to the next one, which
             // lies elsewhere.
             self.panics.go_on(self.comm().agree(sent))?;
@@ -360,7 +362,7 @@ impl<'a, T: Pod> Filling<'a, T> {
     }
 
     /// The leaders send a chunk from the root's node to the others.
-    fn spread(&mut self, root: usize, chunk: Range<usize>) -> Result<()> {
+    fn spread(&self, root: usize, chunk: Range<usize>) -> Result<()> {
         let nodes = self.whole.nodes();
         let Some(leaders) = nodes.leaders() else {
             return Ok(());
@@ -368,10 +370,17 @@ impl<'a, T: Pod> Filling<'a, T> {
         let from = nodes.node_of(root).unwrap_or(0);
         if leaders.size() > 1 {
             // SAFETY: of its node this rank alone has to do with this chunk now.
-            let out = unsafe { elements_of::<T>(&self.whole, self.at, &self.plan, chunk.clone()) };
+            let out = unsafe { elements_of::<T>(&self.whole, self.at, &self.plan, chunk) };
             leaders.bcast(out?, from)?;
         }
-        if let Some(progress) = &mut self.progress {
+        Ok(())
+    }
+
+    /// Tells the program that its leader has a chunk.
+    fn tell(&mut self, chunk: Range<usize>) -> Result<()> {
+        if let Some(progress) = &mut self.progress
+            && self.whole.nodes().is_leader()
+        {
             let done = Progress {
                 done: chunk.end * size_of::<T>(),
                 total: self.plan.bytes,

@@ -177,7 +177,7 @@ impl<T: Pod> Fenced<T> {
     pub fn close(self) -> Result<Window<T>> {
         let inner = self.inner;
         inner.agree_on_state(LAST_FENCE)?;
-        inner.dispatch(FENCE, mpi::Window::last_fence, |window| window.close())?;
+        inner.dispatch(FENCE, mpi::Window::last_fence, |window| window.close(FENCE))?;
         inner.epochs.open().fenced = false;
         Ok(Window { inner })
     }

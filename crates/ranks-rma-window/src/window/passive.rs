@@ -4,7 +4,6 @@
 use std::fmt;
 
 use bytemuck::Pod;
-use ranks_collectives::Collectives;
 use ranks_comm::Result;
 
 use crate::epoch::epochs::Hold;
@@ -14,6 +13,8 @@ use crate::window::Window;
 use crate::window::inner::Inner;
 use crate::window::locked::Locked;
 
+const OPEN: &str = "Window::passive";
+const CLOSE: &str = "PassiveWindow::close";
 const LOCK: &str = "MPI_Win_lock";
 const LOCK_ALL: &str = "MPI_Win_lock_all";
 
@@ -67,14 +68,10 @@ pub struct PassiveWindow<T: Pod> {
 
 impl<T: Pod> PassiveWindow<T> {
     pub(crate) fn open(inner: Inner<T>) -> Result<Self> {
-        inner.agree_on_state("Window::passive")?;
         // Earlier stores are in memory for the ranks that come after.
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        inner.dispatch(
-            LOCK,
-            |_| inner.comm.barrier(),
-            |window| window.open_passive(),
-        )?;
+        inner.agree_on_state(OPEN)?;
+        inner.dispatch(OPEN, |_| Ok(()), |window| window.open_passive(OPEN))?;
         Ok(Self { inner })
     }
 
@@ -148,12 +145,12 @@ impl<T: Pod> PassiveWindow<T> {
     /// As [`Window::fence`].
     pub fn close(self) -> Result<Window<T>> {
         let inner = self.inner;
-        inner.agree_on_state("PassiveWindow::close")?;
         // Locks whose guards were forgotten.
         for hold in inner.epochs.take_held() {
             inner.unlock(hold)?;
         }
-        inner.dispatch(LOCK, |_| inner.comm.barrier(), |window| window.close())?;
+        inner.agree_on_state(CLOSE)?;
+        inner.dispatch(CLOSE, |_| Ok(()), |window| window.close(CLOSE))?;
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         Ok(Window { inner })
     }

@@ -1,9 +1,10 @@
 //! Every way to fill an array, on nodes of every kind.
 
 use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ranks_collectives::Hierarchy;
-use ranks_comm::{Communicator, Result};
+use ranks_comm::{Communicator, ErrorKind, Result};
 use ranks_rma_window::{NodeArena, NodeBackend, NodeShared, Placement, Progress};
 
 use crate::{expect, expect_aligned, fill_with, nodes, value, write};
@@ -138,6 +139,27 @@ fn leaders_are_told_how_far_it_is(world: Communicator) -> Result<()> {
                 &[]
             }
         );
+    }
+    Ok(())
+}
+
+/// Between two chunks the other leaders wait in the broadcast of the next one.
+#[ranks_test::ranks(2, 3)]
+fn a_panic_at_a_chunk_left_the_other_leaders_waiting(world: Communicator) -> Result<()> {
+    let last = world.size() - 1;
+    let nodes = Hierarchy::by_color(&world, world.rank() as i32)?;
+    let mut tell = |_: Progress| assert_ne!(world.rank(), last, "enough");
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let array = NodeShared::<u64>::on_nodes(&nodes).chunk(8000);
+        array.progress(&mut tell).from_root(0, 2500, fill_with(0))
+    }));
+    match outcome {
+        Err(_) => assert_eq!(world.rank(), last),
+        Ok(outcome) => {
+            let error = outcome.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::PeerFailed, "{error}");
+            assert!(error.to_string().contains("enough"), "{error}");
+        }
     }
     Ok(())
 }

@@ -47,7 +47,7 @@ impl Session {
                 if self.is_out_of_step() {
                     break;
                 }
-                if held.call.left() == Some(Duration::ZERO) {
+                if limit.is_some_and(|limit| limit.duration <= self.comparing.limit) {
                     held.is_late()?;
                 }
                 let states = held.call.states();
