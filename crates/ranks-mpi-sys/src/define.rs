@@ -12,18 +12,21 @@
 //! | `large(F)` | a shim; where the library has no such function, `F` carries it out |
 //! | `variadic` | the library's own function |
 //!
+//! A line under `#[cfg(feature = "whole")]` is one of a function that no crate of ranks calls.
+//!
 //! With a library of the standard ABI every slot holds the library's own function.
 
 /// One family of functions.
 macro_rules! functions {
-    ($($(#[$doc:meta])* $class:ident $(($base:ident))? $since:literal
+    ($($(#[doc = $doc:literal])* $(#[cfg($when:meta)])? $class:ident $(($base:ident))? $since:literal
        $name:ident($($arg:ident: $kind:ident $(<$of:ty>)?),* $(,)?) -> $ret:ident $(<$returned:ty>)?;)*) => {
         $(
-            $(#[$doc])*
+            $(#[doc = $doc])*
             ///
             /// # Safety
             /// The contract of the C function, in the standard's terms; see the [crate](crate) for
             /// what comes on top of it.
+            $(#[cfg($when)])?
             #[inline]
             pub unsafe fn $name($($arg: standard!($kind $(<$of>)?)),*) -> standard!($ret $(<$returned>)?) {
                 // SAFETY: the caller has seen `load` return.
@@ -32,6 +35,7 @@ macro_rules! functions {
                 unsafe { call($($arg),*) }
             }
 
+            $(#[cfg($when)])?
             pub(crate) mod $name {
                 use super::*;
 
@@ -52,7 +56,7 @@ macro_rules! functions {
             }
         )*
 
-        pub(crate) static FUNCTIONS: &[Function] = &[$(Function {
+        pub(crate) static FUNCTIONS: &[Function] = &[$($(#[cfg($when)])? Function {
             name: stringify!($name),
             since: $since,
             library: &$name::LIBRARY,
@@ -63,7 +67,7 @@ macro_rules! functions {
         #[allow(unused_imports, reason = "not every family has hot functions")]
         pub mod native {
             use super::*;
-            $(native_entry!($class $name($($arg: $kind $(<$of>)?),*) -> $ret $(<$returned>)?);)*
+            $($(#[cfg($when)])? native_entry!($class $name($($arg: $kind $(<$of>)?),*) -> $ret $(<$returned>)?);)*
         }
     };
 }

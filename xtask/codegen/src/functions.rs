@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anyhow::{Result, ensure};
 
+use crate::called::called;
 use crate::classes::{NO_CODE, check_lists, class};
 use crate::families::{FAMILIES, family};
 use crate::headers::{Function, Headers};
@@ -23,6 +24,7 @@ pub(crate) fn files(headers: &Headers) -> Result<Vec<File>> {
         .map(|function| function.name.as_str())
         .collect();
     check_lists(&names)?;
+    let called = called()?;
     let mut files = Vec::new();
     let mut used = Vec::new();
     let mut hot = Vec::new();
@@ -31,7 +33,10 @@ pub(crate) fn files(headers: &Headers) -> Result<Vec<File>> {
         text.push_str("\nuse super::scope::*;\n\nfunctions! {\n");
         for function in functions {
             if family(&function.name)? == *name {
-                text.push_str(&entry(headers, function, name, &names, &mut used)?);
+                let is_called = called.contains(&function.name);
+                text.push_str(&entry(
+                    headers, function, name, &names, is_called, &mut used,
+                )?);
             }
         }
         text.push_str("}\n");
@@ -52,12 +57,13 @@ pub(crate) fn files(headers: &Headers) -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// The two lines of one function.
+/// The lines of one function.
 fn entry(
     headers: &Headers,
     function: &Function,
     family: &str,
     names: &[&str],
+    is_called: bool,
     used: &mut Vec<String>,
 ) -> Result<String> {
     let name = &function.name;
@@ -116,6 +122,9 @@ fn entry(
         format!("; {note}")
     };
     writeln!(text, "    /// `{prototype}` ({age}{note})")?;
+    if !is_called {
+        text.push_str("    #[cfg(feature = \"whole\")]\n");
+    }
     writeln!(
         text,
         "    {class} {since:?} {name}({}) -> {result};",

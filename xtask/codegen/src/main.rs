@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 mod abi_check;
+mod called;
 mod classes;
 mod columns;
 mod constants;

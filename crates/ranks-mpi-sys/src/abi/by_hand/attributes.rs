@@ -125,6 +125,7 @@ pub(crate) unsafe extern "C" fn MPI_Comm_get_attr<A: Abi>(
     )
 }
 
+#[cfg(feature = "whole")]
 pub(crate) unsafe extern "C" fn MPI_Attr_get<A: Abi>(
     comm: MPI_Comm,
     keyval: c_int,
@@ -134,6 +135,7 @@ pub(crate) unsafe extern "C" fn MPI_Attr_get<A: Abi>(
     comm_attribute::<A>(&slots::MPI_Attr_get::LIBRARY, comm, keyval, value, flag)
 }
 
+#[cfg(feature = "whole")]
 pub(crate) unsafe extern "C" fn MPI_Type_get_attr<A: Abi>(
     datatype: MPI_Datatype,
     keyval: c_int,

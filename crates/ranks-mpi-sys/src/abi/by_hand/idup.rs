@@ -55,4 +55,5 @@ macro_rules! idup {
 }
 
 idup!(MPI_Comm_idup);
+#[cfg(feature = "whole")]
 idup!(MPI_Comm_idup_with_info, info: MPI_Info);

@@ -5,36 +5,60 @@
 
 mod alltoallw;
 mod attributes;
+#[cfg(feature = "whole")]
+mod contents;
+#[cfg(feature = "whole")]
 mod convert;
+#[cfg(feature = "whole")]
 mod darray;
+#[cfg(feature = "whole")]
 mod datarep;
+#[cfg(feature = "whole")]
 mod errhandlers;
+#[cfg(feature = "whole")]
 mod grequest;
 mod idup;
+#[cfg(feature = "whole")]
 mod keyvals;
 mod ops;
 mod ranks;
 mod requests;
+#[cfg(feature = "whole")]
 mod spawn;
+#[cfg(feature = "whole")]
 mod tool;
 mod trampolines;
 mod types;
 
 pub(crate) use alltoallw::*;
 pub(crate) use attributes::*;
+#[cfg(feature = "whole")]
+pub(crate) use contents::*;
+#[cfg(feature = "whole")]
 pub(crate) use convert::*;
+#[cfg(feature = "whole")]
 pub(crate) use darray::*;
+#[cfg(feature = "whole")]
 pub(crate) use datarep::*;
+#[cfg(feature = "whole")]
 pub(crate) use errhandlers::*;
+#[cfg(feature = "whole")]
 pub(crate) use grequest::*;
 pub(crate) use idup::*;
+#[cfg(feature = "whole")]
 pub(crate) use keyvals::*;
 pub(crate) use ops::*;
 pub(crate) use ranks::*;
 pub(crate) use requests::*;
+#[cfg(feature = "whole")]
 pub(crate) use spawn::*;
+#[cfg(feature = "whole")]
 pub(crate) use tool::*;
 pub(crate) use types::*;
+
+/// Functions that need nothing of the library: there are none among those that ranks calls.
+#[cfg(not(feature = "whole"))]
+pub(crate) const EMULATED: &[&str] = &[];
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;

@@ -92,6 +92,7 @@ operation!(
     c_int,
     MPI_User_function
 );
+#[cfg(feature = "whole")]
 operation!(
     MPI_Op_create_c,
     LARGE_OPERATIONS,

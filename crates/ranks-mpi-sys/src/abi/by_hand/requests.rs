@@ -257,6 +257,7 @@ pub(crate) unsafe extern "C" fn MPI_Startall<A: Abi>(
 
 type ConstRequests<A> = *const <A as Abi>::Handle<MPI_Request>;
 
+#[cfg(feature = "whole")]
 pub(crate) unsafe extern "C" fn MPI_Request_get_status_all<A: Abi>(
     count: c_int,
     requests: *const MPI_Request,
@@ -275,6 +276,7 @@ pub(crate) unsafe extern "C" fn MPI_Request_get_status_all<A: Abi>(
     unsafe { with_statuses::<A>(statuses, n, call) }
 }
 
+#[cfg(feature = "whole")]
 pub(crate) unsafe extern "C" fn MPI_Request_get_status_any<A: Abi>(
     count: c_int,
     requests: *const MPI_Request,
@@ -294,6 +296,7 @@ pub(crate) unsafe extern "C" fn MPI_Request_get_status_any<A: Abi>(
     unsafe { through::<A, OutStatus>(status, call) }
 }
 
+#[cfg(feature = "whole")]
 pub(crate) unsafe extern "C" fn MPI_Request_get_status_some<A: Abi>(
     count: c_int,
     requests: *const MPI_Request,

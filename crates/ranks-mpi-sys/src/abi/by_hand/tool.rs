@@ -254,7 +254,7 @@ pub(crate) unsafe extern "C" fn MPI_T_event_get_info<A: Abi>(
             // SAFETY: the library has said how many it wrote.
             let written = room.min(length(unsafe { elements.read() }));
             // SAFETY: it has written this many.
-            unsafe { super::types::unpack::<A>(datatypes, written) };
+            unsafe { super::contents::unpack::<A>(datatypes, written) };
         }
         if !bind.is_null() {
             // SAFETY: the library has written it.

@@ -6,43 +6,60 @@ use super::scope::*;
 
 functions! {
     /// `int MPI_Attr_delete(MPI_Comm comm, int keyval)` (MPI 3.1 or earlier; deprecated since MPI 2.0)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Attr_delete(comm: Comm, keyval: CommKeyval) -> Code;
     /// `int MPI_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag)` (MPI 3.1 or earlier; deprecated since MPI 2.0)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Attr_get(comm: Comm, keyval: CommKeyval, attribute_val: Same<*mut c_void>, flag: Same<*mut c_int>) -> Code;
     /// `int MPI_Attr_put(MPI_Comm comm, int keyval, void *attribute_val)` (MPI 3.1 or earlier; deprecated since MPI 2.0)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Attr_put(comm: Comm, keyval: CommKeyval, attribute_val: Same<*mut c_void>) -> Code;
     /// `int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *comm_copy_attr_fn, MPI_Comm_delete_attr_function *comm_delete_attr_fn, int *comm_keyval, void *extra_state)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Comm_create_keyval(comm_copy_attr_fn: Same<Option<MPI_Comm_copy_attr_function>>, comm_delete_attr_fn: Same<Option<MPI_Comm_delete_attr_function>>, comm_keyval: OutCommKeyval, extra_state: Same<*mut c_void>) -> Code;
     /// `int MPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Comm_delete_attr(comm: Comm, comm_keyval: CommKeyval) -> Code;
     /// `int MPI_Comm_free_keyval(int *comm_keyval)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Comm_free_keyval(comm_keyval: OutCommKeyval) -> Code;
     /// `int MPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val, int *flag)` (MPI 3.1 or earlier)
     hand "3.1" MPI_Comm_get_attr(comm: Comm, comm_keyval: CommKeyval, attribute_val: Same<*mut c_void>, flag: Same<*mut c_int>) -> Code;
     /// `int MPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void *attribute_val)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Comm_set_attr(comm: Comm, comm_keyval: CommKeyval, attribute_val: Same<*mut c_void>) -> Code;
     /// `int MPI_Keyval_create(MPI_Copy_function *copy_fn, MPI_Delete_function *delete_fn, int *keyval, void *extra_state)` (MPI 3.1 or earlier; deprecated since MPI 2.0)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Keyval_create(copy_fn: Same<Option<MPI_Copy_function>>, delete_fn: Same<Option<MPI_Delete_function>>, keyval: OutCommKeyval, extra_state: Same<*mut c_void>) -> Code;
     /// `int MPI_Keyval_free(int *keyval)` (MPI 3.1 or earlier; deprecated since MPI 2.0)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Keyval_free(keyval: OutCommKeyval) -> Code;
     /// `int MPI_Type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn, MPI_Type_delete_attr_function *type_delete_attr_fn, int *type_keyval, void *extra_state)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Type_create_keyval(type_copy_attr_fn: Same<Option<MPI_Type_copy_attr_function>>, type_delete_attr_fn: Same<Option<MPI_Type_delete_attr_function>>, type_keyval: OutTypeKeyval, extra_state: Same<*mut c_void>) -> Code;
     /// `int MPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_delete_attr(datatype: Datatype, type_keyval: TypeKeyval) -> Code;
     /// `int MPI_Type_free_keyval(int *type_keyval)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_free_keyval(type_keyval: OutTypeKeyval) -> Code;
     /// `int MPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void *attribute_val, int *flag)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Type_get_attr(datatype: Datatype, type_keyval: TypeKeyval, attribute_val: Same<*mut c_void>, flag: Same<*mut c_int>) -> Code;
     /// `int MPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void *attribute_val)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_set_attr(datatype: Datatype, type_keyval: TypeKeyval, attribute_val: Same<*mut c_void>) -> Code;
     /// `int MPI_Win_create_keyval(MPI_Win_copy_attr_function *win_copy_attr_fn, MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval, void *extra_state)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Win_create_keyval(win_copy_attr_fn: Same<Option<MPI_Win_copy_attr_function>>, win_delete_attr_fn: Same<Option<MPI_Win_delete_attr_function>>, win_keyval: OutWinKeyval, extra_state: Same<*mut c_void>) -> Code;
     /// `int MPI_Win_delete_attr(MPI_Win win, int win_keyval)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Win_delete_attr(win: Win, win_keyval: WinKeyval) -> Code;
     /// `int MPI_Win_free_keyval(int *win_keyval)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Win_free_keyval(win_keyval: OutWinKeyval) -> Code;
     /// `int MPI_Win_get_attr(MPI_Win win, int win_keyval, void *attribute_val, int *flag)` (MPI 3.1 or earlier)
     hand "3.1" MPI_Win_get_attr(win: Win, win_keyval: WinKeyval, attribute_val: Same<*mut c_void>, flag: Same<*mut c_int>) -> Code;
     /// `int MPI_Win_set_attr(MPI_Win win, int win_keyval, void *attribute_val)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Win_set_attr(win: Win, win_keyval: WinKeyval, attribute_val: Same<*mut c_void>) -> Code;
 }

@@ -166,6 +166,7 @@ functions! {
     /// `int MPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype, MPI_Op op)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Reduce_local(inbuf: ConstBuf, inoutbuf: Buf, count: Same<c_int>, datatype: Datatype, op: Op) -> Code;
     /// `int MPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Reduce_local) "4.0" MPI_Reduce_local_c(inbuf: ConstBuf, inoutbuf: Buf, count: Same<MPI_Count>, datatype: Datatype, op: Op) -> Code;
     /// `int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Reduce_scatter(sendbuf: ConstBuf, recvbuf: Buf, recvcounts: Same<*const c_int>, datatype: Datatype, op: Op, comm: Comm) -> Code;

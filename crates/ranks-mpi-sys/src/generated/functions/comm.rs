@@ -10,6 +10,7 @@ functions! {
     /// `int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Comm_create(comm: Comm, group: Group, newcomm: OutComm) -> Code;
     /// `int MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Comm_create_from_group(group: Group, stringtag: Same<*const c_char>, info: Info, errhandler: Errhandler, newcomm: OutComm) -> Code;
     /// `int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Comm_create_group(comm: Comm, group: Group, tag: Tag, newcomm: OutComm) -> Code;
@@ -28,6 +29,7 @@ functions! {
     /// `int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)` (MPI 3.1 or earlier)
     hand "3.1" MPI_Comm_idup(comm: Comm, newcomm: Same<*mut MPI_Comm>, request: OutRequest) -> Code;
     /// `int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Comm_idup_with_info(comm: Comm, info: Info, newcomm: Same<*mut MPI_Comm>, request: OutRequest) -> Code;
     /// `int MPI_Comm_rank(MPI_Comm comm, int *rank)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Comm_rank(comm: Comm, rank: Same<*mut c_int>) -> Code;
@@ -50,6 +52,7 @@ functions! {
     /// `int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm *newintercomm)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Intercomm_create(local_comm: Comm, local_leader: Rank, peer_comm: Comm, remote_leader: Rank, tag: Tag, newintercomm: OutComm) -> Code;
     /// `int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newintercomm)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Intercomm_create_from_groups(local_group: Group, local_leader: Rank, remote_group: Group, remote_leader: Rank, stringtag: Same<*const c_char>, info: Info, errhandler: Errhandler, newintercomm: OutComm) -> Code;
     /// `int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Intercomm_merge(intercomm: Comm, high: Same<c_int>, newintracomm: OutComm) -> Code;

@@ -6,59 +6,87 @@ use super::scope::*;
 
 functions! {
     /// `int MPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *logical_false, int *is_set)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     same "5.0" MPI_Abi_get_fortran_booleans(logical_size: Same<c_int>, logical_true: Same<*mut c_void>, logical_false: Same<*mut c_void>, is_set: Same<*mut c_int>) -> Code;
     /// `int MPI_Abi_get_fortran_info(MPI_Info *info)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     shim "5.0" MPI_Abi_get_fortran_info(info: OutInfo) -> Code;
     /// `int MPI_Abi_get_info(MPI_Info *info)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     shim "5.0" MPI_Abi_get_info(info: OutInfo) -> Code;
     /// `int MPI_Abi_get_version(int *abi_major, int *abi_minor)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Abi_get_version(abi_major: Same<*mut c_int>, abi_minor: Same<*mut c_int>) -> Code;
     /// `int MPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *logical_false)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     same "5.0" MPI_Abi_set_fortran_booleans(logical_size: Same<c_int>, logical_true: Same<*mut c_void>, logical_false: Same<*mut c_void>) -> Code;
     /// `int MPI_Abi_set_fortran_info(MPI_Info info)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     shim "5.0" MPI_Abi_set_fortran_info(info: Info) -> Code;
     /// `MPI_Comm MPI_Comm_fromint(int comm)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Comm_fromint(comm: Same<c_int>) -> Same<MPI_Comm>;
     /// `int MPI_Comm_toint(MPI_Comm comm)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Comm_toint(comm: Comm) -> Same<c_int>;
     /// `MPI_Errhandler MPI_Errhandler_fromint(int errhandler)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Errhandler_fromint(errhandler: Same<c_int>) -> Same<MPI_Errhandler>;
     /// `int MPI_Errhandler_toint(MPI_Errhandler errhandler)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Errhandler_toint(errhandler: Errhandler) -> Same<c_int>;
     /// `MPI_File MPI_File_fromint(int file)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_File_fromint(file: Same<c_int>) -> Same<MPI_File>;
     /// `int MPI_File_toint(MPI_File file)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_File_toint(file: File) -> Same<c_int>;
     /// `MPI_Group MPI_Group_fromint(int group)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Group_fromint(group: Same<c_int>) -> Same<MPI_Group>;
     /// `int MPI_Group_toint(MPI_Group group)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Group_toint(group: Group) -> Same<c_int>;
     /// `MPI_Info MPI_Info_fromint(int info)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Info_fromint(info: Same<c_int>) -> Same<MPI_Info>;
     /// `int MPI_Info_toint(MPI_Info info)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Info_toint(info: Info) -> Same<c_int>;
     /// `MPI_Message MPI_Message_fromint(int message)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Message_fromint(message: Same<c_int>) -> Same<MPI_Message>;
     /// `int MPI_Message_toint(MPI_Message message)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Message_toint(message: Message) -> Same<c_int>;
     /// `MPI_Op MPI_Op_fromint(int op)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Op_fromint(op: Same<c_int>) -> Same<MPI_Op>;
     /// `int MPI_Op_toint(MPI_Op op)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Op_toint(op: Op) -> Same<c_int>;
     /// `MPI_Request MPI_Request_fromint(int request)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Request_fromint(request: Same<c_int>) -> Same<MPI_Request>;
     /// `int MPI_Request_toint(MPI_Request request)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Request_toint(request: Request) -> Same<c_int>;
     /// `MPI_Session MPI_Session_fromint(int session)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Session_fromint(session: Same<c_int>) -> Same<MPI_Session>;
     /// `int MPI_Session_toint(MPI_Session session)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Session_toint(session: Session) -> Same<c_int>;
     /// `MPI_Datatype MPI_Type_fromint(int datatype)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Type_fromint(datatype: Same<c_int>) -> Same<MPI_Datatype>;
     /// `int MPI_Type_toint(MPI_Datatype datatype)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Type_toint(datatype: Datatype) -> Same<c_int>;
     /// `MPI_Win MPI_Win_fromint(int win)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Win_fromint(win: Same<c_int>) -> Same<MPI_Win>;
     /// `int MPI_Win_toint(MPI_Win win)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     hand "5.0" MPI_Win_toint(win: Win) -> Same<c_int>;
 }

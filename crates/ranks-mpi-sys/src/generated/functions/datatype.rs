@@ -6,8 +6,10 @@ use super::scope::*;
 
 functions! {
     /// `MPI_Aint MPI_Aint_add(MPI_Aint base, MPI_Aint disp)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Aint_add(base: Same<MPI_Aint>, disp: Same<MPI_Aint>) -> Same<MPI_Aint>;
     /// `MPI_Aint MPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Aint_diff(addr1: Same<MPI_Aint>, addr2: Same<MPI_Aint>) -> Same<MPI_Aint>;
     /// `int MPI_Get_address(const void *location, MPI_Aint *address)` (MPI 3.1 or earlier)
     same "3.1" MPI_Get_address(location: Same<*const c_void>, address: Same<*mut MPI_Aint>) -> Code;
@@ -18,87 +20,117 @@ functions! {
     /// `int MPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 4.0)
     large(MPI_Type_contiguous) "4.0" MPI_Type_contiguous_c(count: Same<MPI_Count>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Type_create_darray(size: Same<c_int>, rank: Same<c_int>, ndims: Same<c_int>, array_of_gsizes: Same<*const c_int>, array_of_distribs: Same<*const c_int>, array_of_dargs: Same<*const c_int>, array_of_psizes: Same<*const c_int>, order: Order, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Type_create_darray_c(size: Same<c_int>, rank: Same<c_int>, ndims: Same<c_int>, array_of_gsizes: Same<*const MPI_Count>, array_of_distribs: Same<*const c_int>, array_of_dargs: Same<*const c_int>, array_of_psizes: Same<*const c_int>, order: Order, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_f90_complex(int p, int r, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_create_f90_complex(p: Same<c_int>, r: Same<c_int>, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_f90_integer(int r, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_create_f90_integer(r: Same<c_int>, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_f90_real(int p, int r, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_create_f90_real(p: Same<c_int>, r: Same<c_int>, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_create_hindexed(count: Same<c_int>, array_of_blocklengths: Same<*const c_int>, array_of_displacements: Same<*const MPI_Aint>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_create_hindexed_block(count: Same<c_int>, blocklength: Same<c_int>, array_of_displacements: Same<*const MPI_Aint>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Type_create_hindexed_block) "4.0" MPI_Type_create_hindexed_block_c(count: Same<MPI_Count>, blocklength: Same<MPI_Count>, array_of_displacements: Same<*const MPI_Count>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Type_create_hindexed) "4.0" MPI_Type_create_hindexed_c(count: Same<MPI_Count>, array_of_blocklengths: Same<*const MPI_Count>, array_of_displacements: Same<*const MPI_Count>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_create_hvector(count: Same<c_int>, blocklength: Same<c_int>, stride: Same<MPI_Aint>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Type_create_hvector) "4.0" MPI_Type_create_hvector_c(count: Same<MPI_Count>, blocklength: Same<MPI_Count>, stride: Same<MPI_Count>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_create_indexed_block(count: Same<c_int>, blocklength: Same<c_int>, array_of_displacements: Same<*const c_int>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Type_create_indexed_block) "4.0" MPI_Type_create_indexed_block_c(count: Same<MPI_Count>, blocklength: Same<MPI_Count>, array_of_displacements: Same<*const MPI_Count>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_create_resized(oldtype: Datatype, lb: Same<MPI_Aint>, extent: Same<MPI_Aint>, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype *newtype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Type_create_resized) "4.0" MPI_Type_create_resized_c(oldtype: Datatype, lb: Same<MPI_Count>, extent: Same<MPI_Count>, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_struct(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype)` (MPI 3.1 or earlier)
     hand "3.1" MPI_Type_create_struct(count: Same<c_int>, array_of_blocklengths: Same<*const c_int>, array_of_displacements: Same<*const MPI_Aint>, array_of_types: Same<*const MPI_Datatype>, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Type_create_struct_c(count: Same<MPI_Count>, array_of_blocklengths: Same<*const MPI_Count>, array_of_displacements: Same<*const MPI_Count>, array_of_types: Same<*const MPI_Datatype>, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[], const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_create_subarray(ndims: Same<c_int>, array_of_sizes: Same<*const c_int>, array_of_subsizes: Same<*const c_int>, array_of_starts: Same<*const c_int>, order: Order, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[], const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Type_create_subarray) "4.0" MPI_Type_create_subarray_c(ndims: Same<c_int>, array_of_sizes: Same<*const MPI_Count>, array_of_subsizes: Same<*const MPI_Count>, array_of_starts: Same<*const MPI_Count>, order: Order, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_dup(oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_free(MPI_Datatype *datatype)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_free(datatype: OutDatatype) -> Code;
     /// `int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[])` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Type_get_contents(datatype: Datatype, max_integers: Same<c_int>, max_addresses: Same<c_int>, max_datatypes: Same<c_int>, array_of_integers: Same<*mut c_int>, array_of_addresses: Same<*mut MPI_Aint>, array_of_datatypes: Same<*mut MPI_Datatype>) -> Code;
     /// `int MPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses, MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[])` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Type_get_contents_c(datatype: Datatype, max_integers: Same<MPI_Count>, max_addresses: Same<MPI_Count>, max_large_counts: Same<MPI_Count>, max_datatypes: Same<MPI_Count>, array_of_integers: Same<*mut c_int>, array_of_addresses: Same<*mut MPI_Aint>, array_of_large_counts: Same<*mut MPI_Count>, array_of_datatypes: Same<*mut MPI_Datatype>) -> Code;
     /// `int MPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses, int *num_datatypes, int *combiner)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_get_envelope(datatype: Datatype, num_integers: Same<*mut c_int>, num_addresses: Same<*mut c_int>, num_datatypes: Same<*mut c_int>, combiner: OutCombiner) -> Code;
     /// `int MPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers, MPI_Count *num_addresses, MPI_Count *num_large_counts, MPI_Count *num_datatypes, int *combiner)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Type_get_envelope_c(datatype: Datatype, num_integers: Same<*mut MPI_Count>, num_addresses: Same<*mut MPI_Count>, num_large_counts: Same<*mut MPI_Count>, num_datatypes: Same<*mut MPI_Count>, combiner: OutCombiner) -> Code;
     /// `int MPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_get_extent(datatype: Datatype, lb: Same<*mut MPI_Aint>, extent: Same<*mut MPI_Aint>) -> Code;
     /// `int MPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Type_get_extent_x) "4.0" MPI_Type_get_extent_c(datatype: Datatype, lb: Same<*mut MPI_Count>, extent: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)` (MPI 3.1 or earlier; deprecated since MPI 4.1)
     shim "3.1" MPI_Type_get_extent_x(datatype: Datatype, lb: Same<*mut MPI_Count>, extent: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_get_name(datatype: Datatype, type_name: Same<*mut c_char>, resultlen: Same<*mut c_int>) -> Code;
     /// `int MPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint *true_extent)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_get_true_extent(datatype: Datatype, true_lb: Same<*mut MPI_Aint>, true_extent: Same<*mut MPI_Aint>) -> Code;
     /// `int MPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Type_get_true_extent_x) "4.0" MPI_Type_get_true_extent_c(datatype: Datatype, true_lb: Same<*mut MPI_Count>, true_extent: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)` (MPI 3.1 or earlier; deprecated since MPI 4.1)
     shim "3.1" MPI_Type_get_true_extent_x(datatype: Datatype, true_lb: Same<*mut MPI_Count>, true_extent: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Type_get_value_index(value_type: Datatype, index_type: Datatype, pair_type: OutDatatype) -> Code;
     /// `int MPI_Type_indexed(int count, const int array_of_blocklengths[], const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_indexed(count: Same<c_int>, array_of_blocklengths: Same<*const c_int>, array_of_displacements: Same<*const c_int>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Type_indexed) "4.0" MPI_Type_indexed_c(count: Same<MPI_Count>, array_of_blocklengths: Same<*const MPI_Count>, array_of_displacements: Same<*const MPI_Count>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_match_size(typeclass: Typeclass, size: Same<c_int>, datatype: OutDatatype) -> Code;
     /// `int MPI_Type_set_name(MPI_Datatype datatype, const char *type_name)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_set_name(datatype: Datatype, type_name: Same<*const c_char>) -> Code;
     /// `int MPI_Type_size(MPI_Datatype datatype, int *size)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Type_size(datatype: Datatype, size: Same<*mut c_int>) -> Code;
     /// `int MPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Type_size_x) "4.0" MPI_Type_size_c(datatype: Datatype, size: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)` (MPI 3.1 or earlier; deprecated since MPI 4.1)
     shim "3.1" MPI_Type_size_x(datatype: Datatype, size: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_vector(count: Same<c_int>, blocklength: Same<c_int>, stride: Same<c_int>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Type_vector) "4.0" MPI_Type_vector_c(count: Same<MPI_Count>, blocklength: Same<MPI_Count>, stride: Same<MPI_Count>, oldtype: Datatype, newtype: OutDatatype) -> Code;
 }

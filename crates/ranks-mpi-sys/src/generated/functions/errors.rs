@@ -6,52 +6,73 @@ use super::scope::*;
 
 functions! {
     /// `int MPI_Add_error_class(int *errorclass)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Add_error_class(errorclass: OutErrorClass) -> Code;
     /// `int MPI_Add_error_code(int errorclass, int *errorcode)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Add_error_code(errorclass: ErrorClass, errorcode: OutErrorCode) -> Code;
     /// `int MPI_Add_error_string(int errorcode, const char *string)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Add_error_string(errorcode: ErrorCode, string: Same<*const c_char>) -> Code;
     /// `int MPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Comm_call_errhandler(comm: Comm, errorcode: ErrorCode) -> Code;
     /// `int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn, MPI_Errhandler *errhandler)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Comm_create_errhandler(comm_errhandler_fn: Same<Option<MPI_Comm_errhandler_function>>, errhandler: OutErrhandler) -> Code;
     /// `int MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Comm_get_errhandler(comm: Comm, errhandler: OutErrhandler) -> Code;
     /// `int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Comm_set_errhandler(comm: Comm, errhandler: Errhandler) -> Code;
     /// `int MPI_Errhandler_free(MPI_Errhandler *errhandler)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Errhandler_free(errhandler: OutErrhandler) -> Code;
     /// `int MPI_Error_class(int errorcode, int *errorclass)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Error_class(errorcode: ErrorCode, errorclass: OutErrorClass) -> Code;
     /// `int MPI_Error_string(int errorcode, char *string, int *resultlen)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Error_string(errorcode: ErrorCode, string: Same<*mut c_char>, resultlen: Same<*mut c_int>) -> Code;
     /// `int MPI_File_call_errhandler(MPI_File fh, int errorcode)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_call_errhandler(fh: File, errorcode: ErrorCode) -> Code;
     /// `int MPI_File_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn, MPI_Errhandler *errhandler)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_File_create_errhandler(file_errhandler_fn: Same<Option<MPI_File_errhandler_function>>, errhandler: OutErrhandler) -> Code;
     /// `int MPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_get_errhandler(file: File, errhandler: OutErrhandler) -> Code;
     /// `int MPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_set_errhandler(file: File, errhandler: Errhandler) -> Code;
     /// `int MPI_Remove_error_class(int errorclass)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Remove_error_class(errorclass: ErrorClass) -> Code;
     /// `int MPI_Remove_error_code(int errorcode)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Remove_error_code(errorcode: ErrorCode) -> Code;
     /// `int MPI_Remove_error_string(int errorcode)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Remove_error_string(errorcode: ErrorCode) -> Code;
     /// `int MPI_Session_call_errhandler(MPI_Session session, int errorcode)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Session_call_errhandler(session: Session, errorcode: ErrorCode) -> Code;
     /// `int MPI_Session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn, MPI_Errhandler *errhandler)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Session_create_errhandler(session_errhandler_fn: Same<Option<MPI_Session_errhandler_function>>, errhandler: OutErrhandler) -> Code;
     /// `int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *errhandler)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Session_get_errhandler(session: Session, errhandler: OutErrhandler) -> Code;
     /// `int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Session_set_errhandler(session: Session, errhandler: Errhandler) -> Code;
     /// `int MPI_Win_call_errhandler(MPI_Win win, int errorcode)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Win_call_errhandler(win: Win, errorcode: ErrorCode) -> Code;
     /// `int MPI_Win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn, MPI_Errhandler *errhandler)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Win_create_errhandler(win_errhandler_fn: Same<Option<MPI_Win_errhandler_function>>, errhandler: OutErrhandler) -> Code;
     /// `int MPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Win_get_errhandler(win: Win, errhandler: OutErrhandler) -> Code;
     /// `int MPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Win_set_errhandler(win: Win, errhandler: Errhandler) -> Code;

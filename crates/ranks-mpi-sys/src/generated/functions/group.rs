@@ -6,29 +6,35 @@ use super::scope::*;
 
 functions! {
     /// `int MPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Group_compare(group1: Group, group2: Group, result: OutComparison) -> Code;
     /// `int MPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Group_difference(group1: Group, group2: Group, newgroup: OutGroup) -> Code;
     /// `int MPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Group_excl(group: Group, n: Same<c_int>, ranks: Same<*const c_int>, newgroup: OutGroup) -> Code;
     /// `int MPI_Group_free(MPI_Group *group)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Group_free(group: OutGroup) -> Code;
     /// `int MPI_Group_from_session_pset(MPI_Session session, const char *pset_name, MPI_Group *newgroup)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Group_from_session_pset(session: Session, pset_name: Same<*const c_char>, newgroup: OutGroup) -> Code;
     /// `int MPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Group_incl(group: Group, n: Same<c_int>, ranks: Same<*const c_int>, newgroup: OutGroup) -> Code;
     /// `int MPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Group_intersection(group1: Group, group2: Group, newgroup: OutGroup) -> Code;
     /// `int MPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Group_range_excl(group: Group, n: Same<c_int>, ranges: Same<*mut [c_int; 3]>, newgroup: OutGroup) -> Code;
     /// `int MPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Group_range_incl(group: Group, n: Same<c_int>, ranges: Same<*mut [c_int; 3]>, newgroup: OutGroup) -> Code;
     /// `int MPI_Group_rank(MPI_Group group, int *rank)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Group_rank(group: Group, rank: Same<*mut c_int>) -> Code;
     /// `int MPI_Group_size(MPI_Group group, int *size)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Group_size(group: Group, size: Same<*mut c_int>) -> Code;
     /// `int MPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[])` (MPI 3.1 or earlier)
     hand "3.1" MPI_Group_translate_ranks(group1: Group, n: Same<c_int>, ranks1: Same<*const c_int>, group2: Group, ranks2: Same<*mut c_int>) -> Code;
     /// `int MPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Group_union(group1: Group, group2: Group, newgroup: OutGroup) -> Code;
 }

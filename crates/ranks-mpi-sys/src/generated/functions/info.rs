@@ -8,10 +8,13 @@ functions! {
     /// `int MPI_Info_create(MPI_Info *info)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Info_create(info: OutInfo) -> Code;
     /// `int MPI_Info_create_env(int argc, char *argv[], MPI_Info *info)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Info_create_env(argc: Same<c_int>, argv: Same<*mut *mut c_char>, info: OutInfo) -> Code;
     /// `int MPI_Info_delete(MPI_Info info, const char *key)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Info_delete(info: Info, key: Same<*const c_char>) -> Code;
     /// `int MPI_Info_dup(MPI_Info info, MPI_Info *newinfo)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Info_dup(info: Info, newinfo: OutInfo) -> Code;
     /// `int MPI_Info_free(MPI_Info *info)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Info_free(info: OutInfo) -> Code;

@@ -12,6 +12,7 @@ functions! {
     /// `int MPI_Finalized(int *flag)` (MPI 3.1 or earlier)
     same "3.1" MPI_Finalized(flag: Same<*mut c_int>) -> Code;
     /// `int MPI_Init(int *argc, char ***argv)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_Init(argc: Same<*mut c_int>, argv: Same<*mut *mut *mut c_char>) -> Code;
     /// `int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Init_thread(argc: Same<*mut c_int>, argv: Same<*mut *mut *mut c_char>, required: ThreadLevel, provided: OutThreadLevel) -> Code;

@@ -6,175 +6,261 @@ use super::scope::*;
 
 functions! {
     /// `int MPI_File_close(MPI_File *fh)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_close(fh: OutFile) -> Code;
     /// `int MPI_File_delete(const char *filename, MPI_Info info)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_delete(filename: Same<*const c_char>, info: Info) -> Code;
     /// `int MPI_File_get_amode(MPI_File fh, int *amode)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_get_amode(fh: File, amode: OutFileMode) -> Code;
     /// `int MPI_File_get_atomicity(MPI_File fh, int *flag)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_get_atomicity(fh: File, flag: Same<*mut c_int>) -> Code;
     /// `int MPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset *disp)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_get_byte_offset(fh: File, offset: Same<MPI_Offset>, disp: Same<*mut MPI_Offset>) -> Code;
     /// `int MPI_File_get_group(MPI_File fh, MPI_Group *group)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_get_group(fh: File, group: OutGroup) -> Code;
     /// `int MPI_File_get_info(MPI_File fh, MPI_Info *info_used)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_get_info(fh: File, info_used: OutInfo) -> Code;
     /// `int MPI_File_get_position(MPI_File fh, MPI_Offset *offset)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_get_position(fh: File, offset: Same<*mut MPI_Offset>) -> Code;
     /// `int MPI_File_get_position_shared(MPI_File fh, MPI_Offset *offset)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_get_position_shared(fh: File, offset: Same<*mut MPI_Offset>) -> Code;
     /// `int MPI_File_get_size(MPI_File fh, MPI_Offset *size)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_get_size(fh: File, size: Same<*mut MPI_Offset>) -> Code;
     /// `int MPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint *extent)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_get_type_extent(fh: File, datatype: Datatype, extent: Same<*mut MPI_Aint>) -> Code;
     /// `int MPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count *extent)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_get_type_extent) "4.0" MPI_File_get_type_extent_c(fh: File, datatype: Datatype, extent: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_File_get_view(MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Datatype *filetype, char *datarep)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_get_view(fh: File, disp: Same<*mut MPI_Offset>, etype: OutDatatype, filetype: OutDatatype, datarep: Same<*mut c_char>) -> Code;
     /// `int MPI_File_iread(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_iread(fh: File, buf: Buf, count: Same<c_int>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iread_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_iread_all(fh: File, buf: Buf, count: Same<c_int>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_iread_all) "4.0" MPI_File_iread_all_c(fh: File, buf: Buf, count: Same<MPI_Count>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_iread_at(fh: File, offset: Same<MPI_Offset>, buf: Buf, count: Same<c_int>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_iread_at_all(fh: File, offset: Same<MPI_Offset>, buf: Buf, count: Same<c_int>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_iread_at_all) "4.0" MPI_File_iread_at_all_c(fh: File, offset: Same<MPI_Offset>, buf: Buf, count: Same<MPI_Count>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_iread_at) "4.0" MPI_File_iread_at_c(fh: File, offset: Same<MPI_Offset>, buf: Buf, count: Same<MPI_Count>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_iread) "4.0" MPI_File_iread_c(fh: File, buf: Buf, count: Same<MPI_Count>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iread_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_iread_shared(fh: File, buf: Buf, count: Same<c_int>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_iread_shared) "4.0" MPI_File_iread_shared_c(fh: File, buf: Buf, count: Same<MPI_Count>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iwrite(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_iwrite(fh: File, buf: ConstBuf, count: Same<c_int>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iwrite_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_iwrite_all(fh: File, buf: ConstBuf, count: Same<c_int>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_iwrite_all) "4.0" MPI_File_iwrite_all_c(fh: File, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_iwrite_at(fh: File, offset: Same<MPI_Offset>, buf: ConstBuf, count: Same<c_int>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_iwrite_at_all(fh: File, offset: Same<MPI_Offset>, buf: ConstBuf, count: Same<c_int>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_iwrite_at_all) "4.0" MPI_File_iwrite_at_all_c(fh: File, offset: Same<MPI_Offset>, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_iwrite_at) "4.0" MPI_File_iwrite_at_c(fh: File, offset: Same<MPI_Offset>, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_iwrite) "4.0" MPI_File_iwrite_c(fh: File, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iwrite_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_iwrite_shared(fh: File, buf: ConstBuf, count: Same<c_int>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_iwrite_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_iwrite_shared) "4.0" MPI_File_iwrite_shared_c(fh: File, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype, request: OutRequest) -> Code;
     /// `int MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_open(comm: Comm, filename: Same<*const c_char>, amode: FileMode, info: Info, fh: OutFile) -> Code;
     /// `int MPI_File_preallocate(MPI_File fh, MPI_Offset size)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_preallocate(fh: File, size: Same<MPI_Offset>) -> Code;
     /// `int MPI_File_read(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_read(fh: File, buf: Buf, count: Same<c_int>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_read_all(fh: File, buf: Buf, count: Same<c_int>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_read_all_begin(fh: File, buf: Buf, count: Same<c_int>, datatype: Datatype) -> Code;
     /// `int MPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_read_all_begin) "4.0" MPI_File_read_all_begin_c(fh: File, buf: Buf, count: Same<MPI_Count>, datatype: Datatype) -> Code;
     /// `int MPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_read_all) "4.0" MPI_File_read_all_c(fh: File, buf: Buf, count: Same<MPI_Count>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_read_all_end(fh: File, buf: Buf, status: OutStatus) -> Code;
     /// `int MPI_File_read_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_read_at(fh: File, offset: Same<MPI_Offset>, buf: Buf, count: Same<c_int>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_read_at_all(fh: File, offset: Same<MPI_Offset>, buf: Buf, count: Same<c_int>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_read_at_all_begin(fh: File, offset: Same<MPI_Offset>, buf: Buf, count: Same<c_int>, datatype: Datatype) -> Code;
     /// `int MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_read_at_all_begin) "4.0" MPI_File_read_at_all_begin_c(fh: File, offset: Same<MPI_Offset>, buf: Buf, count: Same<MPI_Count>, datatype: Datatype) -> Code;
     /// `int MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_read_at_all) "4.0" MPI_File_read_at_all_c(fh: File, offset: Same<MPI_Offset>, buf: Buf, count: Same<MPI_Count>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_read_at_all_end(fh: File, buf: Buf, status: OutStatus) -> Code;
     /// `int MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_read_at) "4.0" MPI_File_read_at_c(fh: File, offset: Same<MPI_Offset>, buf: Buf, count: Same<MPI_Count>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_read) "4.0" MPI_File_read_c(fh: File, buf: Buf, count: Same<MPI_Count>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_read_ordered(fh: File, buf: Buf, count: Same<c_int>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_read_ordered_begin(fh: File, buf: Buf, count: Same<c_int>, datatype: Datatype) -> Code;
     /// `int MPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_read_ordered_begin) "4.0" MPI_File_read_ordered_begin_c(fh: File, buf: Buf, count: Same<MPI_Count>, datatype: Datatype) -> Code;
     /// `int MPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_read_ordered) "4.0" MPI_File_read_ordered_c(fh: File, buf: Buf, count: Same<MPI_Count>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_read_ordered_end(fh: File, buf: Buf, status: OutStatus) -> Code;
     /// `int MPI_File_read_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_read_shared(fh: File, buf: Buf, count: Same<c_int>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_read_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_read_shared) "4.0" MPI_File_read_shared_c(fh: File, buf: Buf, count: Same<MPI_Count>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_seek(MPI_File fh, MPI_Offset offset, int whence)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_seek(fh: File, offset: Same<MPI_Offset>, whence: Whence) -> Code;
     /// `int MPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_seek_shared(fh: File, offset: Same<MPI_Offset>, whence: Whence) -> Code;
     /// `int MPI_File_set_atomicity(MPI_File fh, int flag)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_set_atomicity(fh: File, flag: Same<c_int>) -> Code;
     /// `int MPI_File_set_info(MPI_File fh, MPI_Info info)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_set_info(fh: File, info: Info) -> Code;
     /// `int MPI_File_set_size(MPI_File fh, MPI_Offset size)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_set_size(fh: File, size: Same<MPI_Offset>) -> Code;
     /// `int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char *datarep, MPI_Info info)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_set_view(fh: File, disp: Displacement, etype: Datatype, filetype: Datatype, datarep: Same<*const c_char>, info: Info) -> Code;
     /// `int MPI_File_sync(MPI_File fh)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_sync(fh: File) -> Code;
     /// `int MPI_File_write(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_write(fh: File, buf: ConstBuf, count: Same<c_int>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_write_all(fh: File, buf: ConstBuf, count: Same<c_int>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_write_all_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_write_all_begin(fh: File, buf: ConstBuf, count: Same<c_int>, datatype: Datatype) -> Code;
     /// `int MPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_write_all_begin) "4.0" MPI_File_write_all_begin_c(fh: File, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype) -> Code;
     /// `int MPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_write_all) "4.0" MPI_File_write_all_c(fh: File, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_write_all_end(fh: File, buf: ConstBuf, status: OutStatus) -> Code;
     /// `int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_write_at(fh: File, offset: Same<MPI_Offset>, buf: ConstBuf, count: Same<c_int>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_write_at_all(fh: File, offset: Same<MPI_Offset>, buf: ConstBuf, count: Same<c_int>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_write_at_all_begin(fh: File, offset: Same<MPI_Offset>, buf: ConstBuf, count: Same<c_int>, datatype: Datatype) -> Code;
     /// `int MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_write_at_all_begin) "4.0" MPI_File_write_at_all_begin_c(fh: File, offset: Same<MPI_Offset>, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype) -> Code;
     /// `int MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_write_at_all) "4.0" MPI_File_write_at_all_c(fh: File, offset: Same<MPI_Offset>, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_write_at_all_end(fh: File, buf: ConstBuf, status: OutStatus) -> Code;
     /// `int MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_write_at) "4.0" MPI_File_write_at_c(fh: File, offset: Same<MPI_Offset>, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_write) "4.0" MPI_File_write_c(fh: File, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_write_ordered(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_write_ordered(fh: File, buf: ConstBuf, count: Same<c_int>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_write_ordered_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_write_ordered_begin(fh: File, buf: ConstBuf, count: Same<c_int>, datatype: Datatype) -> Code;
     /// `int MPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_write_ordered_begin) "4.0" MPI_File_write_ordered_begin_c(fh: File, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype) -> Code;
     /// `int MPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_write_ordered) "4.0" MPI_File_write_ordered_c(fh: File, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_write_ordered_end(fh: File, buf: ConstBuf, status: OutStatus) -> Code;
     /// `int MPI_File_write_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_File_write_shared(fh: File, buf: ConstBuf, count: Same<c_int>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_File_write_shared) "4.0" MPI_File_write_shared_c(fh: File, buf: ConstBuf, count: Same<MPI_Count>, datatype: Datatype, status: OutStatus) -> Code;
     /// `int MPI_Register_datarep(const char *datarep, MPI_Datarep_conversion_function *read_conversion_fn, MPI_Datarep_conversion_function *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Register_datarep(datarep: Same<*const c_char>, read_conversion_fn: Same<Option<MPI_Datarep_conversion_function>>, write_conversion_fn: Same<Option<MPI_Datarep_conversion_function>>, dtype_file_extent_fn: Same<Option<MPI_Datarep_extent_function>>, extra_state: Same<*mut c_void>) -> Code;
     /// `int MPI_Register_datarep_c(const char *datarep, MPI_Datarep_conversion_function_c *read_conversion_fn, MPI_Datarep_conversion_function_c *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Register_datarep_c(datarep: Same<*const c_char>, read_conversion_fn: Same<Option<MPI_Datarep_conversion_function_c>>, write_conversion_fn: Same<Option<MPI_Datarep_conversion_function_c>>, dtype_file_extent_fn: Same<Option<MPI_Datarep_extent_function>>, extra_state: Same<*mut c_void>) -> Code;
 }

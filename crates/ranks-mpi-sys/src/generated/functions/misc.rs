@@ -6,18 +6,23 @@ use super::scope::*;
 
 functions! {
     /// `int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Alloc_mem(size: Same<MPI_Aint>, info: Info, baseptr: Same<*mut c_void>) -> Code;
     /// `int MPI_Free_mem(void *base)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_Free_mem(base: Same<*mut c_void>) -> Code;
     /// `int MPI_Get_hw_resource_info(MPI_Info *hw_info)` (MPI 4.1)
     shim "4.1" MPI_Get_hw_resource_info(hw_info: OutInfo) -> Code;
     /// `int MPI_Get_library_version(char *version, int *resultlen)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_Get_library_version(version: Same<*mut c_char>, resultlen: Same<*mut c_int>) -> Code;
     /// `int MPI_Get_processor_name(char *name, int *resultlen)` (MPI 3.1 or earlier)
     same "3.1" MPI_Get_processor_name(name: Same<*mut c_char>, resultlen: Same<*mut c_int>) -> Code;
     /// `int MPI_Get_version(int *version, int *subversion)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_Get_version(version: Same<*mut c_int>, subversion: Same<*mut c_int>) -> Code;
     /// `int MPI_Pcontrol(const int level, ...)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     variadic "3.1" MPI_Pcontrol(level: Same<c_int>) -> Code;
     /// `double MPI_Wtick(void)` (MPI 3.1 or earlier)
     same "3.1" MPI_Wtick() -> Same<c_double>;

@@ -16,6 +16,7 @@ functions! {
     /// `int MPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Ineighbor_alltoall(sendbuf: ConstBuf, sendcount: Same<c_int>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<c_int>, recvtype: Datatype, comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Ineighbor_alltoall) "4.0" MPI_Ineighbor_alltoall_c(sendbuf: ConstBuf, sendcount: Same<MPI_Count>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<MPI_Count>, recvtype: Datatype, comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Ineighbor_alltoallv(sendbuf: ConstBuf, sendcounts: Same<*const c_int>, sdispls: Same<*const c_int>, sendtype: Datatype, recvbuf: Buf, recvcounts: Same<*const c_int>, rdispls: Same<*const c_int>, recvtype: Datatype, comm: Comm, request: OutRequest) -> Code;
@@ -24,6 +25,7 @@ functions! {
     /// `int MPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)` (MPI 3.1 or earlier)
     hand "3.1" MPI_Ineighbor_alltoallw(sendbuf: ConstBuf, sendcounts: Same<*const c_int>, sdispls: Same<*const MPI_Aint>, sendtypes: Same<*const crate::native::DatatypeWord>, recvbuf: Buf, recvcounts: Same<*const c_int>, rdispls: Same<*const MPI_Aint>, recvtypes: Same<*const crate::native::DatatypeWord>, comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Ineighbor_alltoallw_c(sendbuf: ConstBuf, sendcounts: Same<*const MPI_Count>, sdispls: Same<*const MPI_Aint>, sendtypes: Same<*const crate::native::DatatypeWord>, recvbuf: Buf, recvcounts: Same<*const MPI_Count>, rdispls: Same<*const MPI_Aint>, recvtypes: Same<*const crate::native::DatatypeWord>, comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Neighbor_allgather(sendbuf: ConstBuf, sendcount: Same<c_int>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<c_int>, recvtype: Datatype, comm: Comm) -> Code;
@@ -44,10 +46,12 @@ functions! {
     /// `int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Neighbor_alltoall(sendbuf: ConstBuf, sendcount: Same<c_int>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<c_int>, recvtype: Datatype, comm: Comm) -> Code;
     /// `int MPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Neighbor_alltoall) "4.0" MPI_Neighbor_alltoall_c(sendbuf: ConstBuf, sendcount: Same<MPI_Count>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<MPI_Count>, recvtype: Datatype, comm: Comm) -> Code;
     /// `int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 4.0)
     shim "4.0" MPI_Neighbor_alltoall_init(sendbuf: ConstBuf, sendcount: Same<c_int>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<c_int>, recvtype: Datatype, comm: Comm, info: Info, request: OutRequest) -> Code;
     /// `int MPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Neighbor_alltoall_init) "4.0" MPI_Neighbor_alltoall_init_c(sendbuf: ConstBuf, sendcount: Same<MPI_Count>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<MPI_Count>, recvtype: Datatype, comm: Comm, info: Info, request: OutRequest) -> Code;
     /// `int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Neighbor_alltoallv(sendbuf: ConstBuf, sendcounts: Same<*const c_int>, sdispls: Same<*const c_int>, sendtype: Datatype, recvbuf: Buf, recvcounts: Same<*const c_int>, rdispls: Same<*const c_int>, recvtype: Datatype, comm: Comm) -> Code;
@@ -60,9 +64,11 @@ functions! {
     /// `int MPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)` (MPI 3.1 or earlier)
     hand "3.1" MPI_Neighbor_alltoallw(sendbuf: ConstBuf, sendcounts: Same<*const c_int>, sdispls: Same<*const MPI_Aint>, sendtypes: Same<*const MPI_Datatype>, recvbuf: Buf, recvcounts: Same<*const c_int>, rdispls: Same<*const MPI_Aint>, recvtypes: Same<*const MPI_Datatype>, comm: Comm) -> Code;
     /// `int MPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Neighbor_alltoallw_c(sendbuf: ConstBuf, sendcounts: Same<*const MPI_Count>, sdispls: Same<*const MPI_Aint>, sendtypes: Same<*const MPI_Datatype>, recvbuf: Buf, recvcounts: Same<*const MPI_Count>, rdispls: Same<*const MPI_Aint>, recvtypes: Same<*const MPI_Datatype>, comm: Comm) -> Code;
     /// `int MPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 4.0)
     hand "4.0" MPI_Neighbor_alltoallw_init(sendbuf: ConstBuf, sendcounts: Same<*const c_int>, sdispls: Same<*const MPI_Aint>, sendtypes: Same<*const crate::native::DatatypeWord>, recvbuf: Buf, recvcounts: Same<*const c_int>, rdispls: Same<*const MPI_Aint>, recvtypes: Same<*const crate::native::DatatypeWord>, comm: Comm, info: Info, request: OutRequest) -> Code;
     /// `int MPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Neighbor_alltoallw_init_c(sendbuf: ConstBuf, sendcounts: Same<*const MPI_Count>, sdispls: Same<*const MPI_Aint>, sendtypes: Same<*const crate::native::DatatypeWord>, recvbuf: Buf, recvcounts: Same<*const MPI_Count>, rdispls: Same<*const MPI_Aint>, recvtypes: Same<*const crate::native::DatatypeWord>, comm: Comm, info: Info, request: OutRequest) -> Code;
 }

@@ -6,11 +6,14 @@ use super::scope::*;
 
 functions! {
     /// `int MPI_Op_commutative(MPI_Op op, int *commute)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Op_commutative(op: Op, commute: Same<*mut c_int>) -> Code;
     /// `int MPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)` (MPI 3.1 or earlier)
     hand "3.1" MPI_Op_create(user_fn: Same<Option<MPI_User_function>>, commute: Same<c_int>, op: OutOp) -> Code;
     /// `int MPI_Op_create_c(MPI_User_function_c *user_fn, int commute, MPI_Op *op)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Op_create_c(user_fn: Same<Option<MPI_User_function_c>>, commute: Same<c_int>, op: OutOp) -> Code;
     /// `int MPI_Op_free(MPI_Op *op)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Op_free(op: OutOp) -> Code;
 }

@@ -12,10 +12,13 @@ functions! {
     /// `int MPI_Pack_external(const char *datarep, const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, MPI_Aint outsize, MPI_Aint *position)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Pack_external(datarep: Same<*const c_char>, inbuf: ConstBuf, incount: Same<c_int>, datatype: Datatype, outbuf: Buf, outsize: Same<MPI_Aint>, position: Same<*mut MPI_Aint>) -> Code;
     /// `int MPI_Pack_external_c(const char *datarep, const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Pack_external) "4.0" MPI_Pack_external_c(datarep: Same<*const c_char>, inbuf: ConstBuf, incount: Same<MPI_Count>, datatype: Datatype, outbuf: Buf, outsize: Same<MPI_Count>, position: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Pack_external_size(const char *datarep, int incount, MPI_Datatype datatype, MPI_Aint *size)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Pack_external_size(datarep: Same<*const c_char>, incount: Same<c_int>, datatype: Datatype, size: Same<*mut MPI_Aint>) -> Code;
     /// `int MPI_Pack_external_size_c(const char *datarep, MPI_Count incount, MPI_Datatype datatype, MPI_Count *size)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Pack_external_size) "4.0" MPI_Pack_external_size_c(datarep: Same<*const c_char>, incount: Same<MPI_Count>, datatype: Datatype, size: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Pack_size(incount: Same<c_int>, datatype: Datatype, comm: Comm, size: Same<*mut c_int>) -> Code;
@@ -28,5 +31,6 @@ functions! {
     /// `int MPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf, int outcount, MPI_Datatype datatype)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Unpack_external(datarep: Same<*const c_char>, inbuf: ConstBuf, insize: Same<MPI_Aint>, position: Same<*mut MPI_Aint>, outbuf: Buf, outcount: Same<c_int>, datatype: Datatype) -> Code;
     /// `int MPI_Unpack_external_c(const char datarep[], const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Unpack_external) "4.0" MPI_Unpack_external_c(datarep: Same<*const c_char>, inbuf: ConstBuf, insize: Same<MPI_Count>, position: Same<*mut MPI_Count>, outbuf: Buf, outcount: Same<MPI_Count>, datatype: Datatype) -> Code;
 }

@@ -16,9 +16,11 @@ functions! {
     /// `int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 4.0)
     shim "4.0" MPI_Precv_init(buf: Buf, partitions: Same<c_int>, count: Same<MPI_Count>, datatype: Datatype, dest: Rank, tag: Tag, comm: Comm, info: Info, request: OutRequest) -> Code;
     /// `int MPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     large(MPI_Precv_init) "5.0" MPI_Precv_init_c(buf: Buf, partitions: Same<c_int>, count: Same<MPI_Count>, datatype: Datatype, dest: Rank, tag: Tag, comm: Comm, info: Info, request: OutRequest) -> Code;
     /// `int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 4.0)
     shim "4.0" MPI_Psend_init(buf: ConstBuf, partitions: Same<c_int>, count: Same<MPI_Count>, datatype: Datatype, dest: Rank, tag: Tag, comm: Comm, info: Info, request: OutRequest) -> Code;
     /// `int MPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 5.0)
+    #[cfg(feature = "whole")]
     large(MPI_Psend_init) "5.0" MPI_Psend_init_c(buf: ConstBuf, partitions: Same<c_int>, count: Same<MPI_Count>, datatype: Datatype, dest: Rank, tag: Tag, comm: Comm, info: Info, request: OutRequest) -> Code;
 }

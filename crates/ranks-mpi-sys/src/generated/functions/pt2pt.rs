@@ -16,26 +16,36 @@ functions! {
     /// `int MPI_Buffer_attach(void *buffer, int size)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Buffer_attach(buffer: AttachBuf, size: Same<c_int>) -> Code;
     /// `int MPI_Buffer_attach_c(void *buffer, MPI_Count size)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Buffer_attach) "4.0" MPI_Buffer_attach_c(buffer: AttachBuf, size: Same<MPI_Count>) -> Code;
     /// `int MPI_Buffer_detach(void *buffer_addr, int *size)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Buffer_detach(buffer_addr: OutAttachBuf, size: Same<*mut c_int>) -> Code;
     /// `int MPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Buffer_detach) "4.0" MPI_Buffer_detach_c(buffer_addr: OutAttachBuf, size: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Buffer_flush(void)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     same "4.1" MPI_Buffer_flush() -> Code;
     /// `int MPI_Buffer_iflush(MPI_Request *request)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Buffer_iflush(request: OutRequest) -> Code;
     /// `int MPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Comm_attach_buffer(comm: Comm, buffer: AttachBuf, size: Same<c_int>) -> Code;
     /// `int MPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count size)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     large(MPI_Comm_attach_buffer) "4.1" MPI_Comm_attach_buffer_c(comm: Comm, buffer: AttachBuf, size: Same<MPI_Count>) -> Code;
     /// `int MPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Comm_detach_buffer(comm: Comm, buffer_addr: OutAttachBuf, size: Same<*mut c_int>) -> Code;
     /// `int MPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer_addr, MPI_Count *size)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     large(MPI_Comm_detach_buffer) "4.1" MPI_Comm_detach_buffer_c(comm: Comm, buffer_addr: OutAttachBuf, size: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Comm_flush_buffer(MPI_Comm comm)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Comm_flush_buffer(comm: Comm) -> Code;
     /// `int MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Comm_iflush_buffer(comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Ibsend(buf: ConstBuf, count: Same<c_int>, datatype: Datatype, dest: Rank, tag: Tag, comm: Comm, request: OutRequest) -> Code;
@@ -64,10 +74,13 @@ functions! {
     /// `int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request)` (MPI 4.0)
     hot "4.0" MPI_Isendrecv(sendbuf: ConstBuf, sendcount: Same<c_int>, sendtype: Datatype, dest: Rank, sendtag: Tag, recvbuf: Buf, recvcount: Same<c_int>, recvtype: Datatype, source: Rank, recvtag: Tag, comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Isendrecv) "4.0" MPI_Isendrecv_c(sendbuf: ConstBuf, sendcount: Same<MPI_Count>, sendtype: Datatype, dest: Rank, sendtag: Tag, recvbuf: Buf, recvcount: Same<MPI_Count>, recvtype: Datatype, source: Rank, recvtag: Tag, comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hot "4.0" MPI_Isendrecv_replace(buf: Buf, count: Same<c_int>, datatype: Datatype, dest: Rank, sendtag: Tag, source: Rank, recvtag: Tag, comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Isendrecv_replace) "4.0" MPI_Isendrecv_replace_c(buf: Buf, count: Same<MPI_Count>, datatype: Datatype, dest: Rank, sendtag: Tag, source: Rank, recvtag: Tag, comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Issend(buf: ConstBuf, count: Same<c_int>, datatype: Datatype, dest: Rank, tag: Tag, comm: Comm, request: OutRequest) -> Code;
@@ -114,16 +127,22 @@ functions! {
     /// `int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)` (MPI 4.0)
     large(MPI_Sendrecv_replace) "4.0" MPI_Sendrecv_replace_c(buf: Buf, count: Same<MPI_Count>, datatype: Datatype, dest: Rank, sendtag: Tag, source: Rank, recvtag: Tag, comm: Comm, status: OutStatus) -> Code;
     /// `int MPI_Session_attach_buffer(MPI_Session session, void *buffer, int size)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Session_attach_buffer(session: Session, buffer: AttachBuf, size: Same<c_int>) -> Code;
     /// `int MPI_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI_Count size)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     large(MPI_Session_attach_buffer) "4.1" MPI_Session_attach_buffer_c(session: Session, buffer: AttachBuf, size: Same<MPI_Count>) -> Code;
     /// `int MPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, int *size)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Session_detach_buffer(session: Session, buffer_addr: OutAttachBuf, size: Same<*mut c_int>) -> Code;
     /// `int MPI_Session_detach_buffer_c(MPI_Session session, void *buffer_addr, MPI_Count *size)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     large(MPI_Session_detach_buffer) "4.1" MPI_Session_detach_buffer_c(session: Session, buffer_addr: OutAttachBuf, size: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Session_flush_buffer(MPI_Session session)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Session_flush_buffer(session: Session) -> Code;
     /// `int MPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Session_iflush_buffer(session: Session, request: OutRequest) -> Code;
     /// `int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Ssend(buf: ConstBuf, count: Same<c_int>, datatype: Datatype, dest: Rank, tag: Tag, comm: Comm) -> Code;

@@ -8,18 +8,24 @@ functions! {
     /// `int MPI_Cancel(MPI_Request *request)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Cancel(request: OutRequest) -> Code;
     /// `int MPI_Grequest_complete(MPI_Request request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Grequest_complete(request: Request) -> Code;
     /// `int MPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn, MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Grequest_start(query_fn: Same<Option<MPI_Grequest_query_function>>, free_fn: Same<Option<MPI_Grequest_free_function>>, cancel_fn: Same<Option<MPI_Grequest_cancel_function>>, extra_state: Same<*mut c_void>, request: OutRequest) -> Code;
     /// `int MPI_Request_free(MPI_Request *request)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Request_free(request: OutRequest) -> Code;
     /// `int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hot "3.1" MPI_Request_get_status(request: Request, flag: Same<*mut c_int>, status: OutStatus) -> Code;
     /// `int MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     hand "4.1" MPI_Request_get_status_all(count: Same<c_int>, array_of_requests: Same<*const MPI_Request>, flag: Same<*mut c_int>, array_of_statuses: Same<*mut MPI_Status>) -> Code;
     /// `int MPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     hand "4.1" MPI_Request_get_status_any(count: Same<c_int>, array_of_requests: Same<*const MPI_Request>, indx: Same<*mut c_int>, flag: Same<*mut c_int>, status: OutStatus) -> Code;
     /// `int MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int *outcount, int array_of_indices[], MPI_Status *array_of_statuses)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     hand "4.1" MPI_Request_get_status_some(incount: Same<c_int>, array_of_requests: Same<*const MPI_Request>, outcount: Same<*mut c_int>, array_of_indices: Same<*mut c_int>, array_of_statuses: Same<*mut MPI_Status>) -> Code;
     /// `int MPI_Start(MPI_Request *request)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Start(request: OutRequest) -> Code;

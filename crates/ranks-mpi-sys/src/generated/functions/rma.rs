@@ -44,10 +44,12 @@ functions! {
     /// `int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Win_allocate(size: Same<MPI_Aint>, disp_unit: Same<c_int>, info: Info, comm: Comm, baseptr: Same<*mut c_void>, win: OutWin) -> Code;
     /// `int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Win_allocate) "4.0" MPI_Win_allocate_c(size: Same<MPI_Aint>, disp_unit: Same<MPI_Aint>, info: Info, comm: Comm, baseptr: Same<*mut c_void>, win: OutWin) -> Code;
     /// `int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Win_allocate_shared(size: Same<MPI_Aint>, disp_unit: Same<c_int>, info: Info, comm: Comm, baseptr: Same<*mut c_void>, win: OutWin) -> Code;
     /// `int MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Win_allocate_shared) "4.0" MPI_Win_allocate_shared_c(size: Same<MPI_Aint>, disp_unit: Same<MPI_Aint>, info: Info, comm: Comm, baseptr: Same<*mut c_void>, win: OutWin) -> Code;
     /// `int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Win_attach(win: Win, base: Same<*mut c_void>, size: Same<MPI_Aint>) -> Code;
@@ -56,6 +58,7 @@ functions! {
     /// `int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Win_create(base: Same<*mut c_void>, size: Same<MPI_Aint>, disp_unit: Same<c_int>, info: Info, comm: Comm, win: OutWin) -> Code;
     /// `int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Win_create) "4.0" MPI_Win_create_c(base: Same<*mut c_void>, size: Same<MPI_Aint>, disp_unit: Same<MPI_Aint>, info: Info, comm: Comm, win: OutWin) -> Code;
     /// `int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Win_create_dynamic(info: Info, comm: Comm, win: OutWin) -> Code;
@@ -76,8 +79,10 @@ functions! {
     /// `int MPI_Win_get_group(MPI_Win win, MPI_Group *group)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Win_get_group(win: Win, group: OutGroup) -> Code;
     /// `int MPI_Win_get_info(MPI_Win win, MPI_Info *info_used)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Win_get_info(win: Win, info_used: OutInfo) -> Code;
     /// `int MPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Win_get_name(win: Win, win_name: Same<*mut c_char>, resultlen: Same<*mut c_int>) -> Code;
     /// `int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Win_lock(lock_type: LockType, rank: Rank, assert: Assert, win: Win) -> Code;
@@ -86,12 +91,15 @@ functions! {
     /// `int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Win_post(group: Group, assert: Assert, win: Win) -> Code;
     /// `int MPI_Win_set_info(MPI_Win win, MPI_Info info)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Win_set_info(win: Win, info: Info) -> Code;
     /// `int MPI_Win_set_name(MPI_Win win, const char *win_name)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Win_set_name(win: Win, win_name: Same<*const c_char>) -> Code;
     /// `int MPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit, void *baseptr)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Win_shared_query(win: Win, rank: Rank, size: Same<*mut MPI_Aint>, disp_unit: Same<*mut c_int>, baseptr: Same<*mut c_void>) -> Code;
     /// `int MPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint *size, MPI_Aint *disp_unit, void *baseptr)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Win_shared_query) "4.0" MPI_Win_shared_query_c(win: Win, rank: Rank, size: Same<*mut MPI_Aint>, disp_unit: Same<*mut MPI_Aint>, baseptr: Same<*mut c_void>) -> Code;
     /// `int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Win_start(group: Group, assert: Assert, win: Win) -> Code;

@@ -6,15 +6,21 @@ use super::scope::*;
 
 functions! {
     /// `int MPI_Session_finalize(MPI_Session *session)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Session_finalize(session: OutSession) -> Code;
     /// `int MPI_Session_get_info(MPI_Session session, MPI_Info *info_used)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Session_get_info(session: Session, info_used: OutInfo) -> Code;
     /// `int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *pset_len, char *pset_name)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Session_get_nth_pset(session: Session, info: Info, n: Same<c_int>, pset_len: Same<*mut c_int>, pset_name: Same<*mut c_char>) -> Code;
     /// `int MPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int *npset_names)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Session_get_num_psets(session: Session, info: Info, npset_names: Same<*mut c_int>) -> Code;
     /// `int MPI_Session_get_pset_info(MPI_Session session, const char *pset_name, MPI_Info *info)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Session_get_pset_info(session: Session, pset_name: Same<*const c_char>, info: OutInfo) -> Code;
     /// `int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_Session_init(info: Info, errhandler: Errhandler, session: OutSession) -> Code;
 }

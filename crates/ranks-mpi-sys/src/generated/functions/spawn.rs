@@ -6,27 +6,39 @@ use super::scope::*;
 
 functions! {
     /// `int MPI_Close_port(const char *port_name)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_Close_port(port_name: Same<*const c_char>) -> Code;
     /// `int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Comm_accept(port_name: Same<*const c_char>, info: Info, root: Rank, comm: Comm, newcomm: OutComm) -> Code;
     /// `int MPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Comm_connect(port_name: Same<*const c_char>, info: Info, root: Rank, comm: Comm, newcomm: OutComm) -> Code;
     /// `int MPI_Comm_disconnect(MPI_Comm *comm)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Comm_disconnect(comm: OutComm) -> Code;
     /// `int MPI_Comm_get_parent(MPI_Comm *parent)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Comm_get_parent(parent: OutComm) -> Code;
     /// `int MPI_Comm_join(int fd, MPI_Comm *intercomm)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Comm_join(fd: Same<c_int>, intercomm: OutComm) -> Code;
     /// `int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Comm_spawn(command: Same<*const c_char>, argv: Same<*mut *mut c_char>, maxprocs: Same<c_int>, info: Info, root: Rank, comm: Comm, intercomm: OutComm, array_of_errcodes: Same<*mut c_int>) -> Code;
     /// `int MPI_Comm_spawn_multiple(int count, char *array_of_commands[], char **array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Comm_spawn_multiple(count: Same<c_int>, array_of_commands: Same<*mut *mut c_char>, array_of_argv: Same<*mut *mut *mut c_char>, array_of_maxprocs: Same<*const c_int>, array_of_info: Same<*const MPI_Info>, root: Rank, comm: Comm, intercomm: OutComm, array_of_errcodes: Same<*mut c_int>) -> Code;
     /// `int MPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Lookup_name(service_name: Same<*const c_char>, info: Info, port_name: Same<*mut c_char>) -> Code;
     /// `int MPI_Open_port(MPI_Info info, char *port_name)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Open_port(info: Info, port_name: Same<*mut c_char>) -> Code;
     /// `int MPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Publish_name(service_name: Same<*const c_char>, info: Info, port_name: Same<*const c_char>) -> Code;
     /// `int MPI_Unpublish_name(const char *service_name, MPI_Info info, const char *port_name)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Unpublish_name(service_name: Same<*const c_char>, info: Info, port_name: Same<*const c_char>) -> Code;
 }

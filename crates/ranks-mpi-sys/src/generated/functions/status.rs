@@ -8,32 +8,44 @@ functions! {
     /// `int MPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Get_count(status: InStatus, datatype: Datatype, count: Same<*mut c_int>) -> Code;
     /// `int MPI_Get_count_c(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Get_count) "4.0" MPI_Get_count_c(status: InStatus, datatype: Datatype, count: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *count)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Get_elements(status: InStatus, datatype: Datatype, count: Same<*mut c_int>) -> Code;
     /// `int MPI_Get_elements_c(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Get_elements_x) "4.0" MPI_Get_elements_c(status: InStatus, datatype: Datatype, count: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)` (MPI 3.1 or earlier; deprecated since MPI 4.1)
     hot "3.1" MPI_Get_elements_x(status: InStatus, datatype: Datatype, count: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Status_get_error(const MPI_Status *status, int *error)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Status_get_error(status: InStatus, error: OutErrorCode) -> Code;
     /// `int MPI_Status_get_source(const MPI_Status *status, int *source)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Status_get_source(status: InStatus, source: OutRank) -> Code;
     /// `int MPI_Status_get_tag(const MPI_Status *status, int *tag)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Status_get_tag(status: InStatus, tag: OutTag) -> Code;
     /// `int MPI_Status_set_cancelled(MPI_Status *status, int flag)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Status_set_cancelled(status: InOutStatus, flag: Same<c_int>) -> Code;
     /// `int MPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, int count)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Status_set_elements(status: InOutStatus, datatype: Datatype, count: Same<c_int>) -> Code;
     /// `int MPI_Status_set_elements_c(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Status_set_elements_x) "4.0" MPI_Status_set_elements_c(status: InOutStatus, datatype: Datatype, count: Same<MPI_Count>) -> Code;
     /// `int MPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)` (MPI 3.1 or earlier; deprecated since MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Status_set_elements_x(status: InOutStatus, datatype: Datatype, count: Same<MPI_Count>) -> Code;
     /// `int MPI_Status_set_error(MPI_Status *status, int error)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Status_set_error(status: InOutStatus, error: ErrorCode) -> Code;
     /// `int MPI_Status_set_source(MPI_Status *status, int source)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Status_set_source(status: InOutStatus, source: Rank) -> Code;
     /// `int MPI_Status_set_tag(MPI_Status *status, int tag)` (MPI 4.1)
+    #[cfg(feature = "whole")]
     shim "4.1" MPI_Status_set_tag(status: InOutStatus, tag: Tag) -> Code;
     /// `int MPI_Test_cancelled(const MPI_Status *status, int *flag)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Test_cancelled(status: InStatus, flag: Same<*mut c_int>) -> Code;

@@ -6,105 +6,156 @@ use super::scope::*;
 
 functions! {
     /// `int MPI_T_category_changed(int *update_number)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_category_changed(update_number: Same<*mut c_int>) -> Code;
     /// `int MPI_T_category_get_categories(int cat_index, int len, int indices[])` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_category_get_categories(cat_index: Same<c_int>, len: Same<c_int>, indices: Same<*mut c_int>) -> Code;
     /// `int MPI_T_category_get_cvars(int cat_index, int len, int indices[])` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_category_get_cvars(cat_index: Same<c_int>, len: Same<c_int>, indices: Same<*mut c_int>) -> Code;
     /// `int MPI_T_category_get_events(int cat_index, int len, int indices[])` (MPI 4.0)
+    #[cfg(feature = "whole")]
     same "4.0" MPI_T_category_get_events(cat_index: Same<c_int>, len: Same<c_int>, indices: Same<*mut c_int>) -> Code;
     /// `int MPI_T_category_get_index(const char *name, int *cat_index)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_category_get_index(name: Same<*const c_char>, cat_index: Same<*mut c_int>) -> Code;
     /// `int MPI_T_category_get_info(int cat_index, char *name, int *name_len, char *desc, int *desc_len, int *num_cvars, int *num_pvars, int *num_categories)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_category_get_info(cat_index: Same<c_int>, name: Same<*mut c_char>, name_len: Same<*mut c_int>, desc: Same<*mut c_char>, desc_len: Same<*mut c_int>, num_cvars: Same<*mut c_int>, num_pvars: Same<*mut c_int>, num_categories: Same<*mut c_int>) -> Code;
     /// `int MPI_T_category_get_num(int *num_cat)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_category_get_num(num_cat: Same<*mut c_int>) -> Code;
     /// `int MPI_T_category_get_num_events(int cat_index, int *num_events)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     same "4.0" MPI_T_category_get_num_events(cat_index: Same<c_int>, num_events: Same<*mut c_int>) -> Code;
     /// `int MPI_T_category_get_pvars(int cat_index, int len, int indices[])` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_category_get_pvars(cat_index: Same<c_int>, len: Same<c_int>, indices: Same<*mut c_int>) -> Code;
     /// `int MPI_T_cvar_get_index(const char *name, int *cvar_index)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_cvar_get_index(name: Same<*const c_char>, cvar_index: Same<*mut c_int>) -> Code;
     /// `int MPI_T_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosity, MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind, int *scope)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_T_cvar_get_info(cvar_index: Same<c_int>, name: Same<*mut c_char>, name_len: Same<*mut c_int>, verbosity: OutToolVerbosity, datatype: OutToolDatatype, enumtype: Same<*mut MPI_T_enum>, desc: Same<*mut c_char>, desc_len: Same<*mut c_int>, bind: OutToolBind, scope: OutToolScope) -> Code;
     /// `int MPI_T_cvar_get_num(int *num_cvar)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_cvar_get_num(num_cvar: Same<*mut c_int>) -> Code;
     /// `int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle *handle, int *count)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_T_cvar_handle_alloc(cvar_index: Same<c_int>, obj_handle: Same<*mut c_void>, handle: Same<*mut MPI_T_cvar_handle>, count: Same<*mut c_int>) -> Code;
     /// `int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_cvar_handle_free(handle: Same<*mut MPI_T_cvar_handle>) -> Code;
     /// `int MPI_T_cvar_read(MPI_T_cvar_handle handle, void *buf)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_cvar_read(handle: Same<MPI_T_cvar_handle>, buf: Same<*mut c_void>) -> Code;
     /// `int MPI_T_cvar_write(MPI_T_cvar_handle handle, const void *buf)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_cvar_write(handle: Same<MPI_T_cvar_handle>, buf: Same<*const c_void>) -> Code;
     /// `int MPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_enum_get_info(enumtype: Same<MPI_T_enum>, num: Same<*mut c_int>, name: Same<*mut c_char>, name_len: Same<*mut c_int>) -> Code;
     /// `int MPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_enum_get_item(enumtype: Same<MPI_T_enum>, indx: Same<c_int>, value: Same<*mut c_int>, name: Same<*mut c_char>, name_len: Same<*mut c_int>) -> Code;
     /// `int MPI_T_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info *info_used)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_T_event_callback_get_info(event_registration: Same<MPI_T_event_registration>, cb_safety: ToolSafety, info_used: OutToolInfo) -> Code;
     /// `int MPI_T_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_T_event_callback_set_info(event_registration: Same<MPI_T_event_registration>, cb_safety: ToolSafety, info: Info) -> Code;
     /// `int MPI_T_event_copy(MPI_T_event_instance event_instance, void *buffer)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     same "4.0" MPI_T_event_copy(event_instance: Same<MPI_T_event_instance>, buffer: Same<*mut c_void>) -> Code;
     /// `int MPI_T_event_get_index(const char *name, int *event_index)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     same "4.0" MPI_T_event_get_index(name: Same<*const c_char>, event_index: Same<*mut c_int>) -> Code;
     /// `int MPI_T_event_get_info(int event_index, char *name, int *name_len, int *verbosity, MPI_Datatype array_of_datatypes[], MPI_Aint array_of_displacements[], int *num_elements, MPI_T_enum *enumtype, MPI_Info *info, char *desc, int *desc_len, int *bind)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_T_event_get_info(event_index: Same<c_int>, name: Same<*mut c_char>, name_len: Same<*mut c_int>, verbosity: OutToolVerbosity, array_of_datatypes: Same<*mut MPI_Datatype>, array_of_displacements: Same<*mut MPI_Aint>, num_elements: Same<*mut c_int>, enumtype: Same<*mut MPI_T_enum>, info: OutToolInfo, desc: Same<*mut c_char>, desc_len: Same<*mut c_int>, bind: OutToolBind) -> Code;
     /// `int MPI_T_event_get_num(int *num_events)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     same "4.0" MPI_T_event_get_num(num_events: Same<*mut c_int>) -> Code;
     /// `int MPI_T_event_get_source(MPI_T_event_instance event_instance, int *source_index)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     same "4.0" MPI_T_event_get_source(event_instance: Same<MPI_T_event_instance>, source_index: Same<*mut c_int>) -> Code;
     /// `int MPI_T_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count *event_timestamp)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     same "4.0" MPI_T_event_get_timestamp(event_instance: Same<MPI_T_event_instance>, event_timestamp: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info, MPI_T_event_registration *event_registration)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_T_event_handle_alloc(event_index: Same<c_int>, obj_handle: Same<*mut c_void>, info: Info, event_registration: Same<*mut MPI_T_event_registration>) -> Code;
     /// `int MPI_T_event_handle_free(MPI_T_event_registration event_registration, void *user_data, MPI_T_event_free_cb_function free_cb_function)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_T_event_handle_free(event_registration: Same<MPI_T_event_registration>, user_data: Same<*mut c_void>, free_cb_function: Same<Option<MPI_T_event_free_cb_function>>) -> Code;
     /// `int MPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI_Info *info_used)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_T_event_handle_get_info(event_registration: Same<MPI_T_event_registration>, info_used: OutToolInfo) -> Code;
     /// `int MPI_T_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info info)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_T_event_handle_set_info(event_registration: Same<MPI_T_event_registration>, info: Info) -> Code;
     /// `int MPI_T_event_read(MPI_T_event_instance event_instance, int element_index, void *buffer)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     same "4.0" MPI_T_event_read(event_instance: Same<MPI_T_event_instance>, element_index: Same<c_int>, buffer: Same<*mut c_void>) -> Code;
     /// `int MPI_T_event_register_callback(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info, void *user_data, MPI_T_event_cb_function event_cb_function)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_T_event_register_callback(event_registration: Same<MPI_T_event_registration>, cb_safety: ToolSafety, info: Info, user_data: Same<*mut c_void>, event_cb_function: Same<Option<MPI_T_event_cb_function>>) -> Code;
     /// `int MPI_T_event_set_dropped_handler(MPI_T_event_registration event_registration, MPI_T_event_dropped_cb_function dropped_cb_function)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_T_event_set_dropped_handler(event_registration: Same<MPI_T_event_registration>, dropped_cb_function: Same<Option<MPI_T_event_dropped_cb_function>>) -> Code;
     /// `int MPI_T_finalize(void)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_finalize() -> Code;
     /// `int MPI_T_init_thread(int required, int *provided)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_T_init_thread(required: ThreadLevel, provided: OutThreadLevel) -> Code;
     /// `int MPI_T_pvar_get_index(const char *name, int var_class, int *pvar_index)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_T_pvar_get_index(name: Same<*const c_char>, var_class: ToolClass, pvar_index: Same<*mut c_int>) -> Code;
     /// `int MPI_T_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosity, int *var_class, MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind, int *readonly, int *continuous, int *atomic)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_T_pvar_get_info(pvar_index: Same<c_int>, name: Same<*mut c_char>, name_len: Same<*mut c_int>, verbosity: OutToolVerbosity, var_class: OutToolClass, datatype: OutToolDatatype, enumtype: Same<*mut MPI_T_enum>, desc: Same<*mut c_char>, desc_len: Same<*mut c_int>, bind: OutToolBind, readonly: Same<*mut c_int>, continuous: Same<*mut c_int>, atomic: Same<*mut c_int>) -> Code;
     /// `int MPI_T_pvar_get_num(int *num_pvar)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_pvar_get_num(num_pvar: Same<*mut c_int>) -> Code;
     /// `int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_handle, MPI_T_pvar_handle *handle, int *count)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_T_pvar_handle_alloc(session: Same<MPI_T_pvar_session>, pvar_index: Same<c_int>, obj_handle: Same<*mut c_void>, handle: Same<*mut MPI_T_pvar_handle>, count: Same<*mut c_int>) -> Code;
     /// `int MPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_pvar_handle_free(session: Same<MPI_T_pvar_session>, handle: Same<*mut MPI_T_pvar_handle>) -> Code;
     /// `int MPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_T_pvar_read(session: Same<MPI_T_pvar_session>, handle: ToolPvar, buf: Same<*mut c_void>) -> Code;
     /// `int MPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_T_pvar_readreset(session: Same<MPI_T_pvar_session>, handle: ToolPvar, buf: Same<*mut c_void>) -> Code;
     /// `int MPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_T_pvar_reset(session: Same<MPI_T_pvar_session>, handle: ToolPvar) -> Code;
     /// `int MPI_T_pvar_session_create(MPI_T_pvar_session *session)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_pvar_session_create(session: Same<*mut MPI_T_pvar_session>) -> Code;
     /// `int MPI_T_pvar_session_free(MPI_T_pvar_session *session)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     same "3.1" MPI_T_pvar_session_free(session: Same<*mut MPI_T_pvar_session>) -> Code;
     /// `int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_T_pvar_start(session: Same<MPI_T_pvar_session>, handle: ToolPvar) -> Code;
     /// `int MPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_T_pvar_stop(session: Same<MPI_T_pvar_session>, handle: ToolPvar) -> Code;
     /// `int MPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *buf)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_T_pvar_write(session: Same<MPI_T_pvar_session>, handle: ToolPvar, buf: Same<*const c_void>) -> Code;
     /// `int MPI_T_source_get_info(int source_index, char *name, int *name_len, char *desc, int *desc_len, MPI_T_source_order *ordering, MPI_Count *ticks_per_second, MPI_Count *max_ticks, MPI_Info *info)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     shim "4.0" MPI_T_source_get_info(source_index: Same<c_int>, name: Same<*mut c_char>, name_len: Same<*mut c_int>, desc: Same<*mut c_char>, desc_len: Same<*mut c_int>, ordering: OutToolOrdering, ticks_per_second: Same<*mut MPI_Count>, max_ticks: Same<*mut MPI_Count>, info: OutToolInfo) -> Code;
     /// `int MPI_T_source_get_num(int *num_sources)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     same "4.0" MPI_T_source_get_num(num_sources: Same<*mut c_int>) -> Code;
     /// `int MPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     same "4.0" MPI_T_source_get_timestamp(source_index: Same<c_int>, timestamp: Same<*mut MPI_Count>) -> Code;
 }
