@@ -111,6 +111,19 @@ impl Comm {
         if new == sys::MPI_COMM_NULL {
             return Ok(None);
         }
+        self.keep_child(parent, new, between, number, done)
+            .map(Some)
+    }
+
+    /// The communicator of a handle that the library has made: child `number` of this one.
+    fn keep_child(
+        &self,
+        parent: &Communicator,
+        new: MPI_Comm,
+        between: bool,
+        number: u64,
+        done: Option<u64>,
+    ) -> Result<Communicator> {
         self.children.is_alive(number);
         let siblings = Arc::clone(&self.children);
         let origin = Origin::Parent { siblings, number };
@@ -125,7 +138,6 @@ impl Comm {
             self.free_dropped(&comm, done)?;
         }
         comm.into_communicator(parent.max_tag(), parent.recorder().origin())
-            .map(Some)
     }
 
     /// Frees the children that every rank has dropped; on this one those of `done`. The ranks agree
