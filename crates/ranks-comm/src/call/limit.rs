@@ -31,7 +31,7 @@ pub(crate) use in_time::{in_time, may_end, own_state};
 pub(crate) use last_resort::end_soon;
 pub use pause::Pause;
 pub(crate) use processes::{Processes, answer_by};
-pub(crate) use report::{Others, State};
+pub(crate) use report::{Others, RankState};
 pub(crate) use text::parse;
 pub(crate) use watchdog::{is_watchdog, stop, watch};
 

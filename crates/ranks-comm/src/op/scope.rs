@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use inner::{Inner, Place};
+use inner::{Inner, RequestSlot};
 
 use crate::call::record::{self, Call};
 use crate::communicator::Communicator;
@@ -171,7 +171,7 @@ impl<'scope> Scope<'scope, '_> {
             Some((room, comm)) => {
                 // SAFETY: the slice is borrowed for the scope, whose operations are over when it
                 // ends.
-                Place::Batch(unsafe { self.inner.batch.isend(comm, room, data, dest, tag)? })
+                RequestSlot::Batch(unsafe { self.inner.batch.isend(comm, room, data, dest, tag)? })
             }
             None => self.isend_out_of_line(data, dest, tag)?,
         };
@@ -232,7 +232,7 @@ impl<'scope> Scope<'scope, '_> {
         let place = match fast_path() {
             Some((room, comm)) => {
                 let batch = &self.inner.batch;
-                Place::Batch(batch.irecv::<T>(&comm, room, role, span, source, tag)?)
+                RequestSlot::Batch(batch.irecv::<T>(&comm, room, role, span, source, tag)?)
             }
             None => self.irecv_out_of_line::<T>(role, span, length, source, tag)?,
         };
@@ -272,7 +272,7 @@ impl<'scope> Scope<'scope, '_> {
         data: &'scope [T],
         dest: Destination,
         tag: i32,
-    ) -> Result<Place> {
+    ) -> Result<RequestSlot> {
         let (call, items) = isend_of(data, dest, tag);
         if self.inner.batch.room().is_none()
             && let Some(comm) = self.inner.lanes.fast_path(call, items)
@@ -296,7 +296,7 @@ impl<'scope> Scope<'scope, '_> {
         length: usize,
         source: Source,
         tag: Tag,
-    ) -> Result<Place> {
+    ) -> Result<RequestSlot> {
         let call = irecv_of::<T>(length, source, tag);
         if self.inner.batch.room().is_none()
             && let Some(comm) = self.inner.lanes.fast_path_receive(call, span.bytes())
@@ -316,7 +316,7 @@ impl<'scope> Scope<'scope, '_> {
         data: &[T],
         dest: Destination,
         tag: i32,
-    ) -> Result<Place> {
+    ) -> Result<RequestSlot> {
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
         let begin = || unsafe { self.inner.comm.begin_send(mode, data, dest, tag) };
         self.inner.begin(begin)
@@ -324,7 +324,7 @@ impl<'scope> Scope<'scope, '_> {
 
     #[cold]
     #[inline(never)]
-    fn recv_slow<T: Pod>(&self, span: RawSlice, source: Source, tag: Tag) -> Result<Place> {
+    fn recv_slow<T: Pod>(&self, span: RawSlice, source: Source, tag: Tag) -> Result<RequestSlot> {
         let begin = || self.inner.comm.begin_recv::<T>(span, source, tag);
         self.inner.begin(begin)
     }
@@ -332,7 +332,7 @@ impl<'scope> Scope<'scope, '_> {
     #[inline(always)]
     fn request<B>(
         &'scope self,
-        place: Place,
+        place: RequestSlot,
         start: *mut (),
         length: usize,
     ) -> ScopedRequest<'scope, B> {

@@ -157,7 +157,7 @@ where
     if ranks == 1 {
         return rank(&world, 0, level, comparing, &f).unwrap_or_else(|panic| resume_unwind(panic));
     }
-    let mut outcomes: Vec<Outcome<E>> = thread::scope(|scope| {
+    let mut outcomes: Vec<RankOutcome<E>> = thread::scope(|scope| {
         let (world, f) = (&world, &f);
         let mut started = Vec::with_capacity(ranks);
         for number in 0..ranks {
@@ -193,7 +193,7 @@ where
 }
 
 /// The outcome of a rank's closure: it returned, or panicked.
-type Outcome<E> = Result<Result<(), E>, Box<dyn Any + Send>>;
+type RankOutcome<E> = Result<Result<(), E>, Box<dyn Any + Send>>;
 
 /// Runs one rank, from its start to its end.
 fn rank<E: Display>(
@@ -202,7 +202,7 @@ fn rank<E: Display>(
     level: ThreadLevel,
     comparing: Comparing,
     f: &impl Fn(Communicator) -> Result<(), E>,
-) -> Outcome<E> {
+) -> RankOutcome<E> {
     let runtime = runtime::in_process(Membership::new(Arc::clone(world), number, level, comparing));
     let outcome = catch_unwind(AssertUnwindSafe(|| f(runtime.world())));
     match &outcome {

@@ -8,7 +8,7 @@ use ranks_trace::Home;
 
 use super::last_resort::abort_for_sure;
 use super::processes::processes;
-use super::report::{Report, State};
+use super::report::{RankState, Report};
 use super::{Limit, OnTimeLimit, Origin, Pause, lock};
 use crate::call::hold;
 use crate::call::inflight_calls::{self, CallInFlight, Held};
@@ -58,8 +58,10 @@ pub(super) fn over_mpi() -> Vec<Arc<CallInFlight>> {
 }
 
 /// The state of this process over MPI, as it answers others.
-pub(crate) fn own_state() -> State {
-    over_mpi().first().map_or(State::Idle, |call| call.state())
+pub(crate) fn own_state() -> RankState {
+    over_mpi()
+        .first()
+        .map_or(RankState::Idle, |call| call.state())
 }
 
 impl Held {
@@ -81,8 +83,8 @@ impl CallInFlight {
         }
     }
 
-    fn state(&self) -> State {
-        State::Waits(self.what.operation().to_owned(), self.started.elapsed())
+    fn state(&self) -> RankState {
+        RankState::Waits(self.what.operation().to_owned(), self.started.elapsed())
     }
 
     /// The time that it has left; `None` without a limit.
@@ -118,12 +120,17 @@ impl CallInFlight {
 
     /// The states of the other ranks of the communicator, by their ranks in the world. Over MPI
     /// they are asked, and waited for briefly.
-    pub(crate) fn states(&self) -> Vec<(usize, State)> {
+    pub(crate) fn states(&self) -> Vec<(usize, RankState)> {
         let me = self.world_rank(self.recorder.rank);
         let others = self.recorder.world_ranks.iter().copied();
         let others: Vec<usize> = others.filter(|&rank| Some(rank) != me).collect();
         let Some(world) = &self.world else {
-            let unknown = || others.iter().map(|&rank| (rank, State::Unknown)).collect();
+            let unknown = || {
+                others
+                    .iter()
+                    .map(|&rank| (rank, RankState::Unknown))
+                    .collect()
+            };
             return processes()
                 .map_or_else(unknown, |processes| processes.ask(&others, &self.state()));
         };
@@ -135,8 +142,8 @@ impl CallInFlight {
             };
             match all.iter().find(|call| call.recorder.home == home) {
                 Some(call) => call.state(),
-                None if world.has_ended(rank) => State::Ended,
-                None => State::Idle,
+                None if world.has_ended(rank) => RankState::Ended,
+                None => RankState::Idle,
             }
         };
         others.into_iter().map(|rank| (rank, state(rank))).collect()
@@ -156,7 +163,7 @@ impl CallInFlight {
     /// # Errors
     /// [`ErrorKind::TimedOut`].
     #[cold]
-    pub(crate) fn is_late(&self, states: &[(usize, State)]) -> Result<()> {
+    pub(crate) fn is_late(&self, states: &[(usize, RankState)]) -> Result<()> {
         let Some(limit) = self.limit else {
             return Ok(());
         };

@@ -3,13 +3,13 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::report::State;
+use super::report::RankState;
 
 /// The ranks of the job over MPI.
 pub(crate) trait Processes: Sync {
     /// Asks the ranks, among which this one is not, for their states: sends its own state, and
     /// waits briefly for their answers.
-    fn ask(&self, ranks: &[usize], own: &State) -> Vec<(usize, State)>;
+    fn ask(&self, ranks: &[usize], own: &RankState) -> Vec<(usize, RankState)>;
 
     /// Returns `true` if a thread asks.
     fn is_asking(&self) -> bool;

@@ -10,7 +10,7 @@ use crate::call::record::Class;
 
 /// The state of another rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum RankState {
     /// In an operation (the C name), for so long.
     Waits(String, Duration),
     /// In no operation, while its process lives.
@@ -28,7 +28,7 @@ pub(super) struct Report<'a> {
     pub(super) of: &'a CallInFlight,
     pub(super) limit: Limit,
     /// The states of the other ranks, by their ranks in the world.
-    pub(super) states: &'a [(usize, State)],
+    pub(super) states: &'a [(usize, RankState)],
 }
 
 /// The number of ranks that are named one by one.
@@ -71,7 +71,7 @@ impl fmt::Display for Report<'_> {
 /// part with a separator before it.
 pub(crate) struct Others<'a>(
     pub(crate) Option<&'a CallInFlight>,
-    pub(crate) &'a [(usize, State)],
+    pub(crate) &'a [(usize, RankState)],
 );
 
 impl fmt::Display for Others<'_> {
@@ -95,7 +95,7 @@ impl Others<'_> {
 
     fn waiting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let waiting = self.1.iter().filter_map(|(rank, state)| match state {
-            State::Waits(operation, since) => Some(format!(
+            RankState::Waits(operation, since) => Some(format!(
                 "rank {rank} in {operation} for {:.1} s",
                 since.as_secs_f64()
             )),
@@ -105,16 +105,16 @@ impl Others<'_> {
     }
 
     fn silent(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.1.iter().any(|(_, state)| *state == State::Unknown) {
+        if self.1.iter().any(|(_, state)| *state == RankState::Unknown) {
             return f.write_str(
                 "; what the other ranks do is not known, because no time limit is set for the job (RANKS_TIMEOUT)",
             );
         }
         let silent = self.1.iter().filter_map(|(rank, state)| match state {
-            State::Waits(..) | State::Unknown => None,
-            State::Idle => Some(format!("rank {rank} (alive, in no operation)")),
-            State::Ended => Some(format!("rank {rank} (has ended)")),
-            State::Unheard => Some(format!("rank {rank} (does not answer)")),
+            RankState::Waits(..) | RankState::Unknown => None,
+            RankState::Idle => Some(format!("rank {rank} (alive, in no operation)")),
+            RankState::Ended => Some(format!("rank {rank} (has ended)")),
+            RankState::Unheard => Some(format!("rank {rank} (does not answer)")),
         });
         let silent: Vec<String> = silent.collect();
         if silent.is_empty() && !self.1.is_empty() {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::in_time::over_mpi;
 use super::last_resort::{abort_for_sure, end_now};
 use super::processes::{Processes, processes};
-use super::report::{Report, State};
+use super::report::{RankState, Report};
 use super::{Limit, OnTimeLimit, STATUS, has_passed, lock};
 use crate::call::inflight_calls::CallInFlight;
 use crate::call::last_words::last_words;
@@ -158,7 +158,7 @@ fn end_stuck(late: &CallInFlight, rank: usize) {
     report(
         late,
         limit,
-        &[(rank, State::Unheard)],
+        &[(rank, RankState::Unheard)],
         "the library does not return from asking that rank, and the process ends",
     );
     if limit.then != OnTimeLimit::Warn {
@@ -185,7 +185,7 @@ fn end(late: &Arc<CallInFlight>) {
 }
 
 /// Reports a call that has timed out and, unless the effect is a warning, what happens then.
-fn report(late: &CallInFlight, limit: Limit, states: &[(usize, State)], then: &str) {
+fn report(late: &CallInFlight, limit: Limit, states: &[(usize, RankState)], then: &str) {
     late.is_reported.store(true, Ordering::Relaxed);
     has_passed(limit);
     let report = Report {

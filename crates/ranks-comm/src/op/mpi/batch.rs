@@ -45,7 +45,7 @@ pub(crate) struct Batch<R> {
 /// part of it is ever written for the sake of the rest.
 pub(crate) struct Rooms {
     requests: UnsafeCell<MaybeUninit<[u64; ROOMS]>>,
-    parts: UnsafeCell<MaybeUninit<[Part; ROOMS]>>,
+    parts: UnsafeCell<MaybeUninit<[RequestInfo; ROOMS]>>,
 }
 
 impl Rooms {
@@ -60,7 +60,7 @@ impl Rooms {
 
 /// The facts about a request that are needed at its completion.
 #[derive(Clone, Copy)]
-struct Part {
+struct RequestInfo {
     role: &'static OpInfo,
     /// The number of elements that fit, if it receives.
     capacity: usize,
@@ -123,7 +123,7 @@ impl<R: Deref<Target = Rooms>> Batch<R> {
         let code = unsafe { comm.isend_small(SendMode::Standard, data, dest, tag, place) };
         let role = SendMode::Standard.role();
         check(code, role.operation)?;
-        self.take(room, Part { role, capacity: 0 });
+        self.take(room, RequestInfo { role, capacity: 0 });
         Ok(room)
     }
 
@@ -148,13 +148,13 @@ impl<R: Deref<Target = Rooms>> Batch<R> {
         if code != sys::MPI_SUCCESS {
             return Err(not_received(code, role.operation, capacity, size_of::<T>()));
         }
-        self.take(room, Part { role, capacity });
+        self.take(room, RequestInfo { role, capacity });
         Ok(room)
     }
 
     #[inline(always)]
-    fn take(&self, room: u32, part: Part) {
-        let parts = self.rooms.parts.get().cast::<MaybeUninit<Part>>();
+    fn take(&self, room: u32, part: RequestInfo) {
+        let parts = self.rooms.parts.get().cast::<MaybeUninit<RequestInfo>>();
         // SAFETY: rooms are below `ROOMS`.
         let place = unsafe { parts.add(room as usize) };
         // SAFETY: inside the array; nobody holds a reference into it.
@@ -175,8 +175,8 @@ impl<R: Deref<Target = Rooms>> Batch<R> {
         unsafe { start.add((room as usize) << self.shift) }.cast()
     }
 
-    fn part(&self, room: u32) -> Part {
-        let parts = self.rooms.parts.get().cast::<MaybeUninit<Part>>();
+    fn part(&self, room: u32) -> RequestInfo {
+        let parts = self.rooms.parts.get().cast::<MaybeUninit<RequestInfo>>();
         // SAFETY: inside the array: only rooms that were taken are asked for.
         let place = unsafe { parts.add(room as usize) };
         // SAFETY: nobody holds a reference into the array.

@@ -62,7 +62,7 @@ impl Rest {
 
 /// The place where an operation is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RequestSlot {
     Batch(u32),
     Batches(usize),
     Other(usize),
@@ -85,7 +85,7 @@ impl<'a> Inner<'a> {
 
     /// Starts an operation and keeps it. If `begin` unwinds, it may have started one, and the scope
     /// counts as busy from then on.
-    pub(super) fn begin(&self, begin: impl FnOnce() -> Result<PendingOp>) -> Result<Place> {
+    pub(super) fn begin(&self, begin: impl FnOnce() -> Result<PendingOp>) -> Result<RequestSlot> {
         self.beginning.set(true);
         let begun = begin().map(|flight| self.keep(flight));
         self.beginning.set(false);
@@ -99,9 +99,9 @@ impl<'a> Inner<'a> {
         self.failed.set(Some(first.unwrap_or(error)));
     }
 
-    fn keep(&self, flight: PendingOp) -> Place {
+    fn keep(&self, flight: PendingOp) -> RequestSlot {
         let rest = self.rest.get_or_init(Box::default);
-        Place::Other(rest.others.borrow_mut().insert(flight))
+        RequestSlot::Other(rest.others.borrow_mut().insert(flight))
     }
 
     /// Starts a small operation over MPI beyond the first batch: `begin` does it in the free room
@@ -109,19 +109,21 @@ impl<'a> Inner<'a> {
     pub(super) fn begin_in_batches(
         &self,
         begin: impl FnOnce(&Batch<Box<Rooms>>, u32) -> Result<u32>,
-    ) -> Result<Place> {
+    ) -> Result<RequestSlot> {
         let rest = self.rest.get_or_init(Box::default);
-        rest.batches.begin(self.comm, begin).map(Place::Batches)
+        rest.batches
+            .begin(self.comm, begin)
+            .map(RequestSlot::Batches)
     }
 
     /// Tests the operation at `place`; its outcome, if it is complete.
-    pub(super) fn test(&self, place: Place) -> Result<Option<Result<Status>>> {
+    pub(super) fn test(&self, place: RequestSlot) -> Result<Option<Result<Status>>> {
         match (place, self.rest.get()) {
-            (Place::Batch(room), _) => self.test_in(&self.batch, room),
-            (Place::Batches(index), Some(rest)) => rest
+            (RequestSlot::Batch(room), _) => self.test_in(&self.batch, room),
+            (RequestSlot::Batches(index), Some(rest)) => rest
                 .batches
                 .at(index, |batch, room| self.test_in(batch, room)),
-            (Place::Other(index), Some(rest)) => {
+            (RequestSlot::Other(index), Some(rest)) => {
                 let mut others = rest.others.borrow_mut();
                 let Some(flight) = others.get_mut(index) else {
                     return Ok(Some(Ok(Status::null())));
@@ -132,7 +134,7 @@ impl<'a> Inner<'a> {
                 let mut flight = others.remove(index);
                 Ok(Some(flight.take().map(|landed| landed.status)))
             }
-            (Place::Batches(_) | Place::Other(_), None) => Ok(Some(Ok(Status::null()))),
+            (RequestSlot::Batches(_) | RequestSlot::Other(_), None) => Ok(Some(Ok(Status::null()))),
         }
     }
 
@@ -147,8 +149,8 @@ impl<'a> Inner<'a> {
 
     /// Returns an error if the operation has been waited for since `waiting`, and not all ranks
     /// have come to it within the limit of comparisons.
-    pub(super) fn is_in_time(&self, place: Place, waiting: Instant) -> Result<()> {
-        let (Place::Other(index), Some(rest)) = (place, self.rest.get()) else {
+    pub(super) fn is_in_time(&self, place: RequestSlot, waiting: Instant) -> Result<()> {
+        let (RequestSlot::Other(index), Some(rest)) = (place, self.rest.get()) else {
             return Ok(());
         };
         let others = rest.others.borrow();
@@ -158,13 +160,13 @@ impl<'a> Inner<'a> {
         in_time
     }
 
-    pub(super) fn wait(&self, place: Place) -> Result<Status> {
+    pub(super) fn wait(&self, place: RequestSlot) -> Result<Status> {
         match (place, self.rest.get()) {
-            (Place::Batch(room), _) => self.wait_in(&self.batch, room),
-            (Place::Batches(index), Some(rest)) => rest
+            (RequestSlot::Batch(room), _) => self.wait_in(&self.batch, room),
+            (RequestSlot::Batches(index), Some(rest)) => rest
                 .batches
                 .at(index, |batch, room| self.wait_in(batch, room)),
-            (Place::Other(index), Some(rest)) => {
+            (RequestSlot::Other(index), Some(rest)) => {
                 let mut others = rest.others.borrow_mut();
                 let Some(flight) = others.get_mut(index) else {
                     return Ok(Status::null());
@@ -176,7 +178,7 @@ impl<'a> Inner<'a> {
                 let mut flight = others.remove(index);
                 flight.take().map(|landed| landed.status)
             }
-            (Place::Batches(_) | Place::Other(_), None) => Ok(Status::null()),
+            (RequestSlot::Batches(_) | RequestSlot::Other(_), None) => Ok(Status::null()),
         }
     }
 
@@ -273,7 +275,7 @@ impl<'a> Inner<'a> {
                 // The operations that are left are given up, see `drop`.
                 break;
             }
-            let waited = self.wait(Place::Other(index)).map(drop);
+            let waited = self.wait(RequestSlot::Other(index)).map(drop);
             outcome = outcome.and(waited);
         }
         outcome

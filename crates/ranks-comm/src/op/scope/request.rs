@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
-use super::{Inner, Place};
+use super::{Inner, RequestSlot};
 use crate::call::limit::Pause;
 use crate::communicator::Communicator;
 use crate::result::{Result, Status};
@@ -15,7 +15,7 @@ use crate::result::{Result, Status};
 /// Dropping it leaves the operation pending; it is completed at the end of the scope.
 pub struct ScopedRequest<'scope, B> {
     inner: &'scope Inner<'scope>,
-    place: Place,
+    place: RequestSlot,
     /// The slice, as an address: nobody may hold a reference to it while it is in use.
     start: *mut (),
     length: usize,
@@ -57,7 +57,7 @@ impl<'scope, B> ScopedRequest<'scope, B> {
     #[inline(always)]
     pub(super) fn new(
         inner: &'scope Inner<'scope>,
-        place: Place,
+        place: RequestSlot,
         start: *mut (),
         length: usize,
     ) -> Self {

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::comm::Comm;
-use super::exchanges::{Key, State};
+use super::exchanges::{ExchangeState, Key};
 use super::lock::lock;
 use crate::call::checks::Checks;
 use crate::result::{Error, ErrorKind, Result};
@@ -65,16 +65,16 @@ impl Comm {
         let (world, me) = (self.ranks(), self.place.rank);
         let has_ended = |rank: usize| world.has_ended(self.members()[rank]);
         match world.exchanges.look(key, has_ended) {
-            State::Over(Ok(all)) => Ok(Some(all)),
-            State::Over(Err(differ)) => {
+            ExchangeState::Over(Ok(all)) => Ok(Some(all)),
+            ExchangeState::Over(Err(differ)) => {
                 Err(Error::with_text(ErrorKind::Mismatch, OPERATION, differ))
             }
-            State::Without(rank) => {
+            ExchangeState::Without(rank) => {
                 world.no_failure(OPERATION, me)?;
                 let detail = format_args!("rank {rank} ended without doing its part");
                 Err(Error::new(ErrorKind::PeerFailed, OPERATION, detail))
             }
-            State::Open => {
+            ExchangeState::Open => {
                 world.not_revoked(OPERATION, self.context)?;
                 world.no_failure(OPERATION, me).map(|()| None)
             }

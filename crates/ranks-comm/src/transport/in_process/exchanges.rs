@@ -23,7 +23,7 @@ struct Exchange {
 }
 
 /// The state of an exchange.
-pub(super) enum State {
+pub(super) enum ExchangeState {
     Over(Result<Arc<[u8]>, String>),
     /// This rank has ended and will not come any more.
     Without(usize),
@@ -59,22 +59,22 @@ impl Exchanges {
     }
 
     /// The state of an exchange; a rank that sees that it is complete has left it.
-    pub(super) fn look(&self, key: Key, has_ended: impl Fn(usize) -> bool) -> State {
+    pub(super) fn look(&self, key: Key, has_ended: impl Fn(usize) -> bool) -> ExchangeState {
         let mut open = lock(&self.0);
         let Some(exchange) = open.get_mut(&key) else {
-            return State::Open;
+            return ExchangeState::Open;
         };
         let Some(all) = exchange.all.clone() else {
             // A rank adds its bytes before it ends.
             let missing = |&rank: &usize| exchange.came[rank].is_none() && has_ended(rank);
             let gone = (0..exchange.came.len()).find(missing);
-            return gone.map_or(State::Open, State::Without);
+            return gone.map_or(ExchangeState::Open, ExchangeState::Without);
         };
         exchange.to_be_told -= 1;
         if exchange.to_be_told == 0 {
             open.remove(&key);
         }
-        State::Over(all)
+        ExchangeState::Over(all)
     }
 }
 
@@ -88,15 +88,15 @@ mod tests {
         let look = || exchanges.look((0, 0), |_| false);
         assert!(!exchanges.come((0, 0), 2, 3, b"c"));
         assert!(!exchanges.come((0, 0), 0, 3, b"a"));
-        assert!(matches!(look(), State::Open));
+        assert!(matches!(look(), ExchangeState::Open));
         // Rank 2 came before it ended, rank 1 did not.
         assert!(matches!(
             exchanges.look((0, 0), |rank| rank > 0),
-            State::Without(1)
+            ExchangeState::Without(1)
         ));
         assert!(exchanges.come((0, 0), 1, 3, b"b"));
         for _ in 0..3 {
-            assert!(matches!(look(), State::Over(Ok(all)) if *all == *b"abc"));
+            assert!(matches!(look(), ExchangeState::Over(Ok(all)) if *all == *b"abc"));
         }
         assert!(exchanges.0.lock().unwrap().is_empty());
     }
@@ -108,7 +108,7 @@ mod tests {
         exchanges.come((0, 0), 1, 2, b"bc");
         for _ in 0..2 {
             let state = exchanges.look((0, 0), |_| true);
-            let State::Over(Err(text)) = state else {
+            let ExchangeState::Over(Err(text)) = state else {
                 panic!("it is over")
             };
             assert_eq!(text, "rank 0 passes 1 bytes, and rank 1 2");

@@ -12,11 +12,11 @@ use std::sync::{PoisonError, RwLock};
 use crate::data::raw_slice::RawSlice;
 
 /// A part of what is lent: it begins at that byte of the whole.
-type Part = (usize, RawSlice);
+type LentPart = (usize, RawSlice);
 
 /// The place of a loan. Nothing is lent unless [`lend`](Self::lend) is running.
 #[derive(Debug, Default)]
-pub(crate) struct Loan(RwLock<[Option<Part>; 2]>);
+pub(crate) struct Loan(RwLock<[Option<LentPart>; 2]>);
 
 /// The loan was taken back, or has no such bytes.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Loan {
         Ok(read(unsafe { part.as_bytes() }))
     }
 
-    fn set(&self, parts: [Option<Part>; 2]) {
+    fn set(&self, parts: [Option<LentPart>; 2]) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = parts;
     }
 }

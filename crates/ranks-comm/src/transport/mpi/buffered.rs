@@ -31,13 +31,13 @@ pub(crate) struct Attached {
     used: Arc<AtomicUsize>,
 }
 
-/// The part of the attached buffer that one message takes, until this is dropped.
-struct Part {
+/// The bytes of the attached buffer that one message takes, until this is dropped.
+struct Reserved {
     bytes: usize,
     used: Arc<AtomicUsize>,
 }
 
-impl Part {
+impl Reserved {
     /// Takes a part, if so much is free.
     fn of(used: &Arc<AtomicUsize>, bytes: usize, room: usize) -> Option<Self> {
         let more = |used: usize| used.checked_add(bytes).filter(|&used| used <= room);
@@ -49,7 +49,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for Reserved {
     fn drop(&mut self) {
         self.used.fetch_sub(self.bytes, Ordering::Relaxed);
     }
@@ -130,16 +130,16 @@ impl Comm {
     }
 
     /// The part of the attached buffer for a message of so many bytes.
-    fn part(&self, operation: &'static str, bytes: usize) -> Result<Part> {
+    fn part(&self, operation: &'static str, bytes: usize) -> Result<Reserved> {
         let (room, used) = {
             let attached = self.session.attached();
             (attached.room, Arc::clone(&attached.used))
         };
         let bytes = taken(operation, bytes, room)?;
         let room = room.unwrap_or(0);
-        let part = Part::of(&used, bytes, room).or_else(|| {
+        let part = Reserved::of(&used, bytes, room).or_else(|| {
             self.session.detached.sweep();
-            Part::of(&used, bytes, room)
+            Reserved::of(&used, bytes, room)
         });
         part.ok_or_else(|| {
             let free = room.saturating_sub(used.load(Ordering::Relaxed));

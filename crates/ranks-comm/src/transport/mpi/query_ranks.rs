@@ -20,7 +20,7 @@ use super::message::Message;
 use super::peer;
 use super::probe::improbe;
 use crate::call::checks::{get_text, put_text};
-use crate::call::limit::{self, Processes, State};
+use crate::call::limit::{self, Processes, RankState};
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::call::thread_level::ThreadLevel;
 use crate::data::in_flight::{InFlight, Over};
@@ -43,7 +43,7 @@ const ANSWER: u8 = 2;
 struct RankQueries {
     comm: MPI_Comm,
     /// The last state of each rank, and the time of its arrival.
-    heard: Vec<Option<(Instant, State)>>,
+    heard: Vec<Option<(Instant, RankState)>>,
     /// The sends that are pending.
     sending: Vec<(MPI_Request, InFlight<Box<[u8; LENGTH]>>)>,
 }
@@ -114,8 +114,11 @@ fn sends(to: Option<usize>) {
 struct OverMpi;
 
 impl Processes for OverMpi {
-    fn ask(&self, ranks: &[usize], own: &State) -> Vec<(usize, State)> {
-        let mut states: Vec<_> = ranks.iter().map(|&rank| (rank, State::Unknown)).collect();
+    fn ask(&self, ranks: &[usize], own: &RankState) -> Vec<(usize, RankState)> {
+        let mut states: Vec<_> = ranks
+            .iter()
+            .map(|&rank| (rank, RankState::Unknown))
+            .collect();
         if limit::is_watchdog() && !lets_watchdogs_call() {
             return states;
         }
@@ -140,9 +143,9 @@ impl Processes for OverMpi {
             for (rank, state) in &mut states {
                 *state = match queries.heard.get(*rank) {
                     Some(Some((when, state))) if *when >= since => state.clone(),
-                    _ => State::Unheard,
+                    _ => RankState::Unheard,
                 };
-                all &= *state != State::Unheard;
+                all &= *state != RankState::Unheard;
             }
             if all || begin.elapsed() >= GRACE {
                 return states;
@@ -184,7 +187,7 @@ pub(crate) fn all_come(limit: Duration) -> Result<bool> {
 
 impl RankQueries {
     /// Sends a message. A failure is the same as an answer that does not come.
-    fn send(&mut self, what: u8, dest: usize, state: &State) {
+    fn send(&mut self, what: u8, dest: usize, state: &RankState) {
         for (mut request, message) in std::mem::take(&mut self.sending) {
             match test(&mut request) {
                 // SAFETY: the library has said that it is over.
@@ -234,10 +237,10 @@ impl RankQueries {
     }
 }
 
-fn encoded(what: u8, state: &State) -> [u8; LENGTH] {
+fn encoded(what: u8, state: &RankState) -> [u8; LENGTH] {
     let mut message = [0u8; LENGTH];
     message[0] = what;
-    if let State::Waits(operation, since) = state {
+    if let RankState::Waits(operation, since) = state {
         let since = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
         message[1..9].copy_from_slice(&since.to_le_bytes());
         put_text(&mut message[9..], operation);
@@ -245,14 +248,14 @@ fn encoded(what: u8, state: &State) -> [u8; LENGTH] {
     message
 }
 
-fn decoded(message: &[u8; LENGTH]) -> Option<(u8, State)> {
+fn decoded(message: &[u8; LENGTH]) -> Option<(u8, RankState)> {
     let (what, rest) = message.split_first()?;
     let (since, text) = rest.split_first_chunk()?;
     let state = match get_text(text) {
-        "" => State::Idle,
+        "" => RankState::Idle,
         operation => {
             let since = Duration::from_micros(u64::from_le_bytes(*since));
-            State::Waits(operation.to_owned(), since)
+            RankState::Waits(operation.to_owned(), since)
         }
     };
     Some((*what, state))
@@ -264,8 +267,8 @@ mod tests {
 
     #[test]
     fn what_is_said_is_understood() {
-        let waits = State::Waits("MPI_Barrier".to_owned(), Duration::from_micros(1500));
-        for state in [waits, State::Idle] {
+        let waits = RankState::Waits("MPI_Barrier".to_owned(), Duration::from_micros(1500));
+        for state in [waits, RankState::Idle] {
             assert_eq!(decoded(&encoded(QUESTION, &state)), Some((QUESTION, state)));
         }
     }

@@ -36,12 +36,12 @@ use crate::transport::facts::Facts;
 
 const OPERATION: &str = "MPI_Init_thread";
 
-static STATE: Mutex<State> = Mutex::new(State::NotStarted);
+static STATE: Mutex<SessionState> = Mutex::new(SessionState::NotStarted);
 
 /// This process's rank in the world and the size of the world, for messages.
 static WHO: OnceLock<(usize, usize)> = OnceLock::new();
 
-enum State {
+enum SessionState {
     NotStarted,
     Live(Weak<Session>, Arc<Facts>, i32),
     /// `MPI_Finalize` has run, or is about to; there is no second `MPI_Init`.

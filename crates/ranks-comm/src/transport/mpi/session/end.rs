@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ranks_mpi_sys as sys;
 
-use super::{STATE, Session, State, lock, whoami};
+use super::{STATE, Session, SessionState, lock, whoami};
 use crate::call::inflight_calls::Held;
 use crate::call::last_words::last_words;
 use crate::call::limit::{self, Limit, OnTimeLimit};
@@ -73,9 +73,9 @@ impl Session {
         }
         let mut state = lock(&STATE);
         if self.owner {
-            *state = State::Ended;
+            *state = SessionState::Ended;
         } else {
-            *state = State::NotStarted;
+            *state = SessionState::NotStarted;
         }
         if !may_call {
             THREAD_GUARD.close();

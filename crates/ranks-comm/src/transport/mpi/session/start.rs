@@ -10,7 +10,7 @@ use ranks_launch::{Environment, LoadedMpi};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::Loaded;
 
-use super::{OPERATION, STATE, Session, State, WHO, ended, lock};
+use super::{OPERATION, STATE, Session, SessionState, WHO, ended, lock};
 use crate::call::checks::Comparing;
 use crate::call::inflight_calls::Held;
 use crate::call::limit::{self, Limit};
@@ -79,9 +79,9 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
     } = wishes;
     let mut state = lock(&STATE);
     match &*state {
-        State::NotStarted => {}
-        State::Ended => return Err(ended()),
-        State::Live(session, facts, max_tag) => {
+        SessionState::NotStarted => {}
+        SessionState::Ended => return Err(ended()),
+        SessionState::Live(session, facts, max_tag) => {
             let Some(session) = session.upgrade().filter(|_| !THREAD_GUARD.is_closed()) else {
                 return Err(ended());
             };
@@ -113,7 +113,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
     THREAD_GUARD.open_fast_path(level);
     if owner {
         // Whatever fails from here on, there is no second start.
-        *state = State::Ended;
+        *state = SessionState::Ended;
     }
     let (session, facts, max_tag) = match take_over(
         environment,
@@ -143,7 +143,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
         drop(state);
         return Err(error);
     }
-    *state = State::Live(Arc::downgrade(&session), Arc::clone(&facts), max_tag);
+    *state = SessionState::Live(Arc::downgrade(&session), Arc::clone(&facts), max_tag);
     drop(state);
     *lock(&session.gathering) = GatherStatistics::open(&facts, max_tag, owner)?;
     Ok(Started::of(&session, &facts, max_tag, false))
