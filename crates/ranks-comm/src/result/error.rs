@@ -92,6 +92,8 @@ pub enum ErrorKind {
     Device,
     /// Any other argument that cannot be used.
     Argument,
+    /// An error of the program's own: see [`Error::other`].
+    Other,
     /// The MPI library, or NCCL, reported a failure of its own.
     Library,
 }
@@ -132,6 +134,7 @@ impl ErrorKind {
             Self::Aborted => "communicator aborted",
             Self::Device => "failure in the CUDA driver",
             Self::Argument => "argument not usable",
+            Self::Other => "error of the program",
             Self::Library => "failure in the library",
         }
     }
@@ -144,6 +147,32 @@ impl fmt::Display for ErrorKind {
 }
 
 impl Error {
+    /// An error of the program's own, of kind [`ErrorKind::Other`], for functions that return
+    /// [`ranks::Result`](Result). It is the [`source`](StdError::source) of what is returned, and
+    /// its text the same.
+    ///
+    /// There is no `From` of other errors, so that in `world.scope(|scope| …)?` the compiler finds
+    /// out that the closure's error is this type.
+    ///
+    /// ```
+    /// fn mesh(path: &str) -> ranks::Result<Vec<u8>> {
+    ///     let mesh = std::fs::read(path).map_err(ranks::Error::other)?;
+    ///     if mesh.is_empty() {
+    ///         return Err(ranks::Error::other(format!("the mesh {path} is empty")));
+    ///     }
+    ///     Ok(mesh)
+    /// }
+    /// let error = mesh("/nowhere/mesh").unwrap_err();
+    /// assert_eq!(error.kind(), ranks::ErrorKind::Other);
+    /// ```
+    #[cold]
+    pub fn other(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        let error = error.into();
+        let mut made = Self::with_text(ErrorKind::Other, "", error.to_string());
+        made.0.source = Some(error);
+        made
+    }
+
     /// An error of `operation` (the C name); its text is `operation: detail`.
     #[doc(hidden)]
     #[cold]
@@ -277,7 +306,8 @@ impl Error {
         self.0.class
     }
 
-    /// The C name of the operation that failed, such as `MPI_Recv`.
+    /// The C name of the operation that failed, such as `MPI_Recv`; empty for an [error of the
+    /// program's own](Self::other).
     #[must_use]
     pub fn operation(&self) -> &'static str {
         self.0.operation

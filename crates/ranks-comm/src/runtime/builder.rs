@@ -103,12 +103,14 @@ impl Builder {
         self
     }
 
-    /// Starts the runtime, runs `f` on every rank, and ends it. See [`run`](crate::run()).
+    /// Starts the runtime, runs `f` on every rank, ends it, and returns the value of `f`. See
+    /// [`run`](crate::run()).
     ///
     /// # Errors
     /// Those of `f`, or of the start or the end of the runtime.
-    pub fn run<E>(self, f: impl Fn(Communicator) -> Result<(), E> + Send + Sync) -> Result<(), E>
+    pub fn run<T, E>(self, f: impl Fn(Communicator) -> Result<T, E> + Send + Sync) -> Result<T, E>
     where
+        T: Send,
         E: From<Error> + Into<BoxedError> + Display + Send,
     {
         let environment = settings::environment()?;

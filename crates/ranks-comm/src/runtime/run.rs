@@ -23,7 +23,8 @@ pub(crate) type BoxedError = Box<dyn StdError + Send + Sync>;
 /// The exit status of a process that panicked; an aborted job exits with the same.
 const PANIC: i32 = 101;
 
-/// Runs `f` on every rank and returns when all ranks have returned.
+/// Runs `f` on every rank, and returns its value when all ranks have returned: over MPI that of this
+/// process's rank, in process that of rank 0.
 ///
 /// Under a launcher (`mpiexec`, `srun`) each process is a rank over MPI. Without one, `RANKS_NP`
 /// threads (one if it is not set) are the ranks. See [`Runtime::builder`] for more settings.
@@ -36,6 +37,22 @@ const PANIC: i32 = 101;
 /// Those of `f`, or of the start or the end of the runtime: over MPI [`ErrorKind::InUse`] where a
 /// handle outlives `f`, for which reason `MPI_Finalize` is not called.
 ///
+/// They are of any type that a [`ranks::Error`](Error) can be turned into and that goes from one
+/// thread to another: `anyhow::Error`, `eyre::Report`, `Box<dyn Error + Send + Sync>`, or one of
+/// the program's own.
+///
+/// ```
+/// let seconds = ranks::run(|world| {
+///     let started = world.wtime()?;
+///     world.send(&[1.0], world.rank(), 7)?;
+///     let mut message = [0.0];
+///     world.recv(&mut message, world.rank(), 7)?;
+///     Ok::<f64, ranks::Error>(world.wtime()? - started)
+/// })?;
+/// assert!(seconds >= 0.0);
+/// # Ok::<(), ranks::Error>(())
+/// ```
+///
 /// ```
 /// ranks::run(|world| {
 ///     let (rank, size) = (world.rank(), world.size());
@@ -45,8 +62,9 @@ const PANIC: i32 = 101;
 /// })
 /// # .unwrap();
 /// ```
-pub fn run<E>(f: impl Fn(Communicator) -> Result<(), E> + Send + Sync) -> Result<(), E>
+pub fn run<T, E>(f: impl Fn(Communicator) -> Result<T, E> + Send + Sync) -> Result<T, E>
 where
+    T: Send,
     E: From<Error> + Into<BoxedError> + Display + Send,
 {
     Runtime::builder().run(f)
@@ -56,11 +74,11 @@ where
 /// it.
 ///
 /// A rank of several that fails aborts the job: the others may wait for it for ever.
-pub(crate) fn over_mpi<E>(
+pub(crate) fn over_mpi<T, E>(
     runtime: Runtime,
     joined: bool,
-    f: impl Fn(Communicator) -> Result<(), E>,
-) -> Result<(), E>
+    f: impl Fn(Communicator) -> Result<T, E>,
+) -> Result<T, E>
 where
     E: From<Error> + Into<BoxedError>,
 {
@@ -68,9 +86,10 @@ where
     let alone = world.size() == 1;
     let end = |runtime: Runtime| if joined { Ok(()) } else { to_its_end(runtime) };
     match catch_unwind(AssertUnwindSafe(|| f(world.clone()))) {
-        Ok(Ok(())) => {
+        Ok(Ok(value)) => {
             drop(world);
-            end(runtime).map_err(E::from)
+            end(runtime)?;
+            Ok(value)
         }
         Ok(Err(error)) if alone => {
             drop(world);
@@ -143,13 +162,14 @@ fn report(world: &Communicator, what: impl Display) {
 /// Runs `f` on a thread for each rank of the world, or on this thread if there is only one rank.
 ///
 /// The first failure is returned, because later ones may only have followed from it.
-pub(crate) fn in_process<E>(
+pub(crate) fn in_process<T, E>(
     world: World,
     level: ThreadLevel,
     comparing: Comparing,
-    f: impl Fn(Communicator) -> Result<(), E> + Sync,
-) -> Result<(), E>
+    f: impl Fn(Communicator) -> Result<T, E> + Sync,
+) -> Result<T, E>
 where
+    T: Send,
     E: From<Error> + Display + Send,
 {
     let (ranks, world) = (world.size(), Arc::new(world));
@@ -157,7 +177,7 @@ where
     if ranks == 1 {
         return rank(&world, 0, level, comparing, &f).unwrap_or_else(|panic| resume_unwind(panic));
     }
-    let mut outcomes: Vec<RankOutcome<E>> = thread::scope(|scope| {
+    let mut outcomes: Vec<RankOutcome<T, E>> = thread::scope(|scope| {
         let (world, f) = (&world, &f);
         let mut started = Vec::with_capacity(ranks);
         for number in 0..ranks {
@@ -182,31 +202,34 @@ where
     world.end_observing();
     let first = world.failure().map_or(0, |failure| failure.rank);
     outcomes.swap(0, first);
-    for outcome in outcomes {
-        match outcome {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(error),
-            Err(panic) => resume_unwind(panic),
+    let mut outcomes = outcomes
+        .into_iter()
+        .map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic)));
+    match outcomes.next() {
+        Some(value) => {
+            let value = value?;
+            outcomes.try_for_each(|outcome| outcome.map(drop))?;
+            Ok(value)
         }
+        None => Err(Error::new(ErrorKind::Rank, "MPI_Init_thread", "there is no rank").into()),
     }
-    Ok(())
 }
 
 /// The outcome of a rank's closure: it returned, or panicked.
-type RankOutcome<E> = Result<Result<(), E>, Box<dyn Any + Send>>;
+type RankOutcome<T, E> = Result<Result<T, E>, Box<dyn Any + Send>>;
 
 /// Runs one rank, from its start to its end.
-fn rank<E: Display>(
+fn rank<T, E: Display>(
     world: &Arc<World>,
     number: usize,
     level: ThreadLevel,
     comparing: Comparing,
-    f: &impl Fn(Communicator) -> Result<(), E>,
-) -> RankOutcome<E> {
+    f: &impl Fn(Communicator) -> Result<T, E>,
+) -> RankOutcome<T, E> {
     let runtime = runtime::in_process(Membership::new(Arc::clone(world), number, level, comparing));
     let outcome = catch_unwind(AssertUnwindSafe(|| f(runtime.world())));
     match &outcome {
-        Ok(Ok(())) => {}
+        Ok(Ok(_)) => {}
         Ok(Err(error)) => {
             // With its sources, if its `Display` has them: the error itself goes back to the caller
             // unchanged.

@@ -57,9 +57,28 @@ impl fmt::Display for Failure {
 }
 
 #[test]
+fn the_value_of_rank_0_comes_back() {
+    let value = ranks(3).run(|world| Ok::<_, Failure>(format!("of {}", world.rank())));
+    assert_eq!(value.ok().as_deref(), Some("of 0"));
+}
+
+#[test]
+fn errors_of_any_type_and_their_sources_come_back() {
+    type Boxed = Box<dyn std::error::Error + Send + Sync>;
+    let boxed = ranks(2).run(|_| Err::<(), Boxed>("no mesh".parse::<f64>().unwrap_err().into()));
+    assert!(boxed.unwrap_err().is::<std::num::ParseFloatError>());
+    let read = |_| std::fs::read("/nowhere/mesh").map_err(Error::other);
+    let error = ranks(2).run(read).unwrap_err();
+    assert_eq!((error.kind(), error.operation()), (ErrorKind::Other, ""));
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.to_string(), error.to_string());
+    assert!(source.is::<std::io::Error>());
+}
+
+#[test]
 fn the_error_that_came_first_comes_back_and_ends_the_waiting_of_the_others() {
     let ended = AtomicUsize::new(0);
-    let outcome = ranks(4).run(|world| {
+    let outcome: Result<(), Failure> = ranks(4).run(|world| {
         if world.rank() == 2 {
             return Err(Failure::Own("no convergence".into()));
         }
@@ -93,7 +112,7 @@ fn a_panic_ends_the_waiting_of_the_others_and_comes_back() {
                 error.to_string().contains("rank 1 of 3 failed: panicked: "),
                 "{error}"
             );
-            Err(error)
+            Err::<(), _>(error)
         })
     }))
     .unwrap_err();
