@@ -15,5 +15,5 @@ pub fn is_sorted<T: Pod + Ord>(world: &Communicator, keys: &[T]) -> Result<bool>
         .copied()
         .collect();
     let in_order = world.allgatherv(&ends)?.is_sorted(); // two keys of each rank, or none
-    Ok(world.allreduce_value(u8::from(in_order && keys.is_sorted()), Min)? == 1)
+    Ok(world.allreduce_one(u8::from(in_order && keys.is_sorted()), Min)? == 1)
 }

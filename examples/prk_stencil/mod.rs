@@ -42,7 +42,7 @@ pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
         Form::Shm => shm::run(world, problem, &blocks)?,
         Form::Shmem => return with_heap(world, |pe| on_heap(pe, problem)),
     };
-    let total = world.allreduce_value(magnitude(&output), Sum)?;
+    let total = world.allreduce_one(magnitude(&output), Sum)?;
     Ok(report(problem, total, seconds))
 }
 

@@ -31,7 +31,7 @@ pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
         Form::Shmem => return with_heap(world, |pe| on_heap(pe, problem)),
     };
     let error = error_of(&sums, problem, blocks.range(world.rank()));
-    let error = world.allreduce_value(error, Sum)?;
+    let error = world.allreduce_one(error, Sum)?;
     Ok(report(problem, error, seconds))
 }
 

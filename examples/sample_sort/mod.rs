@@ -42,7 +42,7 @@ pub fn benchmark(world: &Communicator, total: usize) -> Result<Report> {
     let after = Contents::of(world, &sorted)?;
 
     let verified = is_sorted(world, &sorted)? && after == before && after.keys == total as u64;
-    let largest = world.allreduce_value(sorted.len(), Max)?;
+    let largest = world.allreduce_one(sorted.len(), Max)?;
     let title = format!("sample sort of {total} keys of 64 bits");
     let report = Report::new(title, format!("keys={total}"), verified, seconds)
         .with("contents", format_args!("{:016x}", after.hash))
@@ -83,7 +83,7 @@ fn order(world: &Communicator, sorted: &[u64]) -> Result<u64> {
     let given = places
         .zip(sorted)
         .map(|(place, key)| key.wrapping_mul(2 * place + 1));
-    world.allreduce_value(given.fold(0, u64::wrapping_add), Sum)
+    world.allreduce_one(given.fold(0, u64::wrapping_add), Sum)
 }
 
 /// The bits of `value` well mixed, and no two values alike (the output function of SplitMix64).

@@ -33,6 +33,32 @@ fn a_ring_carries_every_size(world: Communicator) -> Result<()> {
     Ok(())
 }
 
+#[ranks_test::ranks(1, 2, 3)]
+fn one_element_is_a_message(world: Communicator) -> Result<()> {
+    let (right, left) = neighbours(&world);
+    let mine = [world.rank() as u64];
+    world.scope(|scope| {
+        scope.isend(&mine, right, 3)?;
+        let (theirs, status) = world.recv_one::<u64>(left, 3)?;
+        assert_eq!((theirs, status.source()), (left as u64, Some(left)));
+        Ok::<(), ranks_comm::Error>(())
+    })?;
+    if world.size() > 1 && world.rank() == 0 {
+        world.send_one([1.5, 2.5], 1, 4)?;
+        world.send::<f32>(&[], 1, 4)?;
+        world.send(&[1u8; 2], 1, 4)?;
+    } else if world.rank() == 1 {
+        assert_eq!(world.recv_one::<[f64; 2]>(0, 4)?.0, [1.5, 2.5]);
+        let empty = world.recv_one::<f32>(0, 4).unwrap_err();
+        assert_eq!(empty.kind(), ErrorKind::Length);
+        let long = world.recv_one::<u8>(0, 4).unwrap_err();
+        assert_eq!(long.kind(), ErrorKind::Truncated);
+    }
+    let null = world.recv_one::<i32>(Source::Null, 4).unwrap_err();
+    assert_eq!(null.kind(), ErrorKind::Length);
+    Ok(())
+}
+
 #[ranks_test::ranks(2, 3, 4)]
 fn blocking_sends_and_receives_pair_up(world: Communicator) -> Result<()> {
     for length in [0usize, 3, 2 * LONG] {

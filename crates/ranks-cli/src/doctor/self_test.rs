@@ -54,13 +54,13 @@ const OF_NCCL: Case = ("NCCL with one rank on GPU 0", nccl_alone);
 pub(crate) fn main() -> Outcome {
     ranks::run(|world| {
         facts(&world)?;
-        let nccl = world.allreduce_value(i32::from(world.rank() == 0 && has_nccl()), Max)? == 1;
+        let nccl = world.allreduce_one(i32::from(world.rank() == 0 && has_nccl()), Max)? == 1;
         for (name, case) in CASES.into_iter().chain(nccl.then_some(OF_NCCL)) {
             world.barrier()?;
             let began = Instant::now();
             let good = case(&world)?;
             let took = began.elapsed().as_secs_f64() * 1e6;
-            let all = world.allreduce_value(i32::from(good), Min)? == 1;
+            let all = world.allreduce_one(i32::from(good), Min)? == 1;
             if world.rank() == 0 {
                 let verdict = if all { "pass" } else { "FAIL" };
                 println!("{MARK} {verdict} {took:.1} {name}");
@@ -77,8 +77,7 @@ pub(crate) fn main() -> Outcome {
 fn facts(world: &Communicator) -> Result<(), ranks::Error> {
     let topology = world.topology()?;
     let level = world.thread_level();
-    let same =
-        world.allreduce_value(level as i32, Min)? == world.allreduce_value(level as i32, Max)?;
+    let same = world.allreduce_one(level as i32, Min)? == world.allreduce_one(level as i32, Max)?;
     let clock = world.wtime_is_global()?;
     if world.rank() != 0 {
         return Ok(());
@@ -173,7 +172,7 @@ fn sum_of<T: Number + PartialEq + TryFrom<u8>>(world: &Communicator) -> Checked 
     let (Some(share), Some(expected)) = (number(share), number(last * (last + 1) / 2)) else {
         return Ok(false);
     };
-    Ok(world.allreduce_value(share, Sum)? == expected)
+    Ok(world.allreduce_one(share, Sum)? == expected)
 }
 
 /// Ranks in twos, and who they were.

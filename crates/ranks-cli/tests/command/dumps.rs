@@ -247,7 +247,7 @@ fn end(world: &Communicator, how: &str) -> Result<(), Failure> {
             kill(Pid::from_raw(process[0]), Signal::from_str(how)?)?;
         }
         "time limit" if is_first => {
-            world.allreduce_value(1.5_f64, Sum)?;
+            world.allreduce_one(1.5_f64, Sum)?;
         }
         "time limit of a receive" if is_first => {
             world.recv(&mut [0_i32; 2], 1, 7)?;

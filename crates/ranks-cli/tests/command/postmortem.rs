@@ -20,7 +20,7 @@ fn job() {
     let ran = ranks::run(|world| {
         world.barrier()?;
         if world.rank() == 0 {
-            world.allreduce_value(1.5_f64, Sum)?;
+            world.allreduce_one(1.5_f64, Sum)?;
         } else {
             world.bcast(&mut [1_i32, 2], 0)?;
         }

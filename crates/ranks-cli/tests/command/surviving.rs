@@ -34,7 +34,7 @@ fn lose_one(world: &Communicator, folder: &Path) -> Result<(), Failure> {
     }
     world.revoke()?;
     let left = world.shrink()?.quorum()?;
-    let sum = left.allreduce_value(world.rank(), Sum)?;
+    let sum = left.allreduce_one(world.rank(), Sum)?;
     let file = folder.join(format!("rank-{}", world.rank()));
     Ok(fs::write(file, sum.to_string())?)
 }

@@ -73,6 +73,30 @@ pub trait Collectives: Sealed {
         moves::transferred::<Bcast, T>(self.communicator(), data.len(), &[], data, root)
     }
 
+    /// Copies one element of `root` to every rank, and returns it. What the others pass is not
+    /// read.
+    ///
+    /// ```
+    /// use ranks::Collectives;
+    ///
+    /// fn seed(world: &ranks::Communicator) -> ranks::Result<u64> {
+    ///     world.bcast_one(std::process::id().into(), 0)
+    /// }
+    /// # ranks::run(|world| seed(&world)).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`bcast`](Self::bcast).
+    ///
+    /// MPI 5.0 §6.4 (`MPI_Bcast`).
+    #[doc(alias = "MPI_Bcast")]
+    #[inline]
+    fn bcast_one<T: Pod>(&self, element: T, root: usize) -> Result<T> {
+        let mut result = element;
+        self.bcast(std::slice::from_mut(&mut result), root)?;
+        Ok(result)
+    }
+
     /// Copies a value of `root`, of any type that serde can serialise, to every rank (feature
     /// `serde`).
     ///
@@ -146,13 +170,13 @@ pub trait Collectives: Sealed {
         reductions::reduce::<Allreduce, T, O>(self.communicator(), send, recv, op, ())
     }
 
-    /// Reduces one value of each rank with `op`, and returns the result on every rank.
+    /// Reduces one element of each rank with `op`, and returns the result on every rank.
     ///
     /// ```
     /// use ranks::collectives::{Collectives, ops::Max};
     ///
     /// fn have_all_converged(world: &ranks::Communicator, residual: f64) -> ranks::Result<bool> {
-    ///     Ok(world.allreduce_value(residual, Max)? < 1e-9)
+    ///     Ok(world.allreduce_one(residual, Max)? < 1e-9)
     /// }
     /// ```
     ///
@@ -162,10 +186,10 @@ pub trait Collectives: Sealed {
     /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
     #[doc(alias = "MPI_Allreduce")]
     #[inline]
-    fn allreduce_value<T: Pod, O: Reduction<T>>(&self, value: T, op: O) -> Result<T> {
-        let mut result = value;
+    fn allreduce_one<T: Pod, O: Reduction<T>>(&self, element: T, op: O) -> Result<T> {
+        let mut result = element;
         let recv = std::slice::from_mut(&mut result);
-        self.allreduce(std::slice::from_ref(&value), recv, op)?;
+        self.allreduce(std::slice::from_ref(&element), recv, op)?;
         Ok(result)
     }
 
@@ -207,6 +231,19 @@ pub trait Collectives: Sealed {
     #[inline]
     fn allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
         moves::transferred::<Allgather, T>(self.communicator(), send.len(), send, recv, ())
+    }
+
+    /// Collects one element of each rank on every rank, in the order of ranks.
+    ///
+    /// # Errors
+    /// Errors of the library.
+    ///
+    /// MPI 5.0 §6.7 (`MPI_Allgather`).
+    #[doc(alias = "MPI_Allgather")]
+    fn allgather_one<T: Pod>(&self, element: T) -> Result<Vec<T>> {
+        let mut all = vec![element; self.communicator().size()];
+        self.allgather(std::slice::from_ref(&element), &mut all)?;
+        Ok(all)
     }
 
     /// Deals out `send` of `root`: rank r gets the r-th block of it in `recv`.

@@ -196,10 +196,10 @@ fn every_rank_gets_the_same_bits(world: Communicator) {
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn one_value_of_each_rank(world: Communicator) {
     let (rank, size) = (world.rank() as u64, world.size() as u64);
-    assert_eq!(world.allreduce_value(rank, Max).unwrap(), size - 1);
+    assert_eq!(world.allreduce_one(rank, Max).unwrap(), size - 1);
     assert_eq!(
-        world.allreduce_value(rank + 1, Sum).unwrap(),
+        world.allreduce_one(rank + 1, Sum).unwrap(),
         size * (size + 1) / 2
     );
-    assert_eq!(world.allreduce_value(-1.5, Min).unwrap(), -1.5);
+    assert_eq!(world.allreduce_one(-1.5, Min).unwrap(), -1.5);
 }

@@ -35,3 +35,14 @@ fn any_pod_arrives_from_every_root(world: Communicator) {
     copies_the_root::<[u8; 3]>(&world, EachOnce);
     copies_the_root::<()>(&world, EachOnce);
 }
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn one_element_goes_to_all_and_comes_from_all(world: Communicator) {
+    for root in 0..world.size() {
+        assert_eq!(world.bcast_one([world.rank(), 7], root).unwrap(), [root, 7]);
+    }
+    let of_all: Vec<usize> = (0..world.size()).collect();
+    assert_eq!(world.allgather_one(world.rank()).unwrap(), of_all);
+    let nowhere = world.bcast_one(1, world.size()).unwrap_err();
+    assert_eq!(nowhere.kind(), ranks_comm::ErrorKind::Root);
+}

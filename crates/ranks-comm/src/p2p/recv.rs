@@ -8,8 +8,8 @@ use crate::data::element::Pod;
 use crate::data::owned::{Plain, SendBuffer as _};
 use crate::data::source::Source;
 use crate::data::tag::Tag;
-use crate::result::Result;
 use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
+use crate::result::{Error, ErrorKind, Result};
 
 /// A receive of unknown length.
 fn unknown<T: Pod>(source: Source, tag: Tag) -> Call {
@@ -54,6 +54,44 @@ impl Communicator {
             None => self.recv_slow(buf, source, tag, &mut words)?,
         };
         Ok(Status::new(kind, words))
+    }
+
+    /// Receives a message of one element. Returns when it has arrived.
+    ///
+    /// ```
+    /// # fn f(world: &ranks::Communicator) -> ranks::Result<()> {
+    /// let last = world.size() - 1;
+    /// if world.rank() == 0 {
+    ///     world.send_one(1.5, last, 7)?;
+    /// }
+    /// if world.rank() == last {
+    ///     let (step, _) = world.recv_one::<f64>(0, 7)?;
+    ///     assert_eq!(step, 1.5);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// # ranks::run(|world| f(&world)).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if the message is empty, as one from [`Source::Null`] is; otherwise as
+    /// [`recv`](Self::recv).
+    ///
+    /// MPI 5.0 §3.2.4 (`MPI_Recv`).
+    #[doc(alias = "MPI_Recv")]
+    #[inline]
+    pub fn recv_one<T: Pod>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<(T, Status)> {
+        let mut element = T::zeroed();
+        let status = self.recv(std::slice::from_mut(&mut element), source, tag)?;
+        if size_of::<T>() > 0 && status.count::<T>()? == 0 {
+            let text = "the message is empty, and one element was expected";
+            return Err(Error::new(ErrorKind::Length, "MPI_Recv", text));
+        }
+        Ok((element, status))
     }
 
     #[cold]

@@ -31,6 +31,24 @@ impl Communicator {
         unsafe { self.send_in(SendMode::Standard, data, dest, tag) }
     }
 
+    /// Sends one element to `dest` with `tag`, for [`recv_one`](Self::recv_one) or a receive into a
+    /// slice.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    ///
+    /// MPI 5.0 §3.2.1 (`MPI_Send`).
+    #[doc(alias = "MPI_Send")]
+    #[inline]
+    pub fn send_one<T: Pod>(
+        &self,
+        element: T,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<()> {
+        self.send(std::slice::from_ref(&element), dest, tag)
+    }
+
     /// As [`send`](Self::send), but synchronous: returns only when the matching receive has
     /// started.
     ///

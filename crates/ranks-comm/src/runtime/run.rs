@@ -23,8 +23,8 @@ pub(crate) type BoxedError = Box<dyn StdError + Send + Sync>;
 /// The exit status of a process that panicked; an aborted job exits with the same.
 const PANIC: i32 = 101;
 
-/// Runs `f` on every rank, and returns its value when all ranks have returned: over MPI that of this
-/// process's rank, in process that of rank 0.
+/// Runs `f` on every rank, and returns its value when all ranks have returned: over MPI that of
+/// this process's rank, in process that of rank 0.
 ///
 /// Under a launcher (`mpiexec`, `srun`) each process is a rank over MPI. Without one, `RANKS_NP`
 /// threads (one if it is not set) are the ranks. See [`Runtime::builder`] for more settings.

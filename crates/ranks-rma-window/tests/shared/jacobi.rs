@@ -79,7 +79,7 @@ fn the_plate_has_the_bits_of_the_serial_one(world: Communicator) -> Result<()> {
             old = read;
         }
         if step % 20 == 3 {
-            changes.push(world.allreduce_value(change, Max)?);
+            changes.push(world.allreduce_one(change, Max)?);
         }
     }
     assert!(changes.windows(2).all(|two| two[1] < two[0]), "{changes:?}");
