@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::Stdio;
+use std::process::{Command, ExitStatus, Stdio};
 
 use ranks_harness::suites::cargo_test;
 use ranks_harness::tally::{Cell, Failure};
@@ -27,17 +27,51 @@ pub(super) struct Counted {
 /// another test.
 const RUN_ELSEWHERE: [&str; 2] = ["needs an MPI", "run by "];
 
+/// The package whose examples of documentation are the programs of README and guide.
+const GUIDE: &str = "ranks-guide";
+
 /// Runs `cargo test` on the packages, or on the whole workspace, lets the user see it, and counts.
-/// If it is to be `quick`, without the examples of the documentation: each is a program of its own.
 pub(super) fn test(
     packages: &[String],
     filters: &[String],
     quick: bool,
 ) -> Result<Counted, String> {
-    let mut command = cargo_test(packages);
-    if quick {
-        command.arg("--tests");
+    let mut counter = Counter::default();
+    let mut failed = None;
+    for command in commands(packages, quick) {
+        let status = follow(command, filters, &mut counter)?;
+        if !status.success() {
+            failed.get_or_insert(status.to_string());
+        }
     }
+    Ok(counter.end(failed.is_none(), &failed.unwrap_or_default()))
+}
+
+/// The commands that test these packages; if it is to be `quick`, without the examples of the
+/// documentation, each of which is a program of its own.
+///
+/// The programs of the guide communicate: they run on one rank, as all examples do, and once more
+/// on two.
+fn commands(packages: &[String], quick: bool) -> Vec<Command> {
+    let mut all = cargo_test(packages);
+    if quick {
+        all.arg("--tests");
+        return vec![all];
+    }
+    if !packages.is_empty() && !packages.iter().any(|package| package == GUIDE) {
+        return vec![all];
+    }
+    let mut guide = cargo_test(&[GUIDE.to_owned()]);
+    guide.arg("--doc").env("RANKS_NP", "2");
+    vec![all, guide]
+}
+
+/// Runs one `cargo test` to its end, and counts what it prints.
+fn follow(
+    mut command: Command,
+    filters: &[String],
+    counter: &mut Counter,
+) -> Result<ExitStatus, String> {
     command
         .args(["--no-fail-fast", "--"])
         .args(filters)
@@ -45,7 +79,6 @@ pub(super) fn test(
         .stdout(Stdio::piped());
     let failed = |error: std::io::Error| format!("cargo test: {error}");
     let mut child = command.spawn().map_err(failed)?;
-    let mut counter = Counter::default();
     if let Some(output) = child.stdout.take() {
         let mut user = std::io::stdout();
         each_line(output, |line| {
@@ -54,8 +87,7 @@ pub(super) fn test(
         })
         .map_err(failed)?;
     }
-    let status = child.wait().map_err(failed)?;
-    Ok(counter.end(status.success(), &status.to_string()))
+    child.wait().map_err(failed)
 }
 
 /// The lines of what a process prints, whatever bytes they hold.
@@ -212,6 +244,26 @@ test names::np2_mpi ... ignored, needs an MPI
 
 test result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.00s
 ";
+
+    #[test]
+    fn the_programs_of_the_guide_run_on_two_ranks_too() {
+        let on_two = |packages: &[&str], quick| {
+            let packages: Vec<String> = packages.iter().map(|&name| name.to_owned()).collect();
+            let sets = |command: &Command| {
+                let mut envs = command.get_envs();
+                envs.any(|(name, value)| name == "RANKS_NP" && value == Some("2".as_ref()))
+            };
+            let commands = commands(&packages, quick);
+            (
+                commands.len(),
+                commands.iter().filter(|command| sets(command)).count(),
+            )
+        };
+        assert_eq!(on_two(&[], false), (2, 1));
+        assert_eq!(on_two(&["ranks-guide"], false), (2, 1));
+        assert_eq!(on_two(&["ranks-comm"], false), (1, 0));
+        assert_eq!(on_two(&[], true), (1, 0));
+    }
 
     #[test]
     fn the_counts_are_those_of_libtest_and_what_runs_elsewhere_is_not_skipped() {

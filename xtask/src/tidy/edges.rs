@@ -14,7 +14,7 @@ type Row = (
 
 /// From the top down. Examples in documentation stand on the umbrella, as those of a program that
 /// depends on it alone.
-const TABLE: [Row; 40] = [
+const TABLE: [Row; 41] = [
     (
         "ranks-cli",
         &[
@@ -200,6 +200,7 @@ const TABLE: [Row; 40] = [
         &["cuda-double", "nccl-double", "nvshmem-double"],
     ),
     ("ranks-derives", &["ranks"], &[]),
+    ("ranks-guide", &["ranks"], &["ranks-test"]),
     ("half-mpi", &[], &[]),
     (
         "nccl-double",
