@@ -31,4 +31,8 @@ pages! {
     after_a_crash: "docs/guide/after-a-crash.md",
     symmetric_heap: "docs/guide/symmetric-heap.md",
     device_kernels: "docs/guide/device-kernels.md",
+    from_rsmpi: "docs/guide/from-rsmpi.md",
+    from_c: "docs/guide/from-c.md",
+    from_mpi4py: "docs/guide/from-mpi4py.md",
+    from_ferrompi: "docs/guide/from-ferrompi.md",
 }
