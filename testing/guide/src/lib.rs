@@ -35,4 +35,5 @@ pages! {
     from_c: "docs/guide/from-c.md",
     from_mpi4py: "docs/guide/from-mpi4py.md",
     from_ferrompi: "docs/guide/from-ferrompi.md",
+    running: "docs/guide/running.md",
 }
