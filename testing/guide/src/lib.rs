@@ -36,4 +36,11 @@ pages! {
     from_mpi4py: "docs/guide/from-mpi4py.md",
     from_ferrompi: "docs/guide/from-ferrompi.md",
     running: "docs/guide/running.md",
+    when_it_hangs: "docs/guide/when-it-hangs.md",
+    administrators: "docs/guide/administrators.md",
+    performance: "docs/guide/performance.md",
+    safety: "docs/guide/safety.md",
+    interop: "docs/guide/interop.md",
+    known_issues: "docs/guide/known-issues.md",
+    faq: "docs/guide/faq.md",
 }

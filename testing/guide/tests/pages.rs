@@ -109,3 +109,42 @@ fn each_program_of_rsmpi_has_a_test() {
     }
     assert_eq!(programs, 58);
 }
+
+/// Each known fault is told in the section of its library, in the words with which its reason
+/// begins, and with its link if that is of an issue.
+#[test]
+fn known_issues_has_each_known_fault() {
+    const SECTIONS: [(&str, &str); 3] = [
+        ("mpich", "MPICH"),
+        ("openmpi", "Open MPI"),
+        ("impi", "Intel MPI"),
+    ];
+    const WORDS: usize = 8;
+    let page = read("docs/guide/known-issues.md").replace('`', "");
+    let page: Vec<&str> = page.split_whitespace().collect();
+    let page = page.join(" ").to_lowercase();
+    let faults = read("testing/known-faults.toml");
+    let mut count = 0;
+    for fault in faults.split("\n[[fault]]\n").skip(1) {
+        let of = |key: &str| {
+            let lines = fault.lines().filter_map(|line| line.split_once(" = "));
+            let value = lines.into_iter().find(|(name, _)| *name == key);
+            value.map(|(_, value)| value.trim_matches('"')).unwrap()
+        };
+        let (library, link) = (of("library"), of("link"));
+        let (_, title) = SECTIONS.iter().find(|(name, _)| *name == library).unwrap();
+        let title = format!("## {} ", title.to_lowercase());
+        let (_, section) = page.split_once(&title).unwrap();
+        let section = section.split(" ## ").next().unwrap();
+        let reason: Vec<&str> = of("reason").split_whitespace().take(WORDS).collect();
+        let reason = reason.join(" ").to_lowercase();
+        assert!(section.contains(&reason), "{library}: {reason}");
+        let is_of_an_issue = link.rsplit('/').next().unwrap().parse::<u32>().is_ok();
+        assert!(
+            !is_of_an_issue || section.contains(link),
+            "{library}: {link}"
+        );
+        count += 1;
+    }
+    assert!(count > 10, "{count} faults were read");
+}
