@@ -148,3 +148,58 @@ fn known_issues_has_each_known_fault() {
     }
     assert!(count > 10, "{count} faults were read");
 }
+
+/// The table of `performance.md` says what the gates of `cargo xtask bench calls` allow.
+#[test]
+fn performance_has_the_gates_of_calls() {
+    const ROWS: [(&str, &str); 13] = [
+        ("rank", "`rank`"),
+        ("barrier", "`barrier`"),
+        ("allreduce", "`allreduce` of one `f64`"),
+        ("allgatherv", "`allgatherv_into`, one block"),
+        ("pallreduce", "persistent `allreduce`, start and wait"),
+        ("iprobe", "`iprobe`"),
+        ("sendrecv", "`sendrecv` to oneself"),
+        ("isendrecv", "`isend`, `irecv` and their wait"),
+        ("waitall64", "64 requests, completed together"),
+        ("put", "`put`, 8 bytes"),
+        ("put_flush", "`put` and `flush`"),
+        ("fetch_and_op", "`fetch_and_op`"),
+        ("attach", "a slice of what a peer shares"),
+    ];
+    let (page, gates) = (
+        read("docs/guide/performance.md"),
+        read("xtask/src/bench/gates.toml"),
+    );
+    let value = |entry: &str, key: &str| {
+        let lines = entry.lines().filter_map(|line| line.split_once(" = "));
+        let of_key = |(name, value): (&str, &str)| (name == key).then(|| value.to_owned());
+        lines.into_iter().find_map(of_key)
+    };
+    let entries = |kind: &str, name: &str| -> Vec<String> {
+        let name = format!("\"{name}\"");
+        let all = gates.split("\n[[").filter(|entry| entry.starts_with(kind));
+        let fit = all.filter(|entry| entry.lines().take(2).any(|line| line.contains(&name)));
+        fit.map(str::to_owned).collect()
+    };
+    for (call, row) in ROWS {
+        let gate = entries("gate]]", call).pop().unwrap();
+        let cells = page
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("| {row} | ")));
+        let cells: Vec<&str> = cells.unwrap().split(" | ").collect();
+        let exceptions = entries("exception]]", call);
+        let more = exceptions.iter().filter_map(|entry| value(entry, "limit"));
+        let more: Vec<String> = more.collect();
+        for (key, cell) in [
+            ("standard", cells[1]),
+            ("shims", cells[2].trim_end_matches(" |")),
+        ] {
+            let is_total = value(&gate, "total").map(|total| format!("{total} in all"));
+            let limit = is_total.or_else(|| value(&gate, key)).unwrap();
+            let told = cell.split(" (").next().unwrap();
+            let holds = told == limit || more.iter().any(|limit| limit == told);
+            assert!(holds, "{call}: {told} for {limit}");
+        }
+    }
+}
