@@ -203,3 +203,10 @@ fn performance_has_the_gates_of_calls() {
         }
     }
 }
+
+/// As examples of documentation, tests on ranks would only be compiled.
+#[test]
+fn the_tests_on_ranks_that_pages_show_run_here() {
+    assert!(read("docs/guide/testing.md").contains(include_str!("ring.rs")));
+    assert!(read("docs/guide/examples.md").contains(include_str!("sums.rs")));
+}
