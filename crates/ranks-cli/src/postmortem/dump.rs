@@ -120,7 +120,9 @@ impl Dump {
             .error
             .as_deref()
             .filter(|_| own && call.done && !call.operation.is_empty());
-        error.is_some_and(|error| error.contains(&call.operation))
+        // The calls of the other ranks follow.
+        let own = error.and_then(|error| error.split("; waiting too: ").next());
+        own.is_some_and(|error| error.contains(&call.operation))
     }
 
     /// That call, with ranks of the world, and its communicator.

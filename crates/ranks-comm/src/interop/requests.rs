@@ -42,7 +42,8 @@ impl<B: Send + 'static> Request<B> {
     /// # Errors
     /// With the request, which stays pending: [`ErrorKind::NotInLibrary`] if the library does not
     /// have it, in process or because it is a receive that is not posted to the library before its
-    /// message has arrived (as all are on Open MPI, and those of unknown length everywhere);
+    /// message has arrived (all of them where [`Facts::receives`](crate::Facts::receives) says
+    /// `claimed`, and those of unknown length everywhere);
     /// [`ErrorKind::Argument`] if it is complete already, or is two requests in one.
     #[expect(clippy::result_large_err, reason = "the request comes back")]
     pub fn into_raw(mut self) -> std::result::Result<HandedOver<B>, (Self, Error)> {

@@ -76,6 +76,22 @@ fn a_rank_that_came_to_a_time_limit_of_its_own_has_waited() {
 }
 
 #[test]
+fn a_barrier_before_was_named_where_another_rank_waits_in_the_next_one() {
+    let calls = [collective("MPI_Barrier", true)];
+    let receive = [message("MPI_Recv", Some(0), 7, true)];
+    let error = "MPI_Recv: timed out after 2s (RANKS_TIMEOUT) on rank 1 of 2 of world; it waits for rank 0; \
+                 waiting too: rank 0 in MPI_Barrier for 2.0 s";
+    let (_, text) = failed("error", error, &calls, &receive);
+    says(
+        &text,
+        &[
+            "the call was MPI_Recv of 1 i32 from rank 0, tag 7 on world\n",
+            "rank 1      1 begun, 1 done, the last was MPI_Barrier",
+        ],
+    );
+}
+
+#[test]
 fn what_has_failed_is_waited_for_no_longer() {
     let calls = [collective("MPI_Barrier", true), allreduce(4, true)];
     let error = "MPI_Allreduce: rank 0 calls MPI_Bcast of 1 i32, root 0";

@@ -107,7 +107,7 @@ impl Others<'_> {
     fn silent(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.1.iter().any(|(_, state)| *state == RankState::Unknown) {
             return f.write_str(
-                "; what the other ranks do is not known, because no time limit is set for the job (RANKS_TIMEOUT)",
+                "; what the other ranks do is not known: they answer where a time limit is set for the job (RANKS_TIMEOUT), until MPI_Finalize",
             );
         }
         let silent = self.1.iter().filter_map(|(rank, state)| match state {

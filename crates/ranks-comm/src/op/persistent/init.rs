@@ -108,8 +108,8 @@ impl Communicator {
     /// Prepares a persistent receive of messages of at most the length of `buffer`, one for each
     /// start. Local.
     ///
-    /// On libraries that write past the end of a buffer (Open MPI does) each start makes a receive
-    /// of its own, which is matched when the length of its message is known.
+    /// On Open MPI, which frees a persistent request that has failed, and where receives are claimed
+    /// ([`Facts::receives`](crate::Facts::receives)), each start makes a receive of its own.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or
