@@ -108,8 +108,9 @@ impl Communicator {
     /// Prepares a persistent receive of messages of at most the length of `buffer`, one for each
     /// start. Local.
     ///
-    /// On Open MPI, which frees a persistent request that has failed, and where receives are claimed
-    /// ([`Facts::receives`](crate::Facts::receives)), each start makes a receive of its own.
+    /// On Open MPI, which frees a persistent request that has failed, and where receives are
+    /// claimed ([`Facts::receives`](crate::Facts::receives)), each start makes a receive of its
+    /// own.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or
