@@ -11,8 +11,10 @@ use anstyle::{AnsiColor, Style};
 use ranks_launch::{Allocation, Installation, Job, Outcome, Written};
 
 use crate::choice::{self, Choice};
+use crate::run::observing::Observing;
 use crate::run::rank::{End, Ends};
 
+mod observing;
 pub(crate) mod rank;
 mod system;
 
@@ -41,6 +43,8 @@ pub(crate) struct Arguments {
     /// Ends the job when it takes longer: `90`, `60s`, `10m`, `2h`. It ends with 124 then.
     #[arg(long, value_parser = duration)]
     time_limit: Option<Duration>,
+    #[command(flatten)]
+    observing: Observing,
     /// The program and its arguments.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     program: Vec<OsString>,
@@ -84,22 +88,27 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
             None
         };
     let threads = installation.is_none();
-    let start = match &ends {
-        Some(_) => std::env::current_exe()?,
-        None => file.clone(),
+    let variables = arguments.observing.variables();
+    let mut words = match &ends {
+        Some(ends) => vec![
+            std::env::current_exe()?.into_os_string(),
+            "rank".into(),
+            ends.folder().into(),
+        ],
+        // Not every launcher passes variables on to other hosts.
+        None if !threads && !variables.is_empty() => observing::by_env(&variables),
+        None => Vec::new(),
     };
-    let noted = ends.iter().flat_map(|ends| {
-        let folder = ends.folder().as_os_str().to_owned();
-        ["rank".into(), folder, file.clone().into_os_string()]
-    });
-    let mut job = Job::new(start)
+    words.push(file.into_os_string());
+    let mut words = words.into_iter().chain(program);
+    let mut job = Job::new(words.next().ok_or("name a program")?)
         .by_srun(by_srun)
         .fault_tolerant(arguments.fault_tolerant)
         .on(installation)
         .ranks(arguments.ranks)
         .hosts(arguments.host)
-        .args(noted)
-        .args(program);
+        .args(words);
+    job.env.extend(variables);
     job.timeout = arguments.time_limit;
     job.reads_input = true;
     let signalled = system::watch_signals()?;
@@ -128,6 +137,14 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         if let Some(by) = by.filter(|_| threads) {
             anstream::eprintln!("ranks: the program: {}", End::Signal(by));
         }
+    }
+    if status != 0
+        && signal == 0
+        && let Some(advice) = arguments
+            .observing
+            .where_to_look(!threads || outcome.timed_out)
+    {
+        anstream::eprintln!("ranks: {advice}");
     }
     Ok(ExitCode::from(status))
 }

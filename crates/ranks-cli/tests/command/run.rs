@@ -67,6 +67,34 @@ fn the_status_is_the_programs() {
 }
 
 #[test]
+fn options_reach_the_ranks_as_variables_and_a_failed_job_says_where_to_look() {
+    let scratch = Scratch::new("observing");
+    let dumps = scratch.path().join("dumps");
+    let print = "echo $RANKS_TIMEOUT $RANKS_STATS $RANKS_TIMELINE; mkdir -p $RANKS_DUMP; touch $RANKS_DUMP/rank-0.json; exit 3";
+    let mut command = in_process();
+    command.args(["--timeout", "3s,warn", "--stats", "--timeline", "t"]);
+    let job = said(command.arg("--dump").arg(&dumps).args(["sh", "-c", print]));
+    assert_eq!((job.status, job.text.as_str()), (Some(3), "3s,warn 1 t\n"));
+    let advice = format!("`ranks postmortem {}` shows", dumps.display());
+    assert!(job.errors.contains(&advice), "{}", job.errors);
+
+    let scratch = Scratch::new("observing-hosts");
+    let mut command = with_launchers(&scratch);
+    command.args([
+        "run",
+        "--mpi",
+        "openmpi-9",
+        "--host",
+        "a",
+        "--stats=s.txt",
+        "program",
+    ]);
+    let job = said(&mut command);
+    let called = "env RANKS_STATS=s.txt program";
+    assert!(job.text.contains(called), "{}{}", job.text, job.errors);
+}
+
+#[test]
 fn time_that_is_up_ends_the_whole_tree() {
     let mut command = in_process();
     command.args([

@@ -151,8 +151,8 @@ impl Error {
     /// [`ranks::Result`](Result). It is the [`source`](StdError::source) of what is returned, and
     /// its text the same.
     ///
-    /// There is no `From` of other errors, so that in `world.scope(|scope| …)?` the compiler finds
-    /// out that the closure's error is this type.
+    /// There is no `From` of other errors: with one, the compiler would no longer find out the type
+    /// of the errors of a closure whose result is passed on by `?`.
     ///
     /// ```
     /// fn mesh(path: &str) -> ranks::Result<Vec<u8>> {

@@ -1,0 +1,120 @@
+//! Options that tell the ranks of a job what to write about themselves.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder of dumps.
+const DUMP: &str = "RANKS_DUMP";
+
+/// Settings of the ranks, each of which is a variable of their environment too.
+#[derive(clap::Args)]
+pub(super) struct Observing {
+    /// Makes an error of an operation that waits longer for other ranks: `3s`, `500ms`, `2m`; or
+    /// ends the job, or reports it: `3s,abort`, `3s,warn`. As RANKS_TIMEOUT.
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<OsString>,
+    /// Keeps the last calls of ranks that fail there, for `ranks postmortem DIR`. As RANKS_DUMP.
+    #[arg(long, value_name = "DIR")]
+    dump: Option<PathBuf>,
+    /// Ends with a table of what all ranks have called, on standard error or in the file. As
+    /// RANKS_STATS.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    stats: Option<OsString>,
+    /// Keeps there when each rank has called what, for `ranks timeline DIR`. As RANKS_TIMELINE.
+    #[arg(long, value_name = "DIR")]
+    timeline: Option<PathBuf>,
+}
+
+impl Observing {
+    /// The variables that say so to the ranks.
+    pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(OsString::from);
+        let all = [
+            ("RANKS_TIMEOUT", self.timeout.clone()),
+            (DUMP, path(&self.dump)),
+            ("RANKS_STATS", self.stats.clone()),
+            ("RANKS_TIMELINE", path(&self.timeline)),
+        ];
+        all.into_iter()
+            .filter_map(|(name, value)| Some((name.into(), value?)))
+            .collect()
+    }
+
+    /// The advice at the end of a job that has failed; of the options only `where_they_help`.
+    pub(super) fn where_to_look(&self, where_they_help: bool) -> Option<String> {
+        let folder = self.dump.clone();
+        let folder = folder.or_else(|| std::env::var_os(DUMP).map(PathBuf::from));
+        if let Some(folder) = folder.filter(|folder| has_dumps(folder)) {
+            let folder = folder.display();
+            return Some(format!(
+                "`ranks postmortem {folder}` shows what its ranks have called last"
+            ));
+        }
+        let options = "with --dump DIR its ranks write what they have called last, with --timeout 1m no wait is for ever";
+        where_they_help.then(|| options.to_owned())
+    }
+}
+
+/// Words that start a program with these variables, before its own.
+pub(super) fn by_env(variables: &[(OsString, OsString)]) -> Vec<OsString> {
+    let set =
+        |(name, value): &(OsString, OsString)| [name, OsStr::new("="), value].into_iter().collect();
+    std::iter::once("env".into())
+        .chain(variables.iter().map(set))
+        .collect()
+}
+
+fn has_dumps(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        observing: Observing,
+        #[arg(trailing_var_arg = true)]
+        program: Vec<String>,
+    }
+
+    fn words(line: &[&str]) -> Vec<String> {
+        let command = Command::try_parse_from(line).unwrap();
+        assert_eq!(command.program, ["program"]);
+        let words = by_env(&command.observing.variables());
+        let words = words.into_iter().map(|word| word.into_string().unwrap());
+        words.collect()
+    }
+
+    #[test]
+    fn each_option_is_a_variable_of_the_ranks() {
+        assert_eq!(words(&["run", "program"]), ["env"]);
+        assert_eq!(
+            words(&["run", "--stats", "--timeout", "3s,abort", "program"]),
+            ["env", "RANKS_TIMEOUT=3s,abort", "RANKS_STATS=1"]
+        );
+        let files = [
+            "run",
+            "--stats=s.txt",
+            "--dump",
+            "d",
+            "--timeline",
+            "t",
+            "program",
+        ];
+        assert_eq!(
+            words(&files),
+            [
+                "env",
+                "RANKS_DUMP=d",
+                "RANKS_STATS=s.txt",
+                "RANKS_TIMELINE=t"
+            ]
+        );
+    }
+}
