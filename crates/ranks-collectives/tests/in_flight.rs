@@ -113,7 +113,7 @@ fn collectives_that_own_their_buffers(world: Communicator) -> Result<()> {
         let own = world.iallreduce(vec![1; LENGTH], vec![0; LENGTH], own)?;
         let blocks = Blocks::from_counts(&vec![LENGTH; size])?;
         let (send, recv) = (vec![1; size * LENGTH], vec![0; size * LENGTH]);
-        let exchanged = world.ialltoallv(send, recv, &blocks, &blocks)?;
+        let exchanged = world.ialltoallv(send, &blocks, recv, &blocks)?;
         let word = world.ibcast(vec![world.rank(); LENGTH], 0)?;
         is_sum(&world, &sum.wait()?.0.1);
         assert_eq!(mean.wait()?.0.1, [1.0; LENGTH]);

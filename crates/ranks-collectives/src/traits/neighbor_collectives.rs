@@ -231,8 +231,8 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
     fn ineighbor_alltoallv<S, R>(
         &self,
         send: S,
-        recv: R,
         send_blocks: &Blocks,
+        recv: R,
         recv_blocks: &Blocks,
     ) -> Result<Request<(S, R)>>
     where

@@ -168,8 +168,8 @@ pub trait NonblockingCollectives: Sealed {
     fn iscatterv<S, R>(
         &self,
         send: S,
-        recv: R,
         blocks: &Blocks,
+        recv: R,
         root: usize,
     ) -> Result<Request<(S, R)>>
     where
@@ -253,8 +253,8 @@ pub trait NonblockingCollectives: Sealed {
     fn ialltoallv<S, R>(
         &self,
         send: S,
-        recv: R,
         send_blocks: &Blocks,
+        recv: R,
         recv_blocks: &Blocks,
     ) -> Result<Request<(S, R)>>
     where
@@ -375,8 +375,8 @@ pub trait NonblockingCollectives: Sealed {
         &self,
         send: S,
         recv: R,
-        op: O,
         blocks: &Blocks,
+        op: O,
     ) -> Result<Request<(S, R)>>
     where
         S: SendBuffer<Element = R::Element> + Send + 'static,

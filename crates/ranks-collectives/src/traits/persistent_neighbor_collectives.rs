@@ -105,8 +105,8 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
     fn neighbor_alltoallv_init<S, R>(
         &self,
         send: S,
-        recv: R,
         send_blocks: &Blocks,
+        recv: R,
         recv_blocks: &Blocks,
     ) -> Result<Persistent<(S, R)>>
     where

@@ -74,8 +74,8 @@ pub trait PersistentVaryingCollectives: Sealed {
     fn scatterv_init<S, R>(
         &self,
         send: S,
-        recv: R,
         blocks: &Blocks,
+        recv: R,
         root: usize,
     ) -> Result<Persistent<(S, R)>>
     where
@@ -133,8 +133,8 @@ pub trait PersistentVaryingCollectives: Sealed {
     fn alltoallv_init<S, R>(
         &self,
         send: S,
-        recv: R,
         send_blocks: &Blocks,
+        recv: R,
         recv_blocks: &Blocks,
     ) -> Result<Persistent<(S, R)>>
     where
@@ -198,8 +198,8 @@ pub trait PersistentVaryingCollectives: Sealed {
         &self,
         send: S,
         recv: R,
-        op: O,
         blocks: &Blocks,
+        op: O,
     ) -> Result<Persistent<(S, R)>>
     where
         S: SendBuffer<Element = R::Element> + Send + 'static,

@@ -139,8 +139,8 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
     fn iscatterv<T: Pod>(
         &'scope self,
         send: &'scope [T],
-        recv: &'scope mut [T],
         blocks: &Blocks,
+        recv: &'scope mut [T],
         root: usize,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
         moves::scoped::<Scatterv, T>(self.scope(), send, recv, (blocks, root))
@@ -217,8 +217,8 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
     fn ialltoallv<T: Pod>(
         &'scope self,
         send: &'scope [T],
-        recv: &'scope mut [T],
         send_blocks: &Blocks,
+        recv: &'scope mut [T],
         recv_blocks: &Blocks,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
         moves::scoped::<Alltoallv, T>(self.scope(), send, recv, (send_blocks, recv_blocks))
@@ -318,8 +318,8 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         &'scope self,
         send: &'scope [T],
         recv: &'scope mut [T],
-        op: O,
         blocks: &Blocks,
+        op: O,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
         reductions::scoped::<ReduceScatter, T, O>(self.scope(), send, recv, op, blocks)
     }

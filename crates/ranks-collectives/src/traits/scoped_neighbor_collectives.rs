@@ -113,8 +113,8 @@ pub trait ScopedNeighborCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, '
         &'scope self,
         around: &impl Neighborhood,
         send: &'scope [T],
-        recv: &'scope mut [T],
         send_blocks: &Blocks,
+        recv: &'scope mut [T],
         recv_blocks: &Blocks,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
         let around = of_scope::<NeighborAlltoallv>(self.scope(), around)?;

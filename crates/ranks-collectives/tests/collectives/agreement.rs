@@ -334,8 +334,8 @@ fn starts_of_nonblocking_collectives_wait_for_nobody(world: Communicator) -> Res
     let shares = world.ireduce_scatter(
         vec![1usize; 2 * world.size()],
         vec![0; 2],
-        Sum,
         &Blocks::from_counts(&vec![2; world.size()])?,
+        Sum,
     )?;
     assert_eq!(shares.wait()?.0.1, [world.size(); 2]);
     assert_eq!(sum.wait()?.0.1, [world.size()]);

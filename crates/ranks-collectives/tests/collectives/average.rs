@@ -114,7 +114,7 @@ fn forms<T: Fractional + PartialEq + Debug + Send>(
         .ireduce(mine.clone(), other.clone(), Avg, root)
         .unwrap();
     let dealt = world
-        .ireduce_scatter(mine.clone(), other[..share.len()].to_vec(), Avg, &blocks)
+        .ireduce_scatter(mine.clone(), other[..share.len()].to_vec(), &blocks, Avg)
         .unwrap();
     let even = world
         .ireduce_scatter_block(all.clone(), other.clone(), Avg)
@@ -134,7 +134,7 @@ fn forms<T: Fractional + PartialEq + Debug + Send>(
         .scope(|scope| {
             let first = scope.iallreduce(&mine, &mut everywhere, Avg)?;
             scope.ireduce(&mine, &mut rooted, Avg, root)?;
-            let third = scope.ireduce_scatter(&mine, &mut dealt, Avg, &blocks)?;
+            let third = scope.ireduce_scatter(&mine, &mut dealt, &blocks, Avg)?;
             let fourth = scope.ireduce_scatter_block(&all, &mut even, Avg)?;
             assert_eq!(fourth.wait()?.0, expected);
             assert_eq!(third.wait()?.0, share);
@@ -156,7 +156,7 @@ fn forms<T: Fractional + PartialEq + Debug + Send>(
         .reduce_init(mine.clone(), other.clone(), Avg, root)
         .unwrap();
     let mut dealt = world
-        .reduce_scatter_init(mine.clone(), other[..share.len()].to_vec(), Avg, &blocks)
+        .reduce_scatter_init(mine.clone(), other[..share.len()].to_vec(), &blocks, Avg)
         .unwrap();
     let mut even = world
         .reduce_scatter_block_init(all, other.clone(), Avg)

@@ -171,7 +171,7 @@ fn uneven<T: Sample>(around: &impl Neighborhood, most: usize) {
         around.neighbor_alltoallv(&send, &here, recv, &there)
     });
     let room = vec![T::sample(77, 123_456); there.end()];
-    let too = around.ineighbor_alltoallv(send, room, &here, &there);
+    let too = around.ineighbor_alltoallv(send, &here, room, &there);
     assert_eq!(too.unwrap().wait().unwrap().0.1, whole_too);
     assert_eq!(begun.unwrap().wait().unwrap().0.1, whole);
 }
@@ -275,7 +275,7 @@ fn prepared(around: &(impl Neighborhood + Clone + Send + 'static), most: usize) 
     let mut allgatherv = around.neighbor_allgatherv_init(mine, room(&from_each), &from_each)?;
     let mut alltoall = around.neighbor_alltoall_init(room(&even_out), room(&even_into))?;
     let (send, recv) = (room(&here), room(&there));
-    let mut alltoallv = around.neighbor_alltoallv_init(send, recv, &here, &there)?;
+    let mut alltoallv = around.neighbor_alltoallv_init(send, &here, recv, &there)?;
     for round in 0..3 {
         let own = |edge: Edge, length| block::<i64>(edge.from, 10 * round, length);
         let value = |edge: Edge, length| {
@@ -327,7 +327,7 @@ fn what_does_not_fit_is_not_prepared(world: Communicator) -> Result<()> {
         ErrorKind::Length
     );
     assert_eq!(
-        kind(ring.neighbor_alltoallv_init(vec![1; 4], vec![1; 6], &two, &three)),
+        kind(ring.neighbor_alltoallv_init(vec![1; 4], &two, vec![1; 6], &three)),
         ErrorKind::Length
     );
     even::<i32>(&ring, 2);
@@ -355,7 +355,7 @@ fn what_goes_to_the_left_arrives_from_the_right(world: Communicator) -> Result<(
     let mut got = [0; 3];
     ring.neighbor_alltoallv(&send, &lengths, &mut got, &turned)?;
     assert_eq!(got, from);
-    let request = ring.ineighbor_alltoallv(send.to_vec(), vec![0; 3], &lengths, &turned)?;
+    let request = ring.ineighbor_alltoallv(send.to_vec(), &lengths, vec![0; 3], &turned)?;
     assert_eq!(request.wait()?.0.1, from);
     Ok(())
 }
@@ -398,7 +398,7 @@ fn lengths_that_do_not_fit_are_refused_before_anything_is_sent(world: Communicat
         ErrorKind::Length
     );
     assert_eq!(
-        kind(ring.ineighbor_alltoallv(vec![1; 4], vec![1; 4], &two, &three)),
+        kind(ring.ineighbor_alltoallv(vec![1; 4], &two, vec![1; 4], &three)),
         ErrorKind::Length
     );
     even::<i32>(&ring, 5);

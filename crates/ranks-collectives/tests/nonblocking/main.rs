@@ -109,13 +109,13 @@ fn blocks_with_gaps_leave_them_alone(world: Communicator) -> Result<()> {
 
     let gathered = world.igatherv(mine.clone(), empty.clone(), &blocks, root)?;
     let everywhere = world.iallgatherv(mine.clone(), empty.clone(), &blocks)?;
-    let scattered = world.iscatterv(whole.clone(), vec![-1; me + 1], &blocks, root)?;
+    let scattered = world.iscatterv(whole.clone(), &blocks, vec![-1; me + 1], root)?;
     // Rank r sends r + 1 elements to each, so that each gets all blocks.
     let to_each = Blocks::from_counts(&vec![me + 1; size])?;
     let exchanged = world.ialltoallv(
         vec![me as i64; size * (me + 1)],
-        empty.clone(),
         &to_each,
+        empty.clone(),
         &blocks,
     )?;
 
@@ -136,10 +136,10 @@ fn shares_of_a_reduction_differ_in_length(world: Communicator) -> Result<()> {
         .collect();
     let ranks = (size * (size + 1) / 2) as u64;
     let expected: Vec<u64> = blocks.range(me).map(|index| index as u64 * ranks).collect();
-    let request = world.ireduce_scatter(send.clone(), vec![0; me], Sum, &blocks)?;
+    let request = world.ireduce_scatter(send.clone(), vec![0; me], &blocks, Sum)?;
     assert_eq!(received(request)?, expected);
     let own = UserOp::new(|a: u64, b: u64| a.wrapping_add(b));
-    let request = world.ireduce_scatter(send, vec![0; me], own, &blocks)?;
+    let request = world.ireduce_scatter(send, vec![0; me], &blocks, own)?;
     assert_eq!(received(request)?, expected);
     Ok(())
 }

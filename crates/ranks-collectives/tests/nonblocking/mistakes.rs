@@ -38,7 +38,7 @@ fn mistakes_of_one_rank_are_errors_before_anything_is_sent(world: Communicator) 
         ErrorKind::Length
     );
     assert_eq!(
-        kind(world.ireduce_scatter(three.clone(), vec![0; 9], Sum, &blocks)),
+        kind(world.ireduce_scatter(three.clone(), vec![0; 9], &blocks, Sum)),
         ErrorKind::Length
     );
     assert_eq!(

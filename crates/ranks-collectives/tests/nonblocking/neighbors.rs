@@ -41,7 +41,7 @@ fn as_blocking(around: &impl Neighborhood) -> Result<()> {
         let blocks = Blocks::new(&[2, 2], &[9, 0])?;
         s.ineighbor_allgatherv(around, &mine[..2], b, &blocks)?;
         s.ineighbor_alltoall(around, &mine, c)?;
-        let request = s.ineighbor_alltoallv(around, &mine, d, &send, &recv)?;
+        let request = s.ineighbor_alltoallv(around, &mine, &send, d, &recv)?;
         s.ineighbor_alltoallw(around, &mine, e, &here, &there)?;
         // What is waited for is there before the scope ends.
         let (received, _) = request.wait()?;

@@ -141,9 +141,9 @@ fn uneven_blocks_move(world: &Communicator) -> Result<()> {
     // Rank r sends r elements to each, so that each gets all blocks.
     let to_each = Blocks::from_counts(&vec![me; size])?;
     let mut gatherv = world.gatherv_init(vec![0; me], at_root(room()), &blocks, root)?;
-    let mut scatterv = world.scatterv_init(at_root(room()), vec![77; me], &blocks, root)?;
+    let mut scatterv = world.scatterv_init(at_root(room()), &blocks, vec![77; me], root)?;
     let mut allgatherv = world.allgatherv_init(vec![0; me], room(), &blocks)?;
-    let mut alltoallv = world.alltoallv_init(vec![0; me * size], room(), &to_each, &blocks)?;
+    let mut alltoallv = world.alltoallv_init(vec![0; me * size], &to_each, room(), &blocks)?;
     // What was divided so may go before what it divides.
     drop((to_each, blocks.clone()));
     for round in 0..ROUNDS {
@@ -197,7 +197,7 @@ fn reductions_reduce(world: &Communicator) -> Result<()> {
         let mut scan = world.scan_init(zeros(length), zeros(length), Sum)?;
         let mut exscan = world.exscan_init(zeros(length), zeros(length), Sum)?;
         let mut even = world.reduce_scatter_block_init(zeros(size * length), zeros(length), Sum)?;
-        let mut uneven = world.reduce_scatter_init(zeros(blocks.end()), zeros(me), Sum, &blocks)?;
+        let mut uneven = world.reduce_scatter_init(zeros(blocks.end()), zeros(me), &blocks, Sum)?;
         for round in 0..ROUNDS {
             let fill = |data: &mut [u64]| {
                 for (index, element) in data.iter_mut().enumerate() {
@@ -266,7 +266,7 @@ fn operations_of_the_program_are_called_at_each_start(world: Communicator) -> Re
     let mut until = world.scan_init(room(), room(), op)?;
     let least = UserOp::commutative(|a: u8, b: u8| a.min(b));
     let mut share =
-        world.reduce_scatter_init(vec![0; blocks.end()], vec![0; me], least, &blocks)?;
+        world.reduce_scatter_init(vec![0; blocks.end()], vec![0; me], &blocks, least)?;
     for round in 0..ROUNDS {
         let composed = |ranks: std::ops::Range<usize>| -> Vec<[u64; 2]> {
             let one = |index| {
@@ -336,7 +336,7 @@ fn elements_of_no_size_are_no_bytes_to_combine(world: Communicator) -> Result<()
     done(world.reduce_scatter_block_init(all, some(), op)?)?.free()?;
     let (_, blocks) = staircase(size);
     let (send, recv) = (vec![(); blocks.end()], vec![(); me]);
-    done(world.reduce_scatter_init(send, recv, op, &blocks)?)?.free()?;
+    done(world.reduce_scatter_init(send, recv, &blocks, op)?)?.free()?;
     still_works(&world)
 }
 
@@ -468,8 +468,8 @@ fn what_does_not_fit_is_refused_when_it_is_prepared(world: Communicator) -> Resu
     let error = world
         .alltoallv_init(
             vec![0_u8; 2 * size - 1],
-            vec![0; 2 * size],
             &blocks,
+            vec![0; 2 * size],
             &blocks,
         )
         .unwrap_err();

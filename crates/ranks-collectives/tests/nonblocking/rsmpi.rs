@@ -130,7 +130,7 @@ fn rsmpi_immediate_scatter_varcount(world: Communicator) -> Result<()> {
     let me = world.rank();
     let (all, blocks) = staircase(world.size());
     let send = if me == 0 { all } else { Vec::new() };
-    let mine = received(world.iscatterv(send, vec![77; me], &blocks, 0)?)?;
+    let mine = received(world.iscatterv(send, &blocks, vec![77; me], 0)?)?;
     assert_eq!(mine, (0..me).collect::<Vec<_>>());
     Ok(())
 }
