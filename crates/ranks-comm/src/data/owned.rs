@@ -16,6 +16,11 @@ use crate::data::element::Pod;
 /// However often the value is moved, and until it is dropped or borrowed mutably,
 /// [`as_slice`](Self::as_slice) returns the same elements at the same address, and nobody else
 /// changes them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be owned by a request that sends it",
+    label = "not a buffer whose elements stay where they are",
+    note = "pass a `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `Buffer<T>` or `&'static [T]` of plain data; the operations of `Communicator::scope` borrow slices"
+)]
 pub unsafe trait SendBuffer {
     /// The type of the elements.
     type Element: Pod;
@@ -36,6 +41,11 @@ pub unsafe trait SendBuffer {
 /// As for [`SendBuffer`]: the address stays the same when the value is moved; and nobody else looks
 /// at the elements while a message arrives, so that a shared buffer is none.
 /// [`as_mut_slice`](Self::as_mut_slice) itself moves no elements.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be owned by a request that receives into it",
+    label = "not a buffer that this request alone may write to",
+    note = "pass a `Vec<T>`, `Box<[T]>` or `Buffer<T>` of plain data; the operations of `Communicator::scope` borrow slices"
+)]
 pub unsafe trait RecvBuffer: SendBuffer {
     /// The elements, which [`SendBuffer::as_slice`] returns as well.
     fn as_mut_slice(&mut self) -> &mut [Self::Element];

@@ -41,6 +41,11 @@ pub enum VirtualTopology {
 ///
 /// MPI 5.0 §8.6. The trait is implemented by [`Cartesian`], [`Graph`], [`DistGraph`] and
 /// [`VirtualTopology`] and is sealed.
+#[diagnostic::on_unimplemented(
+    message = "the ranks of `{Self}` have no neighbours",
+    label = "not a communicator with a topology",
+    note = "make one by `cart_create`, `graph_create`, `dist_graph_create` or `dist_graph_create_adjacent`"
+)]
 pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
     /// The ranks that send to this rank.
     fn in_neighbors(&self) -> &[Option<usize>];

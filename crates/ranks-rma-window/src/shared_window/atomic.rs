@@ -11,6 +11,11 @@ use bytemuck::Pod;
 ///
 /// The integers; and `f32` and `f64`, as the integers of their bits (`f64::from_bits`,
 /// `f64::to_bits`). Sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no atomic",
+    label = "not an element that ranks may load and store at the same time",
+    note = "integers have one, and `f32` and `f64` as their bits"
+)]
 pub trait HasAtomic: Pod + Sealed {
     /// Its atomic: of the same size, and of no more than that alignment.
     type Atomic: Sync + 'static;
