@@ -23,12 +23,12 @@ impl Communicator {
     /// [`Source::Null`] completes immediately.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the message is longer than `buf`:
+    /// [`ErrorKind::Truncated`] if the message is longer than `buf`:
     /// the message is lost then, and nothing outside of `buf` is written, on any library.
-    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of
-    /// elements. [`ErrorKind::Rank`](crate::ErrorKind::Rank),
-    /// [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library reports; in process
-    /// [`ErrorKind::PeerFailed`](crate::ErrorKind::PeerFailed) if nobody is left to send.
+    /// [`ErrorKind::Type`] if the message is not a whole number of
+    /// elements. [`ErrorKind::Rank`],
+    /// [`ErrorKind::Tag`], or what the library reports; in process
+    /// [`ErrorKind::PeerFailed`] if nobody is left to send.
     ///
     /// MPI 5.0 §3.2.4 (`MPI_Recv`).
     #[doc(alias = "MPI_Recv")]
@@ -131,7 +131,7 @@ impl Communicator {
     /// Receives a message of any length into a new `Vec`. Returns when it has arrived.
     ///
     /// # Errors
-    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of
+    /// [`ErrorKind::Type`] if the message is not a whole number of
     /// elements; otherwise as [`recv`](Self::recv).
     ///
     /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
@@ -158,7 +158,7 @@ impl Communicator {
     /// Receiving into the memory of a large buffer is faster than into that of a `Vec`.
     ///
     /// # Errors
-    /// As [`recv_vec`](Self::recv_vec); [`ErrorKind::Length`](crate::ErrorKind::Length) if there is
+    /// As [`recv_vec`](Self::recv_vec); [`ErrorKind::Length`] if there is
     /// no memory for it.
     ///
     /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
