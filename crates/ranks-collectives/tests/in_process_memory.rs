@@ -1,12 +1,7 @@
 //! Ranks that are threads read each other's memory where it is: what that comes to, and that it
 //! ends before the memory is the owner's again, however a rank leaves.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_wrap,
-    clippy::cast_possible_truncation,
-    reason = "a failure is a failed test, and samples are small"
-)]
+#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,7 +11,7 @@ use ranks_collectives::{Blocks, Collectives, InPlaceCollectives, Op, VaryingColl
 use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Result, Runtime};
 
 /// More than one part for each of several ranks, and no round number.
-const LARGE: usize = if cfg!(miri) { 20_001 } else { 150_003 };
+const LARGE: usize = if cfg!(miri) { 8_301 } else { 150_003 };
 
 fn ranks(size: usize, body: impl Fn(&Communicator) -> Result<()> + Send + Sync) {
     let builder = Runtime::builder().backend(Backend::InProcess).ranks(size);
@@ -24,9 +19,10 @@ fn ranks(size: usize, body: impl Fn(&Communicator) -> Result<()> + Send + Sync) 
     outcome.unwrap();
 }
 
-/// Runs it on 2, 3 and 4 ranks.
+/// Runs it on 2, 3 and 4 ranks; under miri, on 2.
 fn without_comparing(body: impl Fn(&Communicator) + Send + Sync) {
-    for size in 2..=4 {
+    let most = if cfg!(miri) { 2 } else { 4 };
+    for size in 2..=most {
         ranks(size, |world| {
             body(world);
             Ok(())
@@ -34,14 +30,18 @@ fn without_comparing(body: impl Fn(&Communicator) + Send + Sync) {
     }
 }
 
-/// Elements whose sum depends on the order in which it is taken.
+/// Elements whose sum depends on the order in which it is taken. Miri does not round `powi` the
+/// same way twice.
 fn element(rank: usize, index: usize) -> f64 {
+    const POWERS: [f64; 17] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    ];
     let sign = if (rank + index).is_multiple_of(2) {
         1.0
     } else {
         -1.0
     };
-    sign * 10f64.powi((rank * 7 + index % 13) as i32 % 17) / (index + 3) as f64
+    sign * POWERS[(rank * 7 + index % 13) % 17] / (index + 3) as f64
 }
 
 fn bits(elements: &[f64]) -> Vec<u64> {
@@ -113,11 +113,7 @@ fn every_reduction<O: Op<f64>>(world: &Communicator, len: usize, op: O, one: fn(
 
 #[test]
 fn reductions_have_the_bits_of_the_order_of_ranks() {
-    let sizes: &[usize] = if cfg!(miri) {
-        &[2, 3]
-    } else {
-        &[1, 2, 3, 4, 8]
-    };
+    let sizes: &[usize] = if cfg!(miri) { &[2] } else { &[1, 2, 3, 4, 8] };
     for &size in sizes {
         ranks(size, |world| {
             for len in [0, 1, 8, 9, 1001, LARGE] {
@@ -133,11 +129,7 @@ fn reductions_have_the_bits_of_the_order_of_ranks() {
 
 #[test]
 fn long_blocks_arrive_whole() {
-    let sizes: &[usize] = if cfg!(miri) {
-        &[2, 3]
-    } else {
-        &[1, 2, 3, 4, 8]
-    };
+    let sizes: &[usize] = if cfg!(miri) { &[2] } else { &[1, 2, 3, 4, 8] };
     for &size in sizes {
         ranks(size, |world| {
             let me = world.rank();
