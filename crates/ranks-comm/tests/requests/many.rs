@@ -8,7 +8,7 @@ use super::*;
 /// 1000 and 138 us each of 40 000).
 fn many(world: &Communicator) -> usize {
     match (world.library(), world.size()) {
-        _ if cfg!(miri) => 200,
+        _ if cfg!(miri) => 60,
         (_, 1) => 200_000,
         (library, _) if library.starts_with("Open MPI") => 10_000,
         _ => 40_000,
@@ -48,6 +48,7 @@ fn a_scope_completes_very_many(world: Communicator) -> Result<()> {
 fn requests_of_a_scope_are_waited_for_while_others_begin(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
     let count = many(&world) / 10;
+    let open = if cfg!(miri) { 4 } else { 1000 };
     let sent: Vec<u32> = (0..count as u32).collect();
     let mut got = vec![0u32; count];
     let mut dice = Dice(7);
@@ -60,8 +61,8 @@ fn requests_of_a_scope_are_waited_for_while_others_begin(world: Communicator) ->
             if dice.below(2) == 0 {
                 sending.wait()?;
             }
-            if receiving.len() >= 1000 {
-                let mut request = receiving.swap_remove(dice.below(1000));
+            if receiving.len() >= open {
+                let mut request = receiving.swap_remove(dice.below(open));
                 while !request.test()? {}
                 request.wait()?;
                 seen += 1;
@@ -150,11 +151,12 @@ fn very_many_are_dropped_and_go_on(world: Communicator) -> Result<()> {
 fn each_message_is_for_the_first_receive_that_matches(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
     let apart = world.dup()?;
+    let count = if cfg!(miri) { 24 } else { 600 };
     for (mut dice, exact) in [(Dice(1), 1), (Dice(2), 4), (Dice(3), 30)] {
         let mut requests = Vec::new();
         let mut expected = Vec::new();
         let mut list = Vec::new();
-        for index in 0..600 {
+        for index in 0..count {
             let from_any = dice.below(1 + exact) == 0;
             let tag = Some(dice.below(6) as i32).filter(|_| dice.below(1 + exact) != 0);
             let source = if from_any {
@@ -216,17 +218,18 @@ fn each_message_is_for_the_first_receive_that_matches(world: Communicator) -> Re
 #[ranks_test::ranks(1, 2)]
 fn a_probe_sees_what_no_receive_waits_for(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
-    let requests: Vec<_> = (0..1000)
-        .map(|index| world.irecv_vec::<u32>(left, index % 2))
+    let count: u32 = if cfg!(miri) { 24 } else { 1000 };
+    let requests: Vec<_> = (0..count)
+        .map(|index| world.irecv_vec::<u32>(left, index as i32 % 2))
         .collect::<Result<_>>()?;
-    let sending: Vec<_> = (0..1001)
-        .map(|index| world.isend(vec![index as u32], right, index % 2))
+    let sending: Vec<_> = (0..=count)
+        .map(|index| world.isend(vec![index], right, index as i32 % 2))
         .collect::<Result<_>>()?;
     let status = world.probe(left, Tag::Any)?;
     assert_eq!(status.tag(), Some(0));
     let mut last = [0u32];
     world.recv(&mut last, left, Tag::Any)?;
-    assert_eq!(last, [1000]);
+    assert_eq!(last, [count]);
     for (index, request) in requests.into_iter().enumerate() {
         assert_eq!(request.wait()?.0, [index as u32]);
     }
