@@ -3,12 +3,10 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use ranks_harness::faults;
+use ranks_harness::workspace::root;
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -123,30 +121,23 @@ fn known_issues_has_each_known_fault() {
     let page = read("docs/guide/known-issues.md").replace('`', "");
     let page: Vec<&str> = page.split_whitespace().collect();
     let page = page.join(" ").to_lowercase();
-    let faults = read("testing/known-faults.toml");
-    let mut count = 0;
-    for fault in faults.split("\n[[fault]]\n").skip(1) {
-        let of = |key: &str| {
-            let lines = fault.lines().filter_map(|line| line.split_once(" = "));
-            let value = lines.into_iter().find(|(name, _)| *name == key);
-            value.map(|(_, value)| value.trim_matches('"')).unwrap()
-        };
-        let (library, link) = (of("library"), of("link"));
+    let faults = faults::read(&root().join("testing/known-faults.toml")).unwrap();
+    assert!(faults.len() > 10, "{} faults were read", faults.len());
+    for fault in faults {
+        let (library, link) = (fault.library, fault.link);
         let (_, title) = SECTIONS.iter().find(|(name, _)| *name == library).unwrap();
         let title = format!("## {} ", title.to_lowercase());
         let (_, section) = page.split_once(&title).unwrap();
         let section = section.split(" ## ").next().unwrap();
-        let reason: Vec<&str> = of("reason").split_whitespace().take(WORDS).collect();
+        let reason: Vec<&str> = fault.reason.split_whitespace().take(WORDS).collect();
         let reason = reason.join(" ").to_lowercase();
         assert!(section.contains(&reason), "{library}: {reason}");
         let is_of_an_issue = link.rsplit('/').next().unwrap().parse::<u32>().is_ok();
         assert!(
-            !is_of_an_issue || section.contains(link),
+            !is_of_an_issue || section.contains(&link),
             "{library}: {link}"
         );
-        count += 1;
     }
-    assert!(count > 10, "{count} faults were read");
 }
 
 /// The table of `performance.md` says what the gates of `cargo xtask bench calls` allow.
@@ -167,36 +158,31 @@ fn performance_has_the_gates_of_calls() {
         ("fetch_and_op", "`fetch_and_op`"),
         ("attach", "a slice of what a peer shares"),
     ];
-    let (page, gates) = (
-        read("docs/guide/performance.md"),
-        read("xtask/src/bench/gates.toml"),
-    );
-    let value = |entry: &str, key: &str| {
-        let lines = entry.lines().filter_map(|line| line.split_once(" = "));
-        let of_key = |(name, value): (&str, &str)| (name == key).then(|| value.to_owned());
-        lines.into_iter().find_map(of_key)
-    };
-    let entries = |kind: &str, name: &str| -> Vec<String> {
-        let name = format!("\"{name}\"");
-        let all = gates.split("\n[[").filter(|entry| entry.starts_with(kind));
-        let fit = all.filter(|entry| entry.lines().take(2).any(|line| line.contains(&name)));
-        fit.map(str::to_owned).collect()
-    };
+    let page = read("docs/guide/performance.md");
+    let gates: toml::Table = read("xtask/src/bench/gates.toml").parse().unwrap();
+    let entries = |kind: &str| gates[kind].as_array().unwrap();
+    let number = |value: &toml::Value| value.as_integer().unwrap().to_string();
     for (call, row) in ROWS {
-        let gate = entries("gate]]", call).pop().unwrap();
+        let of_call = |gate: &&toml::Value| gate["call"].as_str() == Some(call);
+        let gate = entries("gate").iter().find(of_call).unwrap();
         let cells = page
             .lines()
             .find_map(|line| line.strip_prefix(&format!("| {row} | ")));
         let cells: Vec<&str> = cells.unwrap().split(" | ").collect();
-        let exceptions = entries("exception]]", call);
-        let more = exceptions.iter().filter_map(|entry| value(entry, "limit"));
-        let more: Vec<String> = more.collect();
+        let is_excepted = |exception: &&toml::Value| {
+            let calls = exception["calls"].as_array().unwrap();
+            calls.iter().any(|name| name.as_str() == Some(call))
+        };
+        let more = entries("exception").iter().filter(is_excepted);
+        let more: Vec<String> = more.map(|entry| number(&entry["limit"])).collect();
         for (key, cell) in [
             ("standard", cells[4]),
             ("shims", cells[5].trim_end_matches(" |")),
         ] {
-            let is_total = value(&gate, "total").map(|total| format!("{total} in all"));
-            let limit = is_total.or_else(|| value(&gate, key)).unwrap();
+            let limit = match gate.get("total") {
+                Some(total) => format!("{} in all", number(total)),
+                None => number(&gate[key]),
+            };
             let told = cell.split(" (").next().unwrap();
             let holds = told == limit || more.iter().any(|limit| limit == told);
             assert!(holds, "{call}: {told} for {limit}");

@@ -200,7 +200,7 @@ const TABLE: [Row; 41] = [
         &["cuda-double", "nccl-double", "nvshmem-double"],
     ),
     ("ranks-derives", &["ranks"], &[]),
-    ("ranks-guide", &["ranks"], &["ranks-test"]),
+    ("ranks-guide", &["ranks"], &["ranks-harness", "ranks-test"]),
     ("half-mpi", &[], &[]),
     (
         "nccl-double",
