@@ -31,19 +31,25 @@ pub(super) struct Unreadable {
     pub(super) why: String,
 }
 
+/// The names of the dumps in a folder: `rank-*.json`.
+pub(super) fn dumps(folder: &Path) -> io::Result<Vec<String>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.starts_with("rank-") && name.ends_with(".json") {
+            files.push(name);
+        }
+    }
+    Ok(files)
+}
+
 impl Job {
     /// Reads the files `rank-*.json` of a folder.
     ///
     /// # Errors
     /// If the folder itself cannot be read; files that cannot are in [`Job::unreadable`].
     pub(super) fn read(folder: &Path) -> io::Result<Job> {
-        let mut files = Vec::new();
-        for entry in fs::read_dir(folder)? {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            if name.starts_with("rank-") && name.ends_with(".json") {
-                files.push(name);
-            }
-        }
+        let mut files = dumps(folder)?;
         // `rank-2` before `rank-10`.
         files.sort_by_key(|name| (name.len(), name.clone()));
         let text = |name: &String| (name.clone(), text(&folder.join(name)));

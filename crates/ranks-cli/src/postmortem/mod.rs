@@ -1,6 +1,6 @@
 //! `ranks postmortem DIR`: one report from the dumps of a job's ranks.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -32,6 +32,11 @@ pub(crate) struct Arguments {
     /// Writes one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// Returns `true` if there is a dump in the folder.
+pub(crate) fn has_dumps(folder: &Path) -> bool {
+    job::dumps(folder).is_ok_and(|dumps| !dumps.is_empty())
 }
 
 /// The report from all dumps.

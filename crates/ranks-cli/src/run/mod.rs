@@ -89,25 +89,27 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         };
     let threads = installation.is_none();
     let variables = arguments.observing.variables();
-    let mut words = match &ends {
-        Some(ends) => vec![
-            std::env::current_exe()?.into_os_string(),
-            "rank".into(),
-            ends.folder().into(),
-        ],
+    let file_name = file.clone().into_os_string();
+    let (start, before) = match &ends {
+        Some(ends) => (
+            std::env::current_exe()?,
+            vec!["rank".into(), ends.folder().into(), file_name],
+        ),
         // Not every launcher passes variables on to other hosts.
-        None if !threads && !variables.is_empty() => observing::by_env(&variables),
-        None => Vec::new(),
+        None if !threads && !variables.is_empty() => {
+            let set = observing::assignments(&variables);
+            ("env".into(), set.chain([file_name]).collect())
+        }
+        None => (file, Vec::new()),
     };
-    words.push(file.into_os_string());
-    let mut words = words.into_iter().chain(program);
-    let mut job = Job::new(words.next().ok_or("name a program")?)
+    let mut job = Job::new(start)
         .by_srun(by_srun)
         .fault_tolerant(arguments.fault_tolerant)
         .on(installation)
         .ranks(arguments.ranks)
         .hosts(arguments.host)
-        .args(words);
+        .args(before)
+        .args(program);
     job.env.extend(variables);
     job.timeout = arguments.time_limit;
     job.reads_input = true;

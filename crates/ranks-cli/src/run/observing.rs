@@ -1,8 +1,9 @@
 //! Options that tell the ranks of a job what to write about themselves.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use crate::postmortem;
 
 /// The folder of dumps.
 const DUMP: &str = "RANKS_DUMP";
@@ -45,7 +46,7 @@ impl Observing {
     pub(super) fn where_to_look(&self, where_they_help: bool) -> Option<String> {
         let folder = self.dump.clone();
         let folder = folder.or_else(|| std::env::var_os(DUMP).map(PathBuf::from));
-        if let Some(folder) = folder.filter(|folder| has_dumps(folder)) {
+        if let Some(folder) = folder.filter(|folder| postmortem::has_dumps(folder)) {
             let folder = folder.display();
             return Some(format!(
                 "`ranks postmortem {folder}` shows what its ranks have called last"
@@ -56,17 +57,11 @@ impl Observing {
     }
 }
 
-/// Words that start a program with these variables, before its own.
-pub(super) fn by_env(variables: &[(OsString, OsString)]) -> Vec<OsString> {
+/// The variables as words of the program `env`.
+pub(super) fn assignments(variables: &[(OsString, OsString)]) -> impl Iterator<Item = OsString> {
     let set =
         |(name, value): &(OsString, OsString)| [name, OsStr::new("="), value].into_iter().collect();
-    std::iter::once("env".into())
-        .chain(variables.iter().map(set))
-        .collect()
-}
-
-fn has_dumps(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+    variables.iter().map(set)
 }
 
 #[cfg(test)]
@@ -86,17 +81,17 @@ mod tests {
     fn words(line: &[&str]) -> Vec<String> {
         let command = Command::try_parse_from(line).unwrap();
         assert_eq!(command.program, ["program"]);
-        let words = by_env(&command.observing.variables());
-        let words = words.into_iter().map(|word| word.into_string().unwrap());
+        let variables = command.observing.variables();
+        let words = assignments(&variables).map(|word| word.into_string().unwrap());
         words.collect()
     }
 
     #[test]
     fn each_option_is_a_variable_of_the_ranks() {
-        assert_eq!(words(&["run", "program"]), ["env"]);
+        assert!(words(&["run", "program"]).is_empty());
         assert_eq!(
             words(&["run", "--stats", "--timeout", "3s,abort", "program"]),
-            ["env", "RANKS_TIMEOUT=3s,abort", "RANKS_STATS=1"]
+            ["RANKS_TIMEOUT=3s,abort", "RANKS_STATS=1"]
         );
         let files = [
             "run",
@@ -109,12 +104,7 @@ mod tests {
         ];
         assert_eq!(
             words(&files),
-            [
-                "env",
-                "RANKS_DUMP=d",
-                "RANKS_STATS=s.txt",
-                "RANKS_TIMELINE=t"
-            ]
+            ["RANKS_DUMP=d", "RANKS_STATS=s.txt", "RANKS_TIMELINE=t"]
         );
     }
 }
