@@ -91,10 +91,9 @@ pub trait Collectives: Sealed {
     /// MPI 5.0 §6.4 (`MPI_Bcast`).
     #[doc(alias = "MPI_Bcast")]
     #[inline]
-    fn bcast_one<T: Pod>(&self, element: T, root: usize) -> Result<T> {
-        let mut result = element;
-        self.bcast(std::slice::from_mut(&mut result), root)?;
-        Ok(result)
+    fn bcast_one<T: Pod>(&self, mut element: T, root: usize) -> Result<T> {
+        self.bcast(std::slice::from_mut(&mut element), root)?;
+        Ok(element)
     }
 
     /// Copies a value of `root`, of any type that serde can serialise, to every rank (feature

@@ -23,12 +23,10 @@ impl Communicator {
     /// [`Source::Null`] completes immediately.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`] if the message is longer than `buf`:
-    /// the message is lost then, and nothing outside of `buf` is written, on any library.
-    /// [`ErrorKind::Type`] if the message is not a whole number of
-    /// elements. [`ErrorKind::Rank`],
-    /// [`ErrorKind::Tag`], or what the library reports; in process
-    /// [`ErrorKind::PeerFailed`] if nobody is left to send.
+    /// [`ErrorKind::Truncated`] if the message is longer than `buf`: the message is lost then, and
+    /// nothing outside of `buf` is written, on any library. [`ErrorKind::Type`] if the message is
+    /// not a whole number of elements. [`ErrorKind::Rank`], [`ErrorKind::Tag`], or what the library
+    /// reports; in process [`ErrorKind::PeerFailed`] if nobody is left to send.
     ///
     /// MPI 5.0 §3.2.4 (`MPI_Recv`).
     #[doc(alias = "MPI_Recv")]
@@ -131,8 +129,8 @@ impl Communicator {
     /// Receives a message of any length into a new `Vec`. Returns when it has arrived.
     ///
     /// # Errors
-    /// [`ErrorKind::Type`] if the message is not a whole number of
-    /// elements; otherwise as [`recv`](Self::recv).
+    /// [`ErrorKind::Type`] if the message is not a whole number of elements; otherwise as
+    /// [`recv`](Self::recv).
     ///
     /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
     pub fn recv_vec<T: Pod>(
@@ -158,8 +156,7 @@ impl Communicator {
     /// Receiving into the memory of a large buffer is faster than into that of a `Vec`.
     ///
     /// # Errors
-    /// As [`recv_vec`](Self::recv_vec); [`ErrorKind::Length`] if there is
-    /// no memory for it.
+    /// As [`recv_vec`](Self::recv_vec); [`ErrorKind::Length`] if there is no memory for it.
     ///
     /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
     pub fn recv_buffer<T: Pod>(

@@ -202,17 +202,11 @@ where
     world.end_observing();
     let first = world.failure().map_or(0, |failure| failure.rank);
     outcomes.swap(0, first);
-    let mut outcomes = outcomes
+    let values: Result<Vec<T>, E> = outcomes
         .into_iter()
-        .map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic)));
-    match outcomes.next() {
-        Some(value) => {
-            let value = value?;
-            outcomes.try_for_each(|outcome| outcome.map(drop))?;
-            Ok(value)
-        }
-        None => Err(Error::new(ErrorKind::Rank, "MPI_Init_thread", "there is no rank").into()),
-    }
+        .map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic)))
+        .collect();
+    values.map(|mut values| values.swap_remove(0))
 }
 
 /// The outcome of a rank's closure: it returned, or panicked.
