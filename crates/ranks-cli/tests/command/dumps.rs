@@ -12,6 +12,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use nix::sys::signal::Signal::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use ranks::prelude::*;
@@ -236,6 +237,18 @@ fn end(world: &Communicator, how: &str) -> Result<(), Failure> {
             std::process::abort();
         }
         "exit" if is_first => std::process::exit(3),
+        "blocked signals" if is_first => {
+            let faults =
+                [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT].map(|signal| 1 << (signal as u8 - 1));
+            let blocked = loop {
+                // It has its name when it has begun.
+                if let Some(signals) = blocked_by("ranks faults")? {
+                    break signals;
+                }
+            };
+            let all = faults.iter().all(|fault| blocked & fault != 0);
+            std::process::exit(if all { 3 } else { 4 });
+        }
         "SIGTERM" | "SIGFPE" if is_first => {
             let mine = [i32::try_from(std::process::id())?];
             world.sendrecv(&mine, 1, 0, &mut never, 1, 0)?;
@@ -266,6 +279,21 @@ fn end(world: &Communicator, how: &str) -> Result<(), Failure> {
     }
     world.recv(&mut never, 0, 9)?;
     Ok(())
+}
+
+/// The signals that a thread of this process blocks, a bit each, if there is one of that name.
+fn blocked_by(thread: &str) -> Result<Option<u64>, Failure> {
+    for task in fs::read_dir("/proc/self/task")? {
+        let task = task?.path();
+        if fs::read_to_string(task.join("comm"))?.trim_end() == thread {
+            let status = fs::read_to_string(task.join("status"))?;
+            let mut lines = status.lines();
+            let blocked = lines.find_map(|line| line.strip_prefix("SigBlk:"));
+            let blocked = blocked.ok_or("no signals in its status")?;
+            return Ok(Some(u64::from_str_radix(blocked.trim(), 16)?));
+        }
+    }
+    Ok(None)
 }
 
 /// Needs more of the stack than there is.
@@ -446,6 +474,16 @@ fn a_fault_that_leaves_a_lock_behind_ends_all_the_same() {
         .output()
         .unwrap();
     assert_eq!(output.status.signal(), Some(Signal::SIGABRT as i32));
+}
+
+/// A signal that is sent to the process reaches any thread that does not block it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_that_the_thread_that_writes_took_left_no_dump() {
+    let scratch = Scratch::new("blocked");
+    let mut job = alone("blocked signals", &scratch.path().join("dumps"));
+    let ended = said(job.env("RANKS_DUMP_SIGNALS", "1"));
+    assert_eq!(ended.status, Some(3), "{}{}", ended.text, ended.errors);
 }
 
 #[test]

@@ -15,7 +15,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::{mem, ptr, thread};
 
-use libc::{SIG_DFL, SIG_IGN, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, sigaction, siginfo_t};
+use libc::{
+    SIG_DFL, SIG_IGN, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, sigaction, siginfo_t, sigset_t,
+};
 
 use crate::call::record::dump::{FAULTS as VARIABLE, Reason, faults_are_wanted, folder, write};
 
@@ -46,7 +48,7 @@ struct Writer {
     socket: UnixStream,
     /// The process that has the thread: a forked child has none.
     process: c_int,
-    /// The thread, which does not wait for itself.
+    /// The thread, which does not wait for itself where it aborts.
     thread: AtomicUsize,
     asked: AtomicBool,
 }
@@ -90,10 +92,26 @@ fn listen() -> std::io::Result<()> {
             mem::forget(asked);
         }
     };
-    thread::Builder::new()
-        .name("ranks faults".to_owned())
-        .spawn(wait)?;
+    without_signals(|| {
+        let thread = thread::Builder::new().name("ranks faults".to_owned());
+        thread.spawn(wait)
+    })?;
     FAULTS.iter().try_for_each(Fault::handle)
+}
+
+/// Blocks all signals while `start` starts a thread, which inherits that: one that is sent to the
+/// process would else reach the thread that writes, which cannot ask itself.
+fn without_signals<R>(start: impl FnOnce() -> R) -> R {
+    // SAFETY: all of a set are numbers, for which zeros are values.
+    let (mut all, mut before): (sigset_t, sigset_t) = unsafe { mem::zeroed() };
+    // SAFETY: the set is ours.
+    unsafe { libc::sigfillset(&raw mut all) };
+    // SAFETY: both sets are ours.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before) };
+    let started = start();
+    // SAFETY: the set is the one that this thread had.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) };
+    started
 }
 
 impl Fault {
