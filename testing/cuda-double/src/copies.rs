@@ -78,7 +78,7 @@ fn on_device(state: &State, to: usize, from: usize, bytes: usize, stream: usize)
 
 /// How long a copy that was staged is on its way, so that a stream that does not wait for the
 /// default one comes before it.
-const STAGED: Duration = Duration::from_millis(20);
+const STAGED: Duration = Duration::from_millis(4);
 
 /// A copy that names no stream.
 ///

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::process::Command;
 
-use ranks_harness::place::Place;
+use ranks_harness::place::{Place, cores};
 use ranks_harness::tally::{Cell, Failure, Tally};
 use ranks_test::driver::{Binary, Case};
 
@@ -35,6 +35,12 @@ pub(super) fn tests(
     Ok(tests)
 }
 
+/// The tests of a binary that run at the same time: their jobs wait for each other, or for a time
+/// limit, most of the time.
+fn at_once() -> usize {
+    2 * cores()
+}
+
 /// The ignored tests of a binary.
 pub(super) fn ignored(binary: &Binary) -> Result<Vec<String>, String> {
     let output = command(binary)
@@ -55,8 +61,7 @@ fn command(binary: &Binary) -> Command {
     command
 }
 
-/// Runs them on one MPI, binaries side by side: their jobs wait for each other, or for a time
-/// limit, most of the time.
+/// Runs them on one MPI, binaries side by side.
 pub(super) fn on_mpi(place: &Place, tests: &[(Binary, Vec<String>)], tally: &mut Tally) -> Cell {
     let mut environment = vec![("RANKS_TEST_MPI", OsStr::new(&place.name))];
     let here = place.environment();
@@ -93,6 +98,7 @@ fn on_one(
     let output = command(binary)
         .args(["--ignored", "--exact"])
         .args(names)
+        .env("RUST_TEST_THREADS", at_once().to_string())
         .envs(environment.iter().copied())
         .output();
     let (text, ended) = match output {
