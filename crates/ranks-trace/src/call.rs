@@ -76,6 +76,10 @@ pub struct Facts {
     pub root: Option<usize>,
     /// The tag of a message.
     pub tag: Option<i32>,
+    /// The tag of the message to `dest`.
+    pub dest_tag: Option<i32>,
+    /// `true` if the message may come from any rank or under any tag.
+    pub wildcard: bool,
     /// The number of elements.
     pub count: u64,
     /// Their size in bytes, all together.

@@ -94,6 +94,7 @@ fn span(call: &Call<'_>) -> tracing::Span {
         dest = facts.dest,
         root = facts.root,
         tag = facts.tag,
+        dest_tag = facts.dest_tag,
         dtype = facts.element,
         reduction = facts.reduction,
         count = facts.count,

@@ -119,6 +119,12 @@ fn line(mut out: Line, event: &Event, clock: &Clock) -> Line {
     if let Some(tag) = facts.tag {
         out.number("tag", tag);
     }
+    if let Some(tag) = facts.dest_tag {
+        out.number("dest_tag", tag);
+    }
+    if facts.wildcard {
+        out.raw("wildcard", true);
+    }
     if let Some(element) = facts.element {
         out.text("dtype", element);
     }

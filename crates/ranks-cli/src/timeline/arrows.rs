@@ -1,9 +1,10 @@
 //! Which call received the message of which: the n-th sent from one rank to another under a tag is
 //! the n-th received.
 //!
-//! Only where that is sure: where a rank receives from any rank or under any tag, or receives
-//! without waiting, it is not told which message came; nothing is drawn for that communicator on
-//! that rank then.
+//! Only where that is sure: where a rank receives from any rank or under any tag, by a matched
+//! probe or by a persistent request, it is not told which message came; nothing is drawn for that
+//! communicator on that rank then. An arrow to a nonblocking receive is drawn if the message was
+//! sent before the call returned: it may have come at any time after that.
 
 use crate::operations::SENDS;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,18 +21,23 @@ pub(super) struct Arrow {
 /// A communicator, a tag, and ranks of that communicator: whom from and whom to.
 type Channel = (u64, i32, usize, usize);
 
-/// All that take messages.
-const RECEIVES: [&str; 10] = [
+/// Functions that receive a message in the order of their calls, from whom they name.
+const RECEIVES: [&str; 5] = [
     "MPI_Recv",
     "MPI_Irecv",
-    "MPI_Mprobe",
-    "MPI_Improbe",
     "MPI_Mrecv",
-    "MPI_Imrecv",
     "MPI_Sendrecv",
     "MPI_Sendrecv_replace",
+];
+
+/// Functions after which it is not known which message came to which call.
+const UNSURE: [&str; 6] = [
+    "MPI_Mprobe",
+    "MPI_Improbe",
+    "MPI_Imrecv",
     "MPI_Recv_init",
     "MPI_Start",
+    "MPI_Cancel",
 ];
 
 pub(super) fn find(ranks: &[RankFile]) -> Vec<Arrow> {
@@ -52,23 +58,30 @@ pub(super) fn find(ranks: &[RankFile]) -> Vec<Arrow> {
             if rank.head.lost > 0 || event.error.is_some() {
                 unsure.insert((event.comm, me));
             }
-            let named = event.peer.zip(event.tag);
-            match (event.op.as_str(), named) {
-                (op, Some((peer, tag))) if SENDS.contains(&op) => {
-                    let channel = (event.comm, tag, me, peer);
-                    sent.entry(channel).or_default().push((place, index));
-                }
-                ("MPI_Recv", Some((peer, tag))) => {
-                    let channel = (event.comm, tag, peer, me);
-                    received.entry(channel).or_default().push((place, index));
-                }
-                (op, _) if RECEIVES.contains(&op) => {
-                    unsure.insert((event.comm, me));
-                }
-                _ => {}
+            let op = event.op.as_str();
+            let (from, to) = match SENDS.contains(&op) {
+                true => (None, event.peer.zip(event.tag)),
+                false => (event.peer.zip(event.tag), event.dest.zip(event.dest_tag)),
+            };
+            let receives = RECEIVES.contains(&op);
+            if UNSURE.contains(&op) || receives && (event.wildcard || event.tag.is_none()) {
+                unsure.insert((event.comm, me));
+            }
+            if let Some((peer, tag)) = to {
+                let channel = (event.comm, tag, me, peer);
+                sent.entry(channel).or_default().push((place, index));
+            }
+            if let Some((peer, tag)) = from.filter(|_| receives) {
+                let channel = (event.comm, tag, peer, me);
+                received.entry(channel).or_default().push((place, index));
             }
         }
     }
+    // A call that has returned before the message was sent is no place for it to arrive at.
+    let is_in_time = |arrow: &Arrow| {
+        let [from, to] = [arrow.from, arrow.to].map(|(rank, event)| &ranks[rank].events[event]);
+        to.op != "MPI_Irecv" || from.begin <= to.end
+    };
     let mut arrows = Vec::new();
     for (channel, receives) in received {
         let (comm, _, from, to) = channel;
@@ -80,7 +93,8 @@ pub(super) fn find(ranks: &[RankFile]) -> Vec<Arrow> {
             sends
                 .iter()
                 .zip(receives)
-                .map(|(&from, to)| Arrow { from, to }),
+                .map(|(&from, to)| Arrow { from, to })
+                .filter(is_in_time),
         );
     }
     arrows
@@ -90,41 +104,85 @@ pub(super) fn find(ranks: &[RankFile]) -> Vec<Arrow> {
 mod tests {
     use super::*;
 
-    fn rank(rank: usize, calls: &[(&str, Option<usize>, i64)]) -> RankFile {
+    /// A rank of two whose calls are given by name, other arguments and start; each takes 2 ns.
+    fn rank(rank: usize, calls: &[(&str, &str, i64)]) -> RankFile {
         let head = format!(
             "{{\"ranks_timeline\":1,\"rank\":{rank},\"size\":2,\"job\":\"1\",\"host\":\"\",\"pid\":7,\"library\":\"\",\
              \"lost\":0,\"communicators\":[{{\"id\":0,\"name\":\"\",\"rank\":{rank},\"world_ranks\":[]}}]}}"
         );
-        let calls = calls.iter().map(|(op, peer, begin)| {
-            let peer = peer.map(|peer| format!(",\"peer\":{peer},\"tag\":0")).unwrap_or_default();
-            format!("\n{{\"op\":\"{op}\",\"comm\":0,\"n\":0,\"thread\":1,\"begin\":{begin},\"end\":{begin}{peer}}}")
+        let calls = calls.iter().map(|(op, rest, begin)| {
+            let end = begin + 2;
+            format!("\n{{\"op\":\"{op}\",\"comm\":0,\"n\":0,\"thread\":1,\"begin\":{begin},\"end\":{end},{rest}}}")
         });
         let text: String = std::iter::once(head).chain(calls).collect();
         RankFile::read(text.as_bytes()).unwrap()
     }
 
+    /// Arguments: the other rank and the tag, any rank, none, and the same rank both ways.
+    const RANK_0: &str = "\"peer\":0,\"tag\":0";
+    const RANK_1: &str = "\"peer\":1,\"tag\":0";
+    const ANY: &str = "\"tag\":0,\"wildcard\":true";
+    const NULL: &str = "\"tag\":0";
+    const BOTH_0: &str = "\"peer\":0,\"tag\":0,\"dest\":0,\"dest_tag\":5";
+    const BOTH_1: &str = "\"peer\":1,\"tag\":5,\"dest\":1,\"dest_tag\":0";
+
+    fn to_rank_1(from: usize, to: usize) -> Arrow {
+        Arrow {
+            from: (0, from),
+            to: (1, to),
+        }
+    }
+
+    fn two_sends() -> RankFile {
+        rank(0, &[("MPI_Send", RANK_1, 1), ("MPI_Send", RANK_1, 20)])
+    }
+
     #[test]
     fn messages_go_in_order() {
         // Written in the order in which they ended.
-        let one = rank(0, &[("MPI_Isend", Some(1), 20), ("MPI_Send", Some(1), 10)]);
-        let other = rank(1, &[("MPI_Recv", Some(0), 5), ("MPI_Recv", Some(0), 30)]);
-        let arrow = |from, to| Arrow {
-            from: (0, from),
-            to: (1, to),
+        let one = rank(0, &[("MPI_Isend", RANK_1, 20), ("MPI_Send", RANK_1, 10)]);
+        let other = rank(1, &[("MPI_Recv", RANK_0, 5), ("MPI_Mrecv", RANK_0, 30)]);
+        let arrows = [to_rank_1(1, 0), to_rank_1(0, 1)];
+        assert_eq!(find(&[one, other]), arrows);
+    }
+
+    #[test]
+    fn a_combined_send_and_receive_is_both() {
+        let one = rank(0, &[("MPI_Sendrecv", BOTH_1, 1)]);
+        let other = rank(1, &[("MPI_Sendrecv_replace", BOTH_0, 1)]);
+        let back = Arrow {
+            from: (1, 0),
+            to: (0, 0),
         };
-        assert_eq!(find(&[one, other]), [arrow(1, 0), arrow(0, 1)]);
+        assert_eq!(find(&[one, other]), [to_rank_1(0, 0), back]);
+    }
+
+    #[test]
+    fn a_nonblocking_receive_is_one_of_those_in_order() {
+        let late = rank(1, &[("MPI_Irecv", RANK_0, 1), ("MPI_Irecv", RANK_0, 10)]);
+        assert_eq!(find(&[two_sends(), late]), [to_rank_1(0, 0)]);
+        let mixed = rank(1, &[("MPI_Irecv", RANK_0, 1), ("MPI_Recv", RANK_0, 10)]);
+        let arrows = [to_rank_1(0, 0), to_rank_1(1, 1)];
+        assert_eq!(find(&[two_sends(), mixed]), arrows);
+    }
+
+    #[test]
+    fn a_receive_from_no_rank_takes_no_message() {
+        let other = rank(1, &[("MPI_Recv", NULL, 1), ("MPI_Recv", RANK_0, 2)]);
+        assert_eq!(find(&[two_sends(), other]), [to_rank_1(0, 1)]);
     }
 
     #[test]
     fn what_is_not_sure_is_not_drawn() {
-        let one = || rank(0, &[("MPI_Send", Some(1), 1), ("MPI_Send", Some(1), 2)]);
-        for other in ["MPI_Irecv", "MPI_Mprobe", "MPI_Sendrecv"] {
-            let receives = rank(1, &[(other, Some(0), 1), ("MPI_Recv", Some(0), 2)]);
-            assert_eq!(find(&[one(), receives]), []);
+        for other in ["MPI_Mprobe", "MPI_Imrecv", "MPI_Start", "MPI_Cancel"] {
+            let receives = rank(1, &[(other, RANK_0, 1), ("MPI_Recv", RANK_0, 2)]);
+            assert_eq!(find(&[two_sends(), receives]), []);
         }
-        let from_any = rank(1, &[("MPI_Recv", None, 1), ("MPI_Recv", Some(0), 2)]);
-        assert_eq!(find(&[one(), from_any]), []);
-        let alone = rank(1, &[("MPI_Recv", Some(0), 2)]);
+        for other in RECEIVES {
+            let from_any = rank(1, &[(other, ANY, 1), ("MPI_Recv", RANK_0, 2)]);
+            assert_eq!(find(&[two_sends(), from_any]), []);
+        }
+        let alone = rank(1, &[("MPI_Recv", RANK_0, 2)]);
         assert_eq!(find(&[alone]), []);
     }
 }

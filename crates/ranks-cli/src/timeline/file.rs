@@ -52,6 +52,11 @@ pub(super) struct Event {
     /// The destination of a message, if another one comes from `peer`.
     pub(super) dest: Option<usize>,
     pub(super) tag: Option<i32>,
+    /// The tag of the message to `dest`.
+    pub(super) dest_tag: Option<i32>,
+    /// `true` if the message may have come from any rank or under any tag.
+    #[serde(default)]
+    pub(super) wildcard: bool,
     pub(super) dtype: Option<String>,
     pub(super) reduction: Option<String>,
     pub(super) count: Option<u64>,

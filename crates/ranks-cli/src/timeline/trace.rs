@@ -51,6 +51,8 @@ struct TimelineCall<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     dest: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    dest_tag: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tag: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dtype: Option<&'a str>,
@@ -179,6 +181,7 @@ fn slice<'a>(rank: &'a RankFile, event: &'a Event, origin: i64) -> Entry<'a> {
             number: event.n,
             peer: event.peer,
             dest: event.dest,
+            dest_tag: event.dest_tag,
             tag: event.tag,
             dtype: event.dtype.as_deref(),
             reduction: event.reduction.as_deref(),

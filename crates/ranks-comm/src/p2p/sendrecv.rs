@@ -70,7 +70,7 @@ impl Communicator {
         let call = Call::of(const { &record::Kind::messages::<R>(OPERATION) })
             .items(recv.len())
             .from(source, recv_tag)
-            .and_to(dest);
+            .and_to(dest, send_tag);
         let status = self.dispatch_with(
             call,
             recv,
@@ -157,7 +157,7 @@ impl Communicator {
         let call = Call::of(const { &record::Kind::messages::<T>(OPERATION) })
             .items(buf.len())
             .from(source, recv_tag)
-            .and_to(dest);
+            .and_to(dest, send_tag);
         let status = self.dispatch_with(
             call,
             buf,

@@ -23,6 +23,8 @@ pub struct Call {
     /// The destination of a message, if another one comes from `peer`: observers see it, the
     /// recorder does not keep it.
     pub(crate) dest: i32,
+    /// The tag of the message to `dest`.
+    pub(crate) dest_tag: i32,
 }
 
 impl Call {
@@ -36,6 +38,7 @@ impl Call {
             peer: NONE,
             tag: NONE,
             dest: NONE,
+            dest_tag: NONE,
         }
     }
 
@@ -100,10 +103,11 @@ impl Call {
         self
     }
 
-    /// Adds the destination of a second message.
+    /// Adds the destination and the tag of a second message.
     #[must_use]
-    pub(crate) fn and_to(mut self, dest: Destination) -> Self {
+    pub(crate) fn and_to(mut self, dest: Destination, tag: i32) -> Self {
         self.dest = destination(dest);
+        self.dest_tag = tag;
         self
     }
 
@@ -122,6 +126,8 @@ impl Call {
             dest: usize::try_from(self.dest).ok(),
             root: one.filter(|_| is_rooted),
             tag: Some(self.tag).filter(|&tag| tag >= 0),
+            dest_tag: Some(self.dest_tag).filter(|&tag| tag >= 0),
+            wildcard: !is_rooted && [self.peer, self.tag].contains(&ANY),
             count,
             bytes: count.saturating_mul(size),
         }
