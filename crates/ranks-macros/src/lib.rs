@@ -1,4 +1,4 @@
-//! The derives `Pod` and `Zeroable` of `ranks`, which re-exports them.
+//! The derives `Pod` and `Zeroable` of `ranks` and its attribute `main`, which it re-exports.
 //!
 //! ```
 //! #[derive(Clone, Copy, ranks::Pod, ranks::Zeroable)]
@@ -20,6 +20,8 @@
 //! The derives of bytemuck name that crate, which a program then depends on. These name `ranks`
 //! alone.
 #![deny(unsafe_code)]
+
+mod program;
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
@@ -104,6 +106,52 @@ pub fn zeroable(item: TokenStream) -> TokenStream {
         )
     });
     item.implement("::ranks::bytemuck::Zeroable", &checks)
+}
+
+/// Makes a program of a function that takes the world: the closure of `ranks::run`, and the value
+/// or the error that `main` returns.
+///
+/// ```
+/// use ranks::prelude::*;
+///
+/// #[ranks::main]
+/// fn main(world: Communicator) -> Result<()> {
+///     let sum = world.allreduce_one(world.rank() + 1, Sum)?;
+///     assert_eq!(sum, world.size() * (world.size() + 1) / 2);
+///     Ok(())
+/// }
+/// ```
+///
+/// The error may be of any type that a closure of `ranks::run` may return. A function that returns
+/// nothing makes a `main` that returns `ranks::Result<()>`.
+///
+/// ```
+/// #[ranks::main]
+/// fn main(world: ranks::Communicator) {
+///     assert!(world.rank() < world.size());
+/// }
+/// ```
+/// ```compile_fail
+/// #[ranks::main]
+/// fn main() {} // no communicator
+/// ```
+/// ```compile_fail
+/// #[ranks::main]
+/// async fn main(world: ranks::Communicator) {} // async: which executor?
+/// ```
+/// ```compile_fail
+/// #[ranks::main(4)] // the number of ranks is the launcher's
+/// fn main(world: ranks::Communicator) {}
+/// ```
+#[proc_macro_attribute]
+pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    if !arguments.is_empty() {
+        return refused("an attribute without arguments");
+    }
+    match program::of(item) {
+        Some(program) => program,
+        None => refused("a function `main` that takes a `Communicator` and is not async"),
+    }
 }
 
 /// A struct that a derive is for.

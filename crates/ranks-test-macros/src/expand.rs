@@ -55,6 +55,13 @@ fn test(arguments: &Arguments, function: &Function, ranks: usize) -> String {
         Some(None) => "::core::option::Option::Some(\"\")".to_owned(),
         Some(Some(text)) => format!("::core::option::Option::Some({text})"),
     };
+    let body = match function.is_async {
+        false => format!("super::{}", function.name),
+        true => format!(
+            "|world| ::ranks_test::__private::block_on(super::{}(world))",
+            function.name
+        ),
+    };
     format!(
         "#[::core::prelude::v1::test] {ignore} fn {name}() {{
             ::ranks_test::__private::run(
@@ -66,10 +73,9 @@ fn test(arguments: &Arguments, function: &Function, ranks: usize) -> String {
                     backends: ::ranks_test::__private::Backends::{backends},
                     should_panic: {should_panic},
                 }},
-                super::{function},
+                {body},
             )
         }}",
         threads = arguments.threads.variant(),
-        function = function.name,
     )
 }

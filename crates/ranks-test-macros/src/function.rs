@@ -7,6 +7,7 @@ use crate::Mistake;
 /// A test function.
 pub(crate) struct Function {
     pub(crate) name: String,
+    pub(crate) is_async: bool,
     /// The attributes that belong to the tests: `#[ignore]`.
     pub(crate) ignore: Option<String>,
     /// `Some(None)` for a bare `#[should_panic]`, else the expected text as a literal.
@@ -54,10 +55,11 @@ pub(crate) fn parse(item: TokenStream) -> Result<Function, Mistake> {
     }
 
     let signature: Vec<TokenTree> = rest.collect();
-    let name = name(&signature)?;
+    let (name, is_async) = name(&signature)?;
     kept.extend(signature);
     Ok(Function {
         name,
+        is_async,
         ignore,
         should_panic,
         cfg,
@@ -87,8 +89,9 @@ fn expected(inside: &[TokenTree]) -> Result<Option<String>, Mistake> {
     }
 }
 
-/// The name that follows `fn`, if this is a function that a test can be made of.
-fn name(signature: &[TokenTree]) -> Result<String, Mistake> {
+/// The name that follows `fn`, if this is a function that a test can be made of, and `true` if it
+/// is async.
+fn name(signature: &[TokenTree]) -> Result<(String, bool), Mistake> {
     let start = signature
         .first()
         .map_or_else(Span::call_site, TokenTree::span);
@@ -96,14 +99,17 @@ fn name(signature: &[TokenTree]) -> Result<String, Mistake> {
         .iter()
         .position(|token| matches!(token, TokenTree::Ident(word) if word.to_string() == "fn"))
         .ok_or_else(|| Mistake::new(start, "#[ranks] stands on a function"))?;
+    let mut is_async = false;
     for token in &signature[..place] {
-        if let TokenTree::Ident(word) = token
-            && ["async", "unsafe", "extern"].contains(&word.to_string().as_str())
-        {
-            return Err(Mistake::new(
-                word.span(),
-                format!("a test on ranks cannot be {word}"),
-            ));
+        if let TokenTree::Ident(word) = token {
+            match word.to_string().as_str() {
+                "async" => is_async = true,
+                refused @ ("unsafe" | "extern") => {
+                    let text = format!("a test on ranks cannot be {refused}");
+                    return Err(Mistake::new(word.span(), text));
+                }
+                _ => {}
+            }
         }
     }
     let Some(TokenTree::Ident(name)) = signature.get(place + 1) else {
@@ -114,7 +120,7 @@ fn name(signature: &[TokenTree]) -> Result<String, Mistake> {
             if parameters.delimiter() == Delimiter::Parenthesis
                 && !parameters.stream().is_empty() =>
         {
-            Ok(name.to_string())
+            Ok((name.to_string(), is_async))
         }
         Some(TokenTree::Group(parameters)) => Err(Mistake::new(
             parameters.span(),

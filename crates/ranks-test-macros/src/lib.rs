@@ -43,7 +43,7 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// fn test(world: Communicator) {}
 /// ```
 ///
-/// A function that takes no communicator, or is generic or async:
+/// A function that takes no communicator, or is generic or unsafe:
 ///
 /// ```compile_fail
 /// #[ranks_test_macros::ranks(2)]
@@ -55,14 +55,14 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// ```
 /// ```compile_fail
 /// #[ranks_test_macros::ranks(2)]
-/// async fn test(world: Communicator) {}
+/// unsafe fn test(world: Communicator) {}
 /// ```
 ///
 /// The same functions without the mistakes are taken (they are compiled in tests only):
 ///
 /// ```
 /// #[ranks_test_macros::ranks(2, 3, threads = single, timeout = 1_000, mpi_only,)]
-/// fn test(world: Communicator) {}
+/// async fn test(world: Communicator) {}
 /// ```
 #[proc_macro_attribute]
 pub fn ranks(arguments: TokenStream, item: TokenStream) -> TokenStream {

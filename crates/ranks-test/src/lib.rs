@@ -18,8 +18,8 @@
 //! }
 //! ```
 //!
-//! The function takes its communicator and returns nothing or a `Result` whose error can be
-//! displayed; a panic is a failure as well. It becomes one test for each number of ranks:
+//! The function takes its communicator, may be async, and returns nothing or a `Result` whose error
+//! can be displayed; a panic is a failure as well. It becomes one test for each number of ranks:
 //!
 //! ```text
 //! test each_rank_hears_of_the_one_before::np1 ... ok
@@ -84,6 +84,8 @@ pub mod driver;
 mod record;
 
 #[cfg(feature = "attribute")]
+mod block_on;
+#[cfg(feature = "attribute")]
 mod from_cargo;
 #[cfg(feature = "attribute")]
 mod in_process;
@@ -105,6 +107,7 @@ pub use ranks_test_macros::ranks;
 #[cfg(feature = "attribute")]
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::block_on::block_on;
     pub use crate::from_cargo::run;
     pub use crate::test::{Backends, Test};
     pub use ranks_comm::ThreadLevel;

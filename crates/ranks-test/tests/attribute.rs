@@ -2,6 +2,7 @@
 //! may be returned.
 
 use std::error::Error;
+use std::task::Poll;
 
 use ranks_comm::{Communicator, Result, ThreadLevel};
 
@@ -43,6 +44,24 @@ fn any_error_that_can_be_shown_may_be_returned(
     } else {
         Err(format!("heard of {before}").into())
     }
+}
+
+#[ranks_test::ranks(1, 2)]
+async fn a_function_may_be_async(world: Communicator) -> Result<()> {
+    let mut polled = 0;
+    let twice = std::future::poll_fn(|_| {
+        polled += 1;
+        match polled {
+            1 => Poll::Pending,
+            _ => Poll::Ready(ring(&world)),
+        }
+    });
+    let before = twice.await?;
+    assert_eq!(
+        before,
+        ((world.rank() + world.size() - 1) % world.size()) as u64
+    );
+    Ok(())
 }
 
 #[ranks_test::ranks(2)]

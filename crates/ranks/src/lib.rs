@@ -110,6 +110,7 @@ pub use ranks_rma_window::{
 
 pub use bytemuck;
 pub use element::{Pod, Zeroable};
+pub use ranks_macros::main;
 
 /// Start and end of a program's ranks, and what holds for all that they do.
 pub mod runtime {
