@@ -39,7 +39,7 @@ pub enum Undecided {
     /// Grid Engine has no launcher, and leaves hosts to a program that was started on one of them.
     #[error(
         "Grid Engine has given {hosts} hosts with {slots} slots to this job, but the program was started without a launcher, \
-         and ranks would be threads on one of them; start it with mpiexec -n {slots}, or set {VARIABLE}=inprocess"
+         and would be alone on one of them; start it with mpiexec -n {slots}, or set {VARIABLE}=inprocess"
     )]
     OneHostOfSeveral {
         /// The hosts.
@@ -51,7 +51,7 @@ pub enum Undecided {
     /// or work on their own.
     #[error(
         "Kubernetes has started this as pod {index} of an Indexed Job (JOB_COMPLETION_INDEX), which does not say of how many, and is no launcher: \
-         ranks would be threads in each pod; set {VARIABLE}=inprocess if each pod is to work on its own, or start one job with mpiexec"
+         each pod would be a world of its own; start one job with mpiexec, or set {VARIABLE}=inprocess if each pod is to work on its own"
     )]
     PodOfIndexedJob {
         /// Its index, as the variable has it.
@@ -60,21 +60,18 @@ pub enum Undecided {
     /// The MPI Operator of Kubernetes has workers ready for what its launcher pod starts.
     #[error(
         "this is the launcher pod of Kubernetes' MPI Operator (K_MPI_JOB_ROLE=launcher), but the program was started without a launcher, \
-         and ranks would be threads in this pod; start it with mpiexec, or set {VARIABLE}=inprocess"
+         and would be alone in this pod; start it with mpiexec, or set {VARIABLE}=inprocess"
     )]
     LauncherPod,
-    /// PyTorch's variables say that there are other processes, as a PyTorchJob of Kubernetes sets
-    /// them; they make no job of an MPI.
+    /// torchrun, or what sets the variables of PyTorch as a PyTorchJob of Kubernetes does, has
+    /// started other processes besides; they make no job of an MPI.
     #[error(
-        "RANK={rank}, WORLD_SIZE={size} and MASTER_ADDR say that this is one of {size} processes, as in a PyTorchJob of Kubernetes, but no launcher that ranks \
-         knows has started it, and ranks would be threads in each of them; start one job with mpiexec, or set {VARIABLE}=inprocess if each process is to \
-         work on its own"
+        "{started}: that makes no job of an MPI, and each process would be a world of its own; start one job with mpiexec, use NCCL alone over a TcpStore, \
+         or set {VARIABLE}=inprocess if each process is to work on its own"
     )]
     OneOfSeveral {
-        /// The number of this process.
-        rank: usize,
-        /// The number of processes.
-        size: usize,
+        /// The process and the number of them, in words.
+        started: String,
     },
     /// `RANKS_MPI` names an MPI that is not there, and without a launcher ranks would be threads,
     /// on no MPI at all.
@@ -106,36 +103,49 @@ impl Ground {
         }
     }
 
-    /// The kind of ranks that `RANKS_BACKEND` asks for; if it is not set, MPI under a launcher,
-    /// else threads.
+    /// The kind of ranks that the program asks for, or else `RANKS_BACKEND`; if neither does, MPI
+    /// under a launcher, else threads.
     ///
     /// # Errors
     /// [`Undecided`]: n silent worlds of one rank each would be worse than an error, and so would
     /// an MPI that is named and not used.
-    pub fn of(environment: &Environment) -> Result<Ground, Undecided> {
-        Self::decide(Self::asked()?, environment, || {
-            let not_there = match candidates(environment) {
+    pub fn of(environment: &Environment, asked: Option<Ground>) -> Result<Ground, Undecided> {
+        let asked = asked.map_or_else(Self::asked, |asked| Ok(Some(asked)))?;
+        Self::decide(asked, environment, &process_variable, || {
+            let reason = match candidates(environment) {
                 Ok(candidates) => chosen_is_no_mpi(&process_variable, &candidates),
                 Err(reason) => Some(reason).filter(ConfigError::is_of_choice),
             };
-            let not_there = not_there.map(|reason| Undecided::NoSuchMpi { reason });
-            not_there
-                .or_else(|| one_host_of_several(&process_variable))
-                .or_else(|| pod(&process_variable))
-                .or_else(|| one_of_several(&process_variable))
+            reason.map(|reason| Undecided::NoSuchMpi { reason })
         })
+    }
+
+    /// The kind of ranks by any source of variables, such as a recorded one; no libraries are
+    /// looked for.
+    ///
+    /// # Errors
+    /// Those of [`of`](Ground::of).
+    pub fn from_vars(vars: impl Fn(&str) -> Option<String>) -> Result<Ground, Undecided> {
+        let asked = Self::named(vars(VARIABLE).as_deref())?;
+        Self::decide(asked, &Environment::from_vars(&vars), &vars, || None)
     }
 
     fn decide(
         asked: Option<Ground>,
         environment: &Environment,
-        wrong_alone: impl FnOnce() -> Option<Undecided>,
+        variable: &dyn Fn(&str) -> Option<String>,
+        no_such_mpi: impl FnOnce() -> Option<Undecided>,
     ) -> Result<Ground, Undecided> {
         // torchrun starts no job of an MPI: whoever asks for threads in each of its processes means
         // it.
         let launcher = environment
             .launcher
             .filter(|&launcher| launcher != Launcher::Torchrun);
+        let alone = || {
+            one_host_of_several(variable)
+                .or_else(|| pod(variable))
+                .or_else(|| one_of_several(environment, variable))
+        };
         match (asked, launcher) {
             (Some(Ground::InProcess), Some(launcher)) if environment.size != Some(1) => {
                 Err(Undecided::WorldsApart {
@@ -143,9 +153,13 @@ impl Ground {
                     launcher,
                 })
             }
-            (Some(ground), _) => Ok(ground),
-            (None, _) if environment.launcher.is_some() => Ok(Ground::Mpi),
-            (None, _) => wrong_alone().map_or(Ok(Ground::InProcess), Err),
+            (Some(Ground::InProcess), _) => Ok(Ground::InProcess),
+            (_, Some(_)) => Ok(Ground::Mpi),
+            // An MPI that is not there is told when it is opened.
+            (Some(Ground::Mpi), None) => alone().map_or(Ok(Ground::Mpi), Err),
+            (None, None) => no_such_mpi()
+                .or_else(alone)
+                .map_or(Ok(Ground::InProcess), Err),
         }
     }
 }
@@ -169,13 +183,23 @@ fn pod(variable: &dyn Fn(&str) -> Option<String>) -> Option<Undecided> {
     Some(Undecided::PodOfIndexedJob { index })
 }
 
-/// The error of a process that `torch.distributed` would take for one of several. All three of its
-/// variables are asked for: the names of the first two are anybody's.
-fn one_of_several(variable: &dyn Fn(&str) -> Option<String>) -> Option<Undecided> {
-    let number = |name: &str| variable(name)?.trim().parse().ok();
+/// The error of a process of torchrun, or of one that `torch.distributed` would take for one of
+/// several. All three of its variables are asked for: the names of the first two are anybody's.
+fn one_of_several(
+    environment: &Environment,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Option<Undecided> {
+    if environment.launcher == Some(Launcher::Torchrun) {
+        let started = environment.to_string();
+        return (environment.size != Some(1)).then_some(Undecided::OneOfSeveral { started });
+    }
+    let number = |name: &str| variable(name)?.trim().parse::<usize>().ok();
     variable("MASTER_ADDR").filter(|value| !value.trim().is_empty())?;
     let (rank, size) = (number("RANK")?, number("WORLD_SIZE")?);
-    (size > 1).then_some(Undecided::OneOfSeveral { rank, size })
+    let started = format!(
+        "RANK={rank}, WORLD_SIZE={size} and MASTER_ADDR say that this is one of {size} processes, as in a PyTorchJob of Kubernetes"
+    );
+    (size > 1).then_some(Undecided::OneOfSeveral { started })
 }
 
 impl fmt::Display for Ground {
@@ -203,7 +227,7 @@ mod tests {
     }
 
     fn decide(asked: &str, environment: &Environment) -> Result<Ground, Undecided> {
-        Ground::decide(Ground::named(Some(asked))?, environment, || None)
+        Ground::decide(Ground::named(Some(asked))?, environment, &|_| None, || None)
     }
 
     #[test]
@@ -251,7 +275,7 @@ mod tests {
         let decide = |asked| {
             let reason = reason.clone();
             let not_there = || Some(Undecided::NoSuchMpi { reason });
-            Ground::decide(asked, &Environment::default(), not_there)
+            Ground::decide(asked, &Environment::default(), &|_| None, not_there)
         };
         let text = decide(None).unwrap_err().to_string();
         for part in [
@@ -358,7 +382,7 @@ mod tests {
     #[test]
     fn pods_of_a_pytorch_job_came_up_as_singletons() {
         let of = |size: &'static str, address: &'static str| {
-            one_of_several(&move |name| {
+            one_of_several(&Environment::default(), &move |name| {
                 let value = match name {
                     "RANK" => "1",
                     "WORLD_SIZE" => size,

@@ -219,9 +219,6 @@ fn advice(launcher: Launcher, family: Option<Family>) -> &'static str {
         (Launcher::Pmix | Launcher::Jsm, _) => {
             "start the program with the mpiexec of that MPI, or set RANKS_MPI to an MPI that understands PMIx, such as RANKS_MPI=openmpi"
         }
-        (Launcher::Torchrun, _) => {
-            "torchrun starts no job of an MPI: start the program with mpiexec, or use TcpStore and NCCL alone"
-        }
         _ => {
             "start the program with the mpiexec of that MPI, or set RANKS_MPI to the MPI of this launcher"
         }

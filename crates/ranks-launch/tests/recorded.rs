@@ -2,24 +2,49 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ranks_launch::{Environment, Launcher, Pmi};
+use ranks_launch::{Environment, Ground, Launcher, Pmi};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+/// The variables of a file.
+struct Recorded(HashMap<String, String>);
+
+impl Recorded {
+    fn read(file: &str) -> Recorded {
+        let path = fixtures().join(file);
+        let text =
+            fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let pairs = lines.filter_map(|line| line.split_once('='));
+        Recorded(
+            pairs
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+        )
+    }
+
+    fn environment(&self) -> Environment {
+        Environment::from_vars(|name| self.0.get(name).cloned())
+    }
+
+    /// The ground of a program that is started so, with `RANKS_BACKEND` as given, or the error.
+    fn ground(&self, backend: Option<&str>) -> Result<Ground, String> {
+        let ground = Ground::from_vars(|name| match name {
+            "RANKS_BACKEND" => backend.map(str::to_owned),
+            _ => self.0.get(name).cloned(),
+        });
+        ground.map_err(|error| error.to_string())
+    }
+}
 
 fn recorded(file: &str) -> Environment {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(file);
-    let text =
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let variables: HashMap<&str, &str> = text
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_once('='))
-        .collect();
-    Environment::from_vars(|name| variables.get(name).map(|value| (*value).to_owned()))
+    Recorded::read(file).environment()
 }
 
 type Place = (Option<usize>, Option<usize>, Option<usize>, Option<usize>);
@@ -33,63 +58,123 @@ fn place(environment: &Environment) -> Place {
     )
 }
 
-#[test]
-fn without_a_scheduler() {
-    for (name, launcher) in [
-        ("hydra_mpich402", Launcher::Hydra),
-        ("hydra_mpich502", Launcher::Hydra),
-        ("hydra_impi2021.19", Launcher::IntelHydra),
-        ("orte_ompi414", Launcher::Orte),
-        ("prrte_ompi5011", Launcher::Prrte),
-    ] {
-        for rank in [1, 3] {
-            let environment = recorded(&format!("launcher_env/{name}.rank{rank}.env"));
-            assert_eq!(environment.launcher, Some(launcher), "{name}");
-            assert_eq!(
-                place(&environment),
-                (Some(rank), Some(4), Some(1), Some(2)),
-                "{name}"
-            );
-            assert_eq!(environment.malformed, [], "{name}");
-        }
-    }
+/// The launchers under which a program runs over MPI, by the beginning of the names of the files,
+/// and how much each tells of: the rank, the size, the rank on the node, the size there. All
+/// started four ranks on two nodes.
+const JOBS: [(&str, Launcher, usize); 18] = [
+    ("launcher_env/hydra_mpich402", Launcher::Hydra, 4),
+    ("launcher_env/hydra_mpich502", Launcher::Hydra, 4),
+    ("launcher_env/hydra_impi2021.19", Launcher::IntelHydra, 4),
+    ("launcher_env/orte_ompi414", Launcher::Orte, 4),
+    ("launcher_env/prrte_ompi5011", Launcher::Prrte, 4),
+    ("launcher_env/prterun_prrte", Launcher::Pmix, 1),
+    ("launcher_env/jsrun_manual", Launcher::Jsm, 4),
+    ("launcher_env/mpirun_rsh_manual", Launcher::MpirunRsh, 4),
+    (
+        "launcher_env/mpirun_rsh_early_manual",
+        Launcher::MpirunRsh,
+        2,
+    ),
+    ("launcher_env/pals_manual", Launcher::Pals, 4),
+    ("launcher_env/flux_manual", Launcher::Flux, 3),
+    ("launcher_env/sge_mpirun_manual", Launcher::Orte, 4),
+    ("launcher_env/mpi_operator_manual", Launcher::Orte, 4),
+    (
+        "launcher_env/srun_cray_manual",
+        Launcher::Slurm(Pmi::Cray),
+        3,
+    ),
+    ("slurm_env/srun_N2_tpn2_pmi2", Launcher::Slurm(Pmi::Pmi2), 3),
+    ("slurm_env/srun_N2_tpn2_pmix", Launcher::Slurm(Pmi::Pmix), 3),
+    ("slurm_env/sbatch_N2_tpn2", Launcher::Slurm(Pmi::None), 3),
+    ("slurm_env/mpiexec_in_salloc_ompi5", Launcher::Prrte, 4),
+];
+
+/// The environments of processes that are, or may be, some of several and can make no job of it:
+/// the launcher, and what the error says.
+const REFUSED: [(&str, Option<Launcher>, &str); 5] = [
+    (
+        "launcher_env/torchrun_manual.rank1.env",
+        Some(Launcher::Torchrun),
+        "started by torchrun as rank 1 of 4: that makes no job of an MPI",
+    ),
+    (
+        "launcher_env/pytorch_job_manual.rank1.env",
+        None,
+        "RANK=1, WORLD_SIZE=4 and MASTER_ADDR say that this is one of 4 processes",
+    ),
+    (
+        "launcher_env/kubernetes_indexed_manual.pod1.env",
+        None,
+        "pod 1 of an Indexed Job (JOB_COMPLETION_INDEX), which does not say of how many",
+    ),
+    (
+        "launcher_env/mpi_operator_manual.launcher.env",
+        None,
+        "launcher pod of Kubernetes' MPI Operator",
+    ),
+    (
+        "launcher_env/sge_manual.shell.env",
+        None,
+        "2 hosts with 4 slots to this job, but the program was started without a launcher",
+    ),
+];
+
+/// The files of a job's ranks, with the ranks.
+fn ranks_of(job: &str) -> Vec<(String, usize)> {
+    let files = (0..4).map(|rank| (format!("{job}.rank{rank}.env"), rank));
+    files
+        .filter(|(file, _)| fixtures().join(file).is_file())
+        .collect()
 }
 
+/// No environment makes n silent worlds of one rank each.
 #[test]
-fn launchers_that_few_know_are_launchers() {
-    for (file, launcher, wanted) in [
-        ("prterun_prrte", Launcher::Pmix, (Some(1), None, None, None)),
-        (
-            "jsrun_manual",
-            Launcher::Jsm,
-            (Some(1), Some(4), Some(1), Some(2)),
-        ),
-        (
-            "mpirun_rsh_manual",
-            Launcher::MpirunRsh,
-            (Some(1), Some(4), Some(1), Some(2)),
-        ),
-        (
-            "pals_manual",
-            Launcher::Pals,
-            (Some(1), Some(4), Some(1), Some(2)),
-        ),
-        // Flux does not say how many there are on a node.
-        (
-            "flux_manual",
-            Launcher::Flux,
-            (Some(1), Some(4), Some(1), None),
-        ),
-        (
-            "torchrun_manual",
-            Launcher::Torchrun,
-            (Some(1), Some(4), Some(1), Some(2)),
-        ),
-    ] {
-        let environment = recorded(&format!("launcher_env/{file}.rank1.env"));
-        assert_eq!(environment.launcher, Some(launcher), "{file}");
-        assert_eq!(place(&environment), wanted, "{file}");
-        assert_eq!(environment.malformed, [], "{file}");
+fn every_launcher_makes_one_job_or_an_error() {
+    let mut seen = BTreeSet::new();
+    for (job, launcher, told) in JOBS {
+        let ranks = ranks_of(job);
+        assert!(!ranks.is_empty(), "{job}");
+        for (file, rank) in ranks {
+            let recorded = Recorded::read(&file);
+            let environment = recorded.environment();
+            assert_eq!(environment.launcher, Some(launcher), "{file}");
+            let known = |which: usize, number| (which < told).then_some(number);
+            let wanted = (known(0, rank), known(1, 4), known(2, rank % 2), known(3, 2));
+            assert_eq!(place(&environment), wanted, "{file}");
+            assert_eq!(environment.malformed, [], "{file}");
+            for backend in [None, Some("mpi")] {
+                assert_eq!(recorded.ground(backend), Ok(Ground::Mpi), "{file}");
+            }
+            let error = recorded.ground(Some("inprocess")).unwrap_err();
+            assert!(error.contains("unset RANKS_BACKEND"), "{file}: {error}");
+            seen.insert(file);
+        }
+    }
+    for (file, launcher, told) in REFUSED {
+        let recorded = Recorded::read(file);
+        assert_eq!(recorded.environment().launcher, launcher, "{file}");
+        for backend in [None, Some("mpi")] {
+            let error = recorded.ground(backend).unwrap_err();
+            for part in [told, "mpiexec", "set RANKS_BACKEND=inprocess"] {
+                assert!(error.contains(part), "{file}: no {part:?} in {error}");
+            }
+        }
+        let asked = recorded.ground(Some("inprocess"));
+        assert_eq!(asked, Ok(Ground::InProcess), "{file}");
+        seen.insert(file.to_owned());
+    }
+    for entry in fs::read_dir(fixtures().join("launcher_env")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let file = format!("launcher_env/{name}");
+        assert!(seen.contains(&file), "no outcome is stated for {file}");
+        let text = fs::read_to_string(fixtures().join(&file)).unwrap();
+        let says = text.lines().next().unwrap();
+        assert_eq!(
+            says.contains("NOT recorded"),
+            name.contains("_manual"),
+            "{file}"
+        );
     }
 }
 

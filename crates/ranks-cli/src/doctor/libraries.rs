@@ -162,7 +162,7 @@ impl Libraries {
             family: found.of.as_ref().map(|of| of.family),
             of: found.of.map(|of| of.name),
         });
-        let ground = Ground::of(&environment);
+        let ground = Ground::of(&environment, None);
         Libraries {
             started: environment.to_string(),
             unless_asked: ground == Ok(Ground::InProcess),

@@ -4,8 +4,9 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ranks_launch::Ground;
+
 use super::run::{self, BoxedError};
-use super::settings::Chosen;
 use super::{Runtime, in_process, settings, world};
 use crate::call::checks::{Checks, Comparing};
 use crate::call::limit::{Limit, OnTimeLimit};
@@ -116,12 +117,12 @@ impl Builder {
         let environment = settings::environment()?;
         observe::start();
         match settings::resolve(self.backend, &environment)? {
-            Chosen::Mpi => {
+            Ground::Mpi => {
                 let started = mpi::start(&environment, self.wishes()?)?;
                 let joined = started.joined;
                 run::over_mpi(world::over_mpi(started), joined, f)
             }
-            Chosen::InProcess => {
+            Ground::InProcess => {
                 let ranks = settings::ranks(self.ranks)?;
                 let world = World::limited(ranks, self.limit()?);
                 run::in_process(world, self.level(), self.comparing()?, f)
@@ -146,8 +147,8 @@ impl Builder {
         let environment = settings::environment()?;
         observe::start();
         match settings::resolve(self.backend, &environment)? {
-            Chosen::Mpi => mpi::start(&environment, self.wishes()?).map(world::over_mpi),
-            Chosen::InProcess => {
+            Ground::Mpi => mpi::start(&environment, self.wishes()?).map(world::over_mpi),
+            Ground::InProcess => {
                 let ranks = settings::ranks(self.ranks)?;
                 if ranks != 1 {
                     return Err(Error::new(

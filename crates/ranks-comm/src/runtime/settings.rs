@@ -13,13 +13,6 @@ use crate::transport::facts::Backend;
 
 const OPERATION: &str = "MPI_Init_thread";
 
-/// The transport, decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Chosen {
-    Mpi,
-    InProcess,
-}
-
 /// The variables that name folders for the files that ranks write at their end.
 const FOLDERS: [&str; 2] = ["RANKS_DUMP", "RANKS_TIMELINE"];
 
@@ -48,28 +41,25 @@ pub(crate) fn environment() -> Result<Environment> {
 }
 
 /// Decides between MPI and threads: as the program asks, or else as [`Ground`] finds from how it
-/// was started.
-pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Chosen> {
-    match asked {
-        Backend::Mpi => Ok(Chosen::Mpi),
-        Backend::InProcess => Ok(Chosen::InProcess),
-        Backend::Auto => match Ground::of(environment) {
-            Ok(Ground::Mpi) => Ok(Chosen::Mpi),
-            Ok(Ground::InProcess) => Ok(Chosen::InProcess),
-            Err(reason) => {
-                let kind = match &reason {
-                    Undecided::WorldsApart { .. }
-                    | Undecided::OneHostOfSeveral { .. }
-                    | Undecided::PodOfIndexedJob { .. }
-                    | Undecided::OneOfSeveral { .. }
-                    | Undecided::LauncherPod => ErrorKind::Launch,
-                    Undecided::NoSuchMpi { .. } => ErrorKind::Load,
-                    _ => ErrorKind::Argument,
-                };
-                Err(Error::with_text(kind, OPERATION, reason.to_string()).with_source(reason))
-            }
-        },
-    }
+/// was started. A program that asks for threads has them under any launcher.
+pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Ground> {
+    let asked = match asked {
+        Backend::InProcess => return Ok(Ground::InProcess),
+        Backend::Mpi => Some(Ground::Mpi),
+        Backend::Auto => None,
+    };
+    Ground::of(environment, asked).map_err(|reason| {
+        let kind = match &reason {
+            Undecided::WorldsApart { .. }
+            | Undecided::OneHostOfSeveral { .. }
+            | Undecided::PodOfIndexedJob { .. }
+            | Undecided::OneOfSeveral { .. }
+            | Undecided::LauncherPod => ErrorKind::Launch,
+            Undecided::NoSuchMpi { .. } => ErrorKind::Load,
+            _ => ErrorKind::Argument,
+        };
+        Error::with_text(kind, OPERATION, reason.to_string()).with_source(reason)
+    })
 }
 
 /// The largest number of in-process ranks. A process that has as many memory mappings as Linux

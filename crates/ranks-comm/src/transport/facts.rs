@@ -16,7 +16,8 @@ pub enum Backend {
     /// else in process.
     #[default]
     Auto,
-    /// An MPI library, even without a launcher (as a singleton, a job of one rank).
+    /// An MPI library, even without a launcher (as a singleton, a job of one rank); an error where
+    /// the environment tells of other processes that no launcher has started, as in a pod.
     Mpi,
     /// Threads of this process.
     InProcess,

@@ -10,8 +10,8 @@ use crate::family::Family;
 const LEVELS: usize = 12;
 
 /// The beginnings of the file names of launchers and of their daemons.
-const LAUNCHERS: [&str; 8] = [
-    "hydra", "mpiexec", "mpirun", "orterun", "orted", "prterun", "prte", "ompirun",
+const LAUNCHERS: [&str; 9] = [
+    "hydra", "mpiexec", "mpirun", "mpispawn", "orterun", "orted", "prterun", "prte", "ompirun",
 ];
 
 /// A launcher, or a daemon of one, that is an ancestor of this process.
@@ -59,6 +59,34 @@ impl Ancestor {
     pub(crate) fn family(&self) -> Option<Family> {
         Family::of_launcher(&self.file)
     }
+}
+
+/// Returns `true` if the nearest ancestor without the variable `own` has `outer`: what has set
+/// `own` was then started by a process that had `outer` already.
+pub(crate) fn is_within(proc: &Path, pid: u32, own: &str, outer: &str) -> bool {
+    let mut pid = pid;
+    for _ in 0..LEVELS {
+        let Some(above) = parent(proc, pid).filter(|&parent| parent > 0) else {
+            return false;
+        };
+        pid = above;
+        // Another user's process hides its variables.
+        let Ok(variables) = fs::read(proc.join(pid.to_string()).join("environ")) else {
+            continue;
+        };
+        let has = |name: &str| {
+            let mut entries = variables.split(|&byte| byte == 0);
+            entries.any(|entry| {
+                entry
+                    .strip_prefix(name.as_bytes())
+                    .is_some_and(|rest| rest.starts_with(b"="))
+            })
+        };
+        if !has(own) {
+            return has(outer);
+        }
+    }
+    false
 }
 
 /// The parent of `pid`: the second field after the name, which stands in brackets and may hold
@@ -121,6 +149,38 @@ mod tests {
     }
 
     #[test]
+    fn the_outer_of_two_launchers_is_told_by_the_variables_of_ancestors() {
+        let root = proc(
+            "within",
+            &[
+                (1, 0, "init", ""),
+                (10, 1, "slurmstepd", ""),
+                (11, 10, "torchrun", ""),
+                (12, 11, "worker", ""),
+                (13, 12, "program", ""),
+                (20, 1, "torchrun", ""),
+                (21, 20, "worker", ""),
+                (22, 21, "mpiexec", ""),
+                (23, 22, "program", ""),
+            ],
+        );
+        let set = |pid: u32, variables: &str| {
+            fs::write(root.join(pid.to_string()).join("environ"), variables).unwrap();
+        };
+        set(11, "SLURM_PROCID=0\0A=T=\0");
+        set(12, "SLURM_PROCID=0\0T=none\0");
+        set(20, "HOME=/\0");
+        set(21, "T=none\0");
+        set(22, "T=none\0");
+        let within = |pid| is_within(&root, pid, "T", "SLURM_PROCID");
+        assert_eq!(
+            (within(13), within(12), within(23), within(10)),
+            (true, true, false, false)
+        );
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
     fn without_a_launcher_there_is_none() {
         let root = proc(
             "none",
@@ -143,6 +203,7 @@ mod tests {
             ("/x/bin/ompirun_wrapper", Some(Family::OpenMpi)),
             ("/x/bin/hydra_bstrap_proxy", Some(Family::Mpich)),
             ("/x/bin/mpiexec", None),
+            ("/x/bin/mpispawn", None),
         ] {
             assert_eq!(
                 Ancestor {

@@ -24,7 +24,7 @@ pub enum Launcher {
     Flux,
     /// `jsrun` of IBM's Job Step Manager, inside of LSF.
     Jsm,
-    /// `mpirun_rsh` of MVAPICH2.
+    /// `mpirun_rsh` of MVAPICH.
     MpirunRsh,
     /// Some launcher that offers PMIx, such as PRRTE's `prterun`.
     Pmix,

@@ -1,6 +1,7 @@
 //! The environment that this process runs in: under which launcher, as which rank of how many.
 
 use std::fmt;
+use std::path::Path;
 
 use self::launchers::{RULES, Rule};
 use crate::family::Family;
@@ -52,24 +53,26 @@ impl Environment {
     /// Looks at the variables of this process, and at its ancestors where the variables of two
     /// launchers are set.
     ///
-    /// Both are set when a job is started inside a rank of another job; the nearest launcher is
-    /// then the right one.
+    /// Both are set when a job is started inside a rank of another job, and for torchrun inside of
+    /// one; the nearest launcher is then the right one.
     pub fn detect() -> Environment {
         let read = |name: &str| process_variable(name);
-        Self::decide(&read, || {
-            Ancestor::find().and_then(|ancestor| ancestor.family())
+        let nearest = || Ancestor::find().and_then(|ancestor| ancestor.family());
+        Self::decide(&read, nearest, |own, outer| {
+            ancestors::is_within(Path::new("/proc"), std::process::id(), own, outer)
         })
     }
 
     /// Detects the environment from any source of variables, such as a recorded one; ancestors are
     /// not looked at.
     pub fn from_vars(vars: impl Fn(&str) -> Option<String>) -> Environment {
-        Self::decide(&vars, || None)
+        Self::decide(&vars, || None, |_, _| false)
     }
 
     fn decide(
         read: &dyn Fn(&str) -> Option<String>,
         nearest: impl FnOnce() -> Option<Family>,
+        is_within: impl FnOnce(&str, &str) -> bool,
     ) -> Environment {
         let variables = Variables::new(read);
         let applying: Vec<&Rule> = RULES
@@ -94,6 +97,22 @@ impl Environment {
                 other
             }
             _ => first,
+        };
+        // Each of torchrun's processes would take itself for the one task that torchrun runs in.
+        let torchrun = applying
+            .last()
+            .filter(|last| last.launcher == Launcher::Torchrun);
+        let outer = rule.rank.iter().find(|name| variables.has(name));
+        let rule = match (torchrun, outer) {
+            (Some(&torchrun), Some(outer))
+                if torchrun
+                    .job
+                    .first()
+                    .is_some_and(|own| is_within(own, outer)) =>
+            {
+                torchrun
+            }
+            _ => rule,
         };
         Self::read(rule, variables)
     }
@@ -241,14 +260,47 @@ mod tests {
             ("MPI_LOCALRANKID", "2"),
         ];
         let near = |family| move || family;
-        let hydra = Environment::decide(&vars(&list), near(Some(Family::Mpich)));
+        let decide = |family| Environment::decide(&vars(&list), near(family), |_, _| false);
+        let hydra = decide(Some(Family::Mpich));
         assert_eq!(
             (hydra.launcher, hydra.rank),
             (Some(Launcher::Hydra), Some(2))
         );
-        let orte = Environment::decide(&vars(&list), near(Some(Family::OpenMpi)));
+        let orte = decide(Some(Family::OpenMpi));
         assert_eq!((orte.launcher, orte.size), (Some(Launcher::Orte), Some(1)));
-        assert_eq!(Environment::decide(&vars(&list), near(None)), orte);
+        assert_eq!(decide(None), orte);
+    }
+
+    /// Each of its processes took itself for rank 0 of 1, which the task is that torchrun runs in.
+    #[test]
+    fn torchrun_in_a_task_was_taken_for_the_task() {
+        let torchrun = [
+            ("TORCHELASTIC_RUN_ID", "none"),
+            ("RANK", "3"),
+            ("WORLD_SIZE", "4"),
+        ];
+        let tasks: [&[(&str, &str)]; 3] = [
+            &[
+                ("SLURM_STEP_ID", "0"),
+                ("SLURM_PROCID", "0"),
+                ("SLURM_NTASKS", "1"),
+                ("PMIX_RANK", "0"),
+            ],
+            &[("FLUX_TASK_RANK", "0"), ("FLUX_JOB_SIZE", "1")],
+            &[("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1")],
+        ];
+        for task in tasks {
+            let list = [task, &torchrun].concat();
+            let within = |own: &str, outer: &str| {
+                own == "TORCHELASTIC_RUN_ID" && task.iter().any(|(name, _)| *name == outer)
+            };
+            let environment = Environment::decide(&vars(&list), || None, within);
+            assert_eq!(environment.launcher, Some(Launcher::Torchrun));
+            assert_eq!((environment.rank, environment.size), (Some(3), Some(4)));
+            // A process of torchrun's has started the task.
+            let environment = Environment::decide(&vars(&list), || None, |_, _| false);
+            assert_eq!((environment.rank, environment.size), (Some(0), Some(1)));
+        }
     }
 
     #[test]

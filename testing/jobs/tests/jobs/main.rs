@@ -10,6 +10,7 @@
 mod adopting;
 mod allocations;
 mod comparing;
+mod environments;
 mod failing;
 mod finalized;
 mod in_flight;

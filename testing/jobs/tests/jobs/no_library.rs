@@ -26,7 +26,7 @@ const LINKER_SCRIPT: &str = "/* GNU ld script: use the shared library, which lie
                              INPUT ( /usr/lib/mpi/libmpi.so.12 AS_NEEDED ( /usr/lib/mpi/libpmi.so.1 ) )\n";
 
 /// The program alone, with no variables but these.
-fn alone(variables: &[(&str, &str)]) -> Outcome {
+pub(super) fn alone(variables: &[(&str, &str)]) -> Outcome {
     let pairs = variables
         .iter()
         .map(|(name, value)| OsString::from(format!("{name}={value}")));
