@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::process::Command;
 
 /// Names that end in `*` stand for every variable that begins so.
-const INHERITED: [&str; 28] = [
+const INHERITED: [&str; 38] = [
     "PMI_*",
     "MPI_LOCALRANKID",
     "MPI_LOCALNRANKS",
@@ -19,7 +19,19 @@ const INHERITED: [&str; 28] = [
     "OMPI_VERSION",
     "OMPI_FILE_LOCATION",
     "OMPI_MCA_ess*",
-    "OMPI_MCA_orte_*",
+    // Not all of its parameters: users set some themselves, and Kubernetes' MPI Operator names the
+    // hosts by one.
+    "OMPI_MCA_orte_app_num",
+    "OMPI_MCA_orte_bound_at_launch",
+    "OMPI_MCA_orte_ess_*",
+    "OMPI_MCA_orte_hnp_uri",
+    "OMPI_MCA_orte_jobfam_session_dir",
+    "OMPI_MCA_orte_launch",
+    "OMPI_MCA_orte_local_daemon_uri",
+    "OMPI_MCA_orte_node_regex",
+    "OMPI_MCA_orte_num_nodes",
+    "OMPI_MCA_orte_precondition_transports",
+    "OMPI_MCA_orte_top_session_dir",
     "OMPI_MCA_pmix",
     "OMPI_MCA_num_procs",
     "OPAL_PREFIX",
@@ -80,5 +92,26 @@ mod tests {
             inherited(names),
             ["PMI_RANK", "OMPI_MCA_orte_launch", "PMIX_SERVER_URI2"]
         );
+    }
+
+    /// `ranks run` in the launcher pod lost the file of hosts, and all ranks ran in that pod.
+    #[test]
+    fn parameters_of_the_mpi_operator_went_with_the_marks() {
+        let names = |text: &'static str| {
+            let names = text.lines().filter_map(|line| line.split_once('='));
+            names.map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        let pod = names(include_str!(
+            "../../../tests/fixtures/launcher_env/mpi_operator_manual.launcher.env"
+        ));
+        assert!(pod.contains(&"OMPI_MCA_orte_default_hostfile"));
+        assert!(inherited(pod).is_empty());
+        let mut rank = names(include_str!(
+            "../../../tests/fixtures/slurm_env/mpiexec_in_salloc_ompi4.rank1.env"
+        ));
+        let all = inherited(rank.iter().copied());
+        rank.retain(|name| name.starts_with("OMPI_MCA_orte_") && !all.contains(name));
+        // A folder that users may name.
+        assert_eq!(rank, ["OMPI_MCA_orte_tmpdir_base"]);
     }
 }
