@@ -13,6 +13,7 @@ use crate::library::names::{self, Content, Names, Preference, Wanted};
 use crate::library::system::{self, System};
 
 mod config_error;
+mod linker;
 
 pub use config_error::ConfigError;
 
@@ -168,6 +169,12 @@ impl Search<'_> {
             return self.chosen_path(value);
         }
         if value.contains(".so") || value.contains(".dylib") {
+            if let Some(entry) = linker::from_here(self.variable(system::HERE.linker_path), value) {
+                return Err(ConfigError::FromHere {
+                    value: value.into(),
+                    entry,
+                });
+            }
             return Ok(vec![Candidate {
                 file: value.into(),
                 why: format!("{why}, found by the dynamic linker"),
@@ -357,11 +364,14 @@ impl Search<'_> {
                     });
                 }
             }
-            let linker = |name: &str| Candidate {
+            let by_linker = |name: &str| Candidate {
                 file: name.into(),
                 why: "the dynamic linker's search".into(),
             };
-            list.extend(names.iter().filter_map(|name| name.soname()).map(linker));
+            let path = self.variable(system::HERE.linker_path);
+            let found = names.iter().filter_map(|name| name.soname());
+            let found = found.filter(|name| linker::from_here(path.clone(), name).is_none());
+            list.extend(found.map(by_linker));
         }
         for candidate in &mut list {
             candidate.why.push_str(suffix);

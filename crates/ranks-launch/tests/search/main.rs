@@ -332,6 +332,10 @@ fn an_installation_is_chosen_by_name_and_family() {
             ("mpich-5.0.2/bin/mpiexec", b"#!"),
             ("mpich-5.0.2/lib/libmpi.so.12", ELF),
             ("mpich-5.0.2/lib/libmpi_abi.so.1", ELF),
+            // The name that 5.0.0 and 5.0.1 have for it.
+            ("mpich-5.0.1/bin/mpiexec", b"#!"),
+            ("mpich-5.0.1/lib/libmpi_abi.so.0", ELF),
+            ("mpich-5.0.1/lib/libmpi.so.12", ELF),
         ],
     );
     let installations = Installation::below(&scratch.0);
@@ -351,9 +355,16 @@ fn an_installation_is_chosen_by_name_and_family() {
             "$RANKS_MPI=mpich-5.0.2-abi".into()
         )]
     );
+    let list = choose("mpich-5.0.1-abi").unwrap();
+    assert_eq!(list[0].0, scratch.path("mpich-5.0.1/lib/libmpi_abi.so.0"));
     let list = choose("mpich").unwrap();
-    assert_eq!(list[0].0, scratch.path("mpich-5.0.2/lib/libmpi.so.12"));
+    let of_mpich = files(&list);
+    for name in ["mpich-5.0.1", "mpich-5.0.2"] {
+        let library = scratch.path(&format!("{name}/lib/libmpi.so.12"));
+        assert!(of_mpich.contains(&library.as_str()), "{list:?}");
+    }
     let error = choose("mpich-9").unwrap_err().to_string();
-    assert!(error.contains("mpich-5.0.2, mpich-5.0.2-abi"), "{error}");
+    let names = "mpich-5.0.1, mpich-5.0.1-abi, mpich-5.0.2, mpich-5.0.2-abi";
+    assert!(error.contains(names), "{error}");
     assert!(Path::new(&scratch.path("mpich-5.0.2")).is_dir());
 }

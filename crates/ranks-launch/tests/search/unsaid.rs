@@ -210,6 +210,36 @@ fn a_word_was_looked_up_in_the_current_folder() {
     assert_eq!(files(&list), ["libmpi.so.12"]);
 }
 
+/// An empty entry, as at the end of a list that was put together from an unset variable, is the
+/// current folder to the dynamic linker.
+#[test]
+fn the_dynamic_linker_was_led_to_the_current_folder() {
+    let scratch = Scratch::new("here", &[("libmpi.so.12", ELF), ("lib/libmpi.so.12", ELF)]);
+    let depth = std::env::current_dir().unwrap().components().count();
+    let relative = format!("{}{}", "../".repeat(depth), scratch.path(""));
+    let absolute = scratch.path("lib");
+    let path = |entries: &[&str]| ("LD_LIBRARY_PATH", entries.join(":"));
+    let found = |path| search(&vec![path], None, Preference::Native, &[]).unwrap();
+    let list = found(path(&["/nonexistent", &relative, ""]));
+    assert!(!files(&list).contains(&"libmpi.so.12"), "{list:?}");
+    assert!(files(&list).contains(&"libmpi.so.40"), "{list:?}");
+    // The one that is found from the root comes first.
+    let list = found(path(&[&absolute, &relative]));
+    assert_eq!(list[0].0, scratch.path("lib/libmpi.so.12"));
+    assert!(files(&list).contains(&"libmpi.so.12"), "{list:?}");
+
+    let choose = |value: &str, path| {
+        let list = vec![("RANKS_MPI", value.to_owned()), path];
+        search(&list, None, Preference::Native, &[])
+    };
+    let error = choose("libmpi.so.12", path(&[&relative, &absolute])).unwrap_err();
+    assert!(matches!(error, ConfigError::FromHere { .. }), "{error}");
+    let list = choose("libmpi.so.12", path(&[&absolute, &relative])).unwrap();
+    assert_eq!(files(&list), ["libmpi.so.12"]);
+    let list = choose("mpich", path(&[&relative])).unwrap();
+    assert!(!files(&list).contains(&"libmpi.so.12"), "{list:?}");
+}
+
 /// Each rank looked in the folder that it had started in.
 #[test]
 fn a_relative_path_was_another_file_for_each_rank() {

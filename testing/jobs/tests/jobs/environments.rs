@@ -132,6 +132,16 @@ fn no_launcher_makes_a_world_of_each_of_its_processes() {
     }
 }
 
+/// It was a rank of its own in each pod.
+#[test]
+fn a_program_that_asks_for_mpi_itself_is_refused_in_a_pod() {
+    let job = Job::new("env").args(["-i", "JOB_COMPLETION_INDEX=1", PROGRAM, "long-text"]);
+    let outcome = job.timeout(LIMIT).run().unwrap();
+    assert_failed_soon("a pod", &outcome);
+    let said = &outcome.output[0].stderr;
+    assert!(said.contains("pod 1 of an Indexed Job"), "{said}");
+}
+
 /// Each of torchrun's processes took itself for the one task that torchrun runs in.
 #[test]
 fn torchrun_in_a_task_of_slurm_makes_no_ranks_of_its_processes() {

@@ -1,11 +1,14 @@
 //! A launcher of one MPI and the library of another: an error on every rank that names both and
 //! what to set.
 
+use std::fs;
+use std::os::unix::fs::symlink;
+
 use ranks_launch::{Family, Installation, Job, Outcome};
 
 use super::{
     all, assert_done, assert_failed_soon, is_mpich, job, job_with, named, run_in_spite_of_hydra,
-    said,
+    said, scratch,
 };
 
 #[test]
@@ -109,6 +112,42 @@ fn with_nothing_set_the_library_of_the_launcher_is_found() {
         assert_done(&name, &outcome);
         assert!(
             outcome.output[1].stdout.contains("rank 1 of 2"),
+            "{name}: {outcome}"
+        );
+    }
+}
+
+/// MPICH 5.0.0 and 5.0.1 end the name of their library with the standard interface in 0.
+#[test]
+#[ignore = "needs an MPI"]
+fn the_standard_interface_is_opened_under_its_early_name_too() {
+    for installation in named() {
+        let folder = installation.library.parent().unwrap();
+        let standard = folder.join("libmpi_abi.so.1");
+        if installation.family != Family::Mpich || !standard.is_file() {
+            continue;
+        }
+        let name = format!("{}, libmpi_abi.so.0", installation.name);
+        let prefix = scratch(&format!("early-name-{}", installation.name));
+        symlink(standard, prefix.join("libmpi_abi.so.0")).unwrap();
+        // What it needs, and no other library of MPI.
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let file = path.file_name().unwrap().to_string_lossy();
+            if !file.starts_with("libmpi") {
+                symlink(&path, prefix.join(&*file)).unwrap();
+            }
+        }
+        let pair = Installation {
+            library: prefix.clone(),
+            ..installation
+        };
+        let outcome = job(&["world"]).on(pair).ranks(2).run().unwrap();
+        fs::remove_dir_all(prefix).unwrap();
+        assert_done(&name, &outcome);
+        let world = "rank 1 of 2 on MPICH";
+        assert!(
+            outcome.output[1].stdout.contains(world),
             "{name}: {outcome}"
         );
     }

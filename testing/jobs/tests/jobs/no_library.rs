@@ -299,6 +299,27 @@ fn a_library_that_is_no_mpi_is_refused_without_a_launcher_too() {
     assert!(outcome.success(), "{outcome}");
 }
 
+/// A list that ends in a colon led there.
+#[test]
+fn a_word_was_opened_from_the_current_folder_by_an_empty_entry() {
+    let folder = scratch("here");
+    fs::write(folder.join("libmpi.so.12"), b"\x7fELF").unwrap();
+    let variables = [
+        "RANKS_BACKEND=mpi",
+        "RANKS_MPI=libmpi.so.12",
+        "LD_LIBRARY_PATH=/nonexistent:",
+    ];
+    let job = Job::new("env").args(["-i"]).args(variables);
+    let job = job.args(["sh", "-c", "cd \"$1\" && exec \"$0\" world", PROGRAM]);
+    let job = job.args([folder.as_os_str()]).timeout(LIMIT);
+    let outcome = job.run().unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    assert_failed_soon("a word", &outcome);
+    let said = &outcome.output[0].stderr;
+    let expected = "would open the one in the folder that each rank starts in, by the entry \"\" of LD_LIBRARY_PATH";
+    assert!(said.contains(expected), "{said}");
+}
+
 /// It was looked for in the folder of each rank. Who wants no MPI is not kept from working by it.
 #[test]
 fn a_relative_prefix_was_looked_for_in_the_current_folder() {

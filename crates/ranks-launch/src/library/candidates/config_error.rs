@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::CHOICE;
+use super::{CHOICE, system};
 
 /// The reason why `RANKS_MPI`, or another variable that names an MPI, cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +58,18 @@ pub enum ConfigError {
         variable: &'static str,
         /// The value it was set to.
         value: String,
+    },
+    /// It is a name that the dynamic linker would look for in the current folder.
+    #[error(
+        "RANKS_MPI={value}: the dynamic linker would open the one in the folder that each rank starts in, by the entry {entry:?} of {}; \
+         take it out or write it from the root, or name the library by its path",
+        system::HERE.linker_path
+    )]
+    FromHere {
+        /// The value it was set to.
+        value: String,
+        /// The entry of the linker's path.
+        entry: String,
     },
     /// It is a word that names nothing.
     #[error(
