@@ -11,6 +11,7 @@
 
 mod epoch;
 mod in_process;
+pub mod interop;
 mod mpi;
 mod node_shared;
 mod page;

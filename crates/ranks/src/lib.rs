@@ -36,7 +36,7 @@
 //! | [`p2p`] | messages between two ranks, by the methods of [`Communicator`]; [`Request`], [`Requests`], [`Scope`], [`Persistent`]; futures with the feature `async` |
 //! | [`layout`] | parts of arrays and structs as messages |
 //! | [`element`] | what may be sent, and what cannot |
-//! | [`interop`] | communicators, datatypes and requests of code in C or Python, and ours for it |
+//! | [`interop`] | communicators, datatypes and requests of code in C or Python, and ours for it; windows for it are in [`rma::interop`] |
 //! | [`collectives`] | operations of all ranks: [`Collectives`] and its forms, with the operations in [`ops`]; with the feature `topology`: where the ranks run |
 //! | [`rma`] | memory that other ranks put to and get from, in epochs: [`Window`]; memory of a node: [`SharedWindow`], [`NodeShared`] |
 //! | [`bootstrap`] | what NCCL and NVSHMEM are started over: a [`Communicator`], threads, a TCP store |

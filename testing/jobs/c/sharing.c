@@ -2,6 +2,7 @@
 // requests, and uses those that it is given. src/sharing/ opens it and is the other part.
 #include MPI_HEADER
 #include <stddef.h>
+#include <string.h>
 
 int side_init(void) {
     int provided;
@@ -121,4 +122,21 @@ int side_wait(MPI_Request request) {
     }
     MPI_Get_count(&status, MPI_DOUBLE, &count);
     return count;
+}
+
+// One double, to the memory of `rank`, which is locked.
+int side_put(MPI_Win win, int rank, MPI_Aint place, double value) {
+    if (MPI_Put(&value, 1, MPI_DOUBLE, rank, place, 1, MPI_DOUBLE, win) != MPI_SUCCESS) {
+        return 1;
+    }
+    return MPI_Win_flush(rank, win) != MPI_SUCCESS;
+}
+
+int side_is_named(MPI_Win win, const char *expected) {
+    char name[MPI_MAX_OBJECT_NAME];
+    int length = -1;
+    if (MPI_Win_get_name(win, name, &length) != MPI_SUCCESS) {
+        return -1;
+    }
+    return strcmp(name, expected) == 0;
 }

@@ -56,6 +56,7 @@ const TABLE: &[Row] = &[
             "window",
             "shared_window",
             "node_shared",
+            "interop",
         ],
     ),
     (

@@ -32,6 +32,7 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::transport;
 use crate::transport::backend::Backend;
 use crate::transport::comparison::Comparison;
+use crate::transport::mpi::object_name;
 use attributes::Attributes;
 use group::Group;
 
@@ -225,22 +226,23 @@ impl Communicator {
     #[doc(alias = "MPI_Comm_set_name")]
     pub fn set_name(&self, name: &str) -> Result<()> {
         const OPERATION: &str = "MPI_Comm_set_name";
-        if name.contains('\0') {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                OPERATION,
-                "a name cannot hold a zero byte",
-            ));
-        }
+        let for_library = object_name(OPERATION, name)?;
         self.0.recorder.set_name(name);
         self.dispatch(
             OPERATION,
-            |comm| comm.set_name(name),
+            |comm| comm.set_name(&for_library),
             |comm| {
                 *comm.name.lock().unwrap_or_else(PoisonError::into_inner) = name.to_owned();
                 Ok(())
             },
         )
+    }
+
+    /// The name that reports show: as it was set, whole, without a call of the library.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn name_in_reports(&self) -> String {
+        self.0.recorder.name()
     }
 
     /// Frees the communicator now, without deferring it. Collective over its ranks.

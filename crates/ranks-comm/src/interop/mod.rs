@@ -16,7 +16,8 @@
 //! [`Communicator::as_raw`], stands for the form of the standard ABI, which the functions of
 //! `ranks-mpi-sys` take on every library.
 //!
-//! A handle is valid only in its process, and for the library that it comes from.
+//! A handle is valid only in its process, and for the library that it comes from. Those of windows
+//! are in the module of this name of `ranks-rma-window`.
 //!
 //! [`Builder::init`]: crate::Builder::init
 //! [`Communicator::as_native_raw`]: crate::Communicator::as_native_raw

@@ -204,6 +204,15 @@ pub unsafe fn request_from_c(c: CHandle) -> Option<MPI_Request> {
     unsafe { from_c(c) }
 }
 
+/// A window as C code has it.
+///
+/// # Safety
+/// [`crate::load()`] has returned.
+pub unsafe fn win_to_c(standard: MPI_Win) -> CHandle {
+    // SAFETY: the tables are filled, by this function's contract.
+    unsafe { to_c(standard) }
+}
+
 unsafe fn to_c<H: HandleKind>(standard: H) -> CHandle {
     // SAFETY: the tables are filled, by the caller's contract.
     let word = unsafe { handle::to_native_word(standard.to_word()) };

@@ -16,6 +16,7 @@
 mod dynamic;
 mod epochs;
 mod exposure;
+pub(crate) mod handle;
 mod layouts;
 mod narrow_sums;
 mod network_atomics;

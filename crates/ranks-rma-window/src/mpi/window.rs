@@ -299,6 +299,11 @@ impl<T: Pod> Window<T> {
         }
     }
 
+    /// The handle in the terms of the standard ABI.
+    pub(crate) fn handle(&self) -> MPI_Win {
+        self.canonical
+    }
+
     /// Offset of the first element, in bytes from where the library counts.
     pub(crate) fn start(&self) -> usize {
         self.start

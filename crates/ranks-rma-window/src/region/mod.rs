@@ -15,6 +15,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use ranks_comm::backend::{Backend, Child, FreedTogether, InProcessComm, MpiComm};
 use ranks_comm::{Communicator, Error, ErrorKind, Info, Result};
+use ranks_mpi_sys::MPI_Win;
 
 use crate::page::{make_writable, take, welcome_large};
 use crate::preflight;
@@ -167,6 +168,14 @@ impl Region {
             Memory::Heap(_) => Backing::Heap,
             Memory::Window(_) => Backing::MpiWindow,
             Memory::Mapping(_) => Backing::Mapping,
+        }
+    }
+
+    /// The window of the library that it is made of, if it is.
+    pub(crate) fn handle(&self) -> Option<MPI_Win> {
+        match &self.memory {
+            Memory::Window(window) => Some(window.handle()),
+            Memory::Heap(_) | Memory::Mapping(_) => None,
         }
     }
 

@@ -156,6 +156,10 @@ impl Window {
         self.base
     }
 
+    pub(super) fn handle(&self) -> MPI_Win {
+        self.handle
+    }
+
     pub(super) fn sync(&self) -> Result<()> {
         // SAFETY: the window is alive, and in an epoch since it was opened.
         let code = unsafe { sys::MPI_Win_sync(self.handle) };

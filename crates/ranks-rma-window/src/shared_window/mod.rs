@@ -17,12 +17,16 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
+use ranks_comm::backend::object_name;
+use ranks_mpi_sys::MPI_Win;
 
 pub use atomic::HasAtomic;
 pub use builder::SharedWindowBuilder;
 pub use placement::Placement;
 pub use plan::Spacing;
 
+use crate::mpi::handle;
+use crate::window::name::SET_NAME;
 use phase::{Concurrent, Phase, Read, Write};
 use segments::Segments;
 use steps::{Goal, Step};
@@ -153,6 +157,32 @@ impl<T: Pod, P: Phase> SharedWindow<T, P> {
         self.segments.is_heap()
     }
 
+    /// The name that errors, reports and tools show, in every phase; empty if none was set. Local.
+    ///
+    /// MPI 5.0 §7.8 (`MPI_Win_get_name`).
+    #[doc(alias = "MPI_Win_get_name")]
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.segments.node().name_in_reports()
+    }
+
+    /// Sets the name of the window, on this rank only.
+    ///
+    /// # Errors
+    /// As [`Window::set_name`](crate::Window::set_name).
+    ///
+    /// MPI 5.0 §7.8 (`MPI_Win_set_name`).
+    #[doc(alias = "MPI_Win_set_name")]
+    pub fn set_name(&self, name: &str) -> Result<()> {
+        let for_library = object_name(SET_NAME, name)?;
+        let node = self.segments.node();
+        if let Some(window) = self.handle() {
+            let _entered = node.enter(SET_NAME)?;
+            handle::set_name(window, &for_library)?;
+        }
+        node.set_name(name)
+    }
+
     /// Gives the memory back. Collective: all ranks free it in the same phase, or get an error and
     /// leave it to the runtime.
     ///
@@ -167,6 +197,11 @@ impl<T: Pod, P: Phase> SharedWindow<T, P> {
     pub fn free(mut self) -> Result<()> {
         self.pass(Goal::Freed)?;
         self.segments.free()
+    }
+
+    /// The window of the library, unless the memory is the heap.
+    pub(crate) fn handle(&self) -> Option<MPI_Win> {
+        self.segments.handle()
     }
 
     /// Waits until all ranks are here for the same reason; what they have written before is seen
@@ -202,6 +237,7 @@ impl<T: Pod, P: Phase> SharedWindow<T, P> {
 impl<T: Pod, P: Phase> fmt::Debug for SharedWindow<T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SharedWindow")
+            .field("name", &self.name())
             .field("phase", &P::NAME)
             .field("rank", &self.rank())
             .field("size", &self.size())

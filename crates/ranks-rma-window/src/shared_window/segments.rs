@@ -20,6 +20,7 @@ use std::slice;
 
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
+use ranks_mpi_sys::MPI_Win;
 
 use super::HasAtomic;
 use super::plan::Plan;
@@ -100,6 +101,11 @@ impl<T: Pod> Segments<T> {
 
     pub(super) fn node(&self) -> &Communicator {
         self.region.node()
+    }
+
+    /// The window of the library, unless the memory is the heap.
+    pub(super) fn handle(&self) -> Option<MPI_Win> {
+        self.region.handle()
     }
 
     pub(super) fn sync(&self) -> Result<()> {

@@ -102,6 +102,7 @@ impl<T: Pod> Inner<T> {
 
     pub(crate) fn describe(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         f.debug_struct(name)
+            .field("name", &self.comm.name_in_reports())
             .field("rank", &self.comm.rank())
             .field("table", &self.table)
             .finish_non_exhaustive()

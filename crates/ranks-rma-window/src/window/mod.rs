@@ -9,6 +9,7 @@ pub(crate) mod inner;
 mod layouts;
 pub(crate) mod locked;
 pub(crate) mod locked_operations;
+pub(crate) mod name;
 pub(crate) mod operations;
 pub(crate) mod passive;
 pub(crate) mod requests;

@@ -3,6 +3,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
     reason = "a failure is a failed test, and samples are small"
 )]
 
@@ -12,10 +14,12 @@ mod dynamic;
 mod exposure;
 mod fences;
 mod huge;
+mod interop;
 mod layouts;
 mod lifetime;
 mod locks;
 mod mistakes;
+mod names;
 mod narrow;
 mod pipelined;
 mod requests;

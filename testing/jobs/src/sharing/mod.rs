@@ -1,15 +1,17 @@
-//! Communicators, datatypes and requests that this program shares with a part of it in C, which is
-//! `c/sharing.c`.
+//! Communicators, datatypes, requests and windows that this program shares with a part of it in C,
+//! which is `c/sharing.c`.
 
 mod datatypes;
 mod requests;
+mod windows;
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use ranks::interop::{CHandle, Ownership};
 use ranks::ops::Sum;
 use ranks::{Collectives, Communicator, ErrorKind, Runtime};
 use ranks_load::{Candidate, Library};
+use ranks_mpi_sys::MPI_Aint;
 
 use crate::outcome::{Failure, Outcome, refused};
 
@@ -37,9 +39,11 @@ struct Side<H> {
     irecv: unsafe extern "C" fn(H, c_int, *mut f64, c_int) -> H,
     null_request: unsafe extern "C" fn() -> H,
     wait: unsafe extern "C" fn(H) -> c_int,
+    put: unsafe extern "C" fn(H, c_int, MPI_Aint, f64) -> c_int,
+    is_named: unsafe extern "C" fn(H, *const c_char) -> c_int,
 }
 
-/// What an `MPI_Comm`, an `MPI_Datatype` and an `MPI_Request` are in C.
+/// What an `MPI_Comm`, an `MPI_Datatype`, an `MPI_Request` and an `MPI_Win` are in C.
 trait Handle: Copy {
     fn to_c(self) -> CHandle;
     fn from_c(c: CHandle) -> Option<Self>;
@@ -145,6 +149,10 @@ impl<H: Handle> Side<H> {
             null_request: unsafe { function(address(c"side_null_request")?) },
             // SAFETY: as above.
             wait: unsafe { function(address(c"side_wait")?) },
+            // SAFETY: as above.
+            put: unsafe { function(address(c"side_put")?) },
+            // SAFETY: as above.
+            is_named: unsafe { function(address(c"side_is_named")?) },
         })
     }
 }
@@ -168,6 +176,7 @@ fn both<H: Handle>(side: &Side<H>) -> Outcome {
     requests::ours(side, &runtime)?;
     requests::theirs(side, &runtime)?;
     requests::not_taken(side, &runtime)?;
+    windows::ours(side, &runtime)?;
     runtime.finalize()?;
     // SAFETY: the part in C has initialised, and no handle of the runtime is left.
     done("side_finalize", unsafe { (side.finalize)() })

@@ -1,5 +1,5 @@
 //! Communicators, datatypes and requests go to and fro between this program and a part of it in C,
-//! which is linked to the same MPI.
+//! which is linked to the same MPI; windows of ours go there.
 
 use std::fs;
 use std::path::{Path, PathBuf};

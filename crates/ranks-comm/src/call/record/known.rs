@@ -137,7 +137,7 @@ const COLLECTIVE: [&str; 29] = [
 ];
 
 /// Calls that the rank answers itself, or that are polled.
-const LOCAL: [&str; 26] = [
+const LOCAL: [&str; 27] = [
     "MPI_Cancel",
     "MPI_Cart_coords",
     "MPI_Cart_rank",
@@ -162,6 +162,7 @@ const LOCAL: [&str; 26] = [
     "MPI_Testany",
     "MPI_Testsome",
     "MPI_Topo_test",
+    "MPI_Win_set_name",
     "MPI_Win_sync",
     "MPI_Wtime",
 ];

@@ -1,6 +1,6 @@
 //! A communicator of the library, and its accessors.
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -150,15 +150,7 @@ impl Comm {
         Ok(name.to_string_lossy().into_owned())
     }
 
-    /// Sets the name. Names longer than the shortest limit of any library are cut, at the end of a
-    /// character.
-    pub(crate) fn set_name(&self, name: &str) -> Result<()> {
-        const LIMIT: usize = 63;
-        let mut end = name.len().min(LIMIT);
-        while !name.is_char_boundary(end) {
-            end -= 1;
-        }
-        let name = CString::new(&name[..end]).unwrap_or_default();
+    pub(crate) fn set_name(&self, name: &CStr) -> Result<()> {
         // SAFETY: the communicator is alive, and the name ends with a zero.
         let code = unsafe { sys::MPI_Comm_set_name(self.canonical, name.as_ptr()) };
         check(code, "MPI_Comm_set_name")

@@ -94,7 +94,6 @@ functions! {
     #[cfg(feature = "whole")]
     shim "3.1" MPI_Win_set_info(win: Win, info: Info) -> Code;
     /// `int MPI_Win_set_name(MPI_Win win, const char *win_name)` (MPI 3.1 or earlier)
-    #[cfg(feature = "whole")]
     shim "3.1" MPI_Win_set_name(win: Win, win_name: Same<*const c_char>) -> Code;
     /// `int MPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit, void *baseptr)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Win_shared_query(win: Win, rank: Rank, size: Same<*mut MPI_Aint>, disp_unit: Same<*mut c_int>, baseptr: Same<*mut c_void>) -> Code;
