@@ -21,6 +21,7 @@ pub(crate) mod metadata;
 mod names;
 mod opening;
 mod paths;
+mod phrases;
 mod promises;
 mod text;
 pub(crate) mod tree;
@@ -44,7 +45,7 @@ pub(crate) struct Arguments {
 /// A rule and what there is to say about this tree.
 type Check = (&'static str, fn(&Tree, &Metadata) -> Vec<Finding>);
 
-const CHECKS: [Check; 17] = [
+const CHECKS: [Check; 18] = [
     (
         "nothing links a native library, and nothing runs at build time",
         links::check,
@@ -88,9 +89,10 @@ const CHECKS: [Check; 17] = [
     ("every crate has the lints of the workspace", |tree, _| {
         manifests::check(tree)
     }),
-    ("docs begin with a noun or a verb", |tree, _| {
+    ("docs and errors begin with a noun or a verb", |tree, _| {
         docs::check(tree)
     }),
+    ("no phrase is an empty one", |tree, _| phrases::check(tree)),
     ("text is clean", |tree, _| text::check(tree)),
 ];
 

@@ -53,7 +53,7 @@ pub use threads::ThreadBootstrap;
 /// The bytes may be a secret, as the id of an NCCL communicator is: they are in no error and no
 /// log.
 pub trait Bootstrap {
-    /// Which of the ranks this one is, from 0.
+    /// The number of this rank, from 0.
     fn rank(&self) -> usize;
 
     /// The number of ranks.

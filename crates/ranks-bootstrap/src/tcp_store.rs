@@ -40,7 +40,7 @@ pub struct TcpStoreOptions {
     rank: usize,
     size: usize,
     name: String,
-    /// Which start of the program this is, where a launcher starts it again after a failure.
+    /// The start of the program that this is, where a launcher starts it again after a failure.
     attempt: String,
     limit: Duration,
     served_elsewhere: bool,

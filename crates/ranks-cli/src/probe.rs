@@ -100,7 +100,7 @@ pub(crate) struct GpuLibrary {
     pub(crate) reaches: Vec<Vec<usize>>,
 }
 
-/// Which MPI the file is, or the dynamic linker's or our reason why it does not serve.
+/// The MPI that the file is, or the dynamic linker's or our reason why it does not serve.
 pub(crate) fn mpi(file: &Path) -> Result<Mpi, String> {
     ask(&["mpi".as_ref(), file.as_os_str()])
 }

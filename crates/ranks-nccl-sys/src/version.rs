@@ -1,4 +1,4 @@
-//! Which release brought what.
+//! The releases that brought functions.
 
 use crate::generated::table::FUNCTIONS;
 

@@ -88,13 +88,13 @@ impl NvshmemLibrary {
         Ok(keep(take(library)?))
     }
 
-    /// Which release it is.
+    /// The release that it is.
     #[doc(alias = "nvshmemx_vendor_get_version_info")]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// Which release it is, in words: `3.8.0`.
+    /// The release that it is, in words: `3.8.0`.
     pub fn version_text(&self) -> String {
         self.version.to_string()
     }
@@ -272,7 +272,7 @@ impl Examined {
     }
 }
 
-/// Which release a library says it is, if it does.
+/// The release that a library says it is, if it does.
 fn version_of(library: &Library) -> Option<Version> {
     // SAFETY: NVSHMEM's function of that name has this type in every release.
     let get_version: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) =

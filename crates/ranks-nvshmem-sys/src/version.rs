@@ -1,4 +1,4 @@
-//! Which release a library is, and which brought what.
+//! The release that a library is, and those that brought functions.
 
 use std::fmt;
 

@@ -115,8 +115,8 @@ impl Connection {
             };
             match connection.greet(deadline) {
                 Ok(()) => return Ok(connection),
-                Err(Trouble::TimedOut) => "what listens there gives no answer".clone_into(&mut why),
-                Err(Trouble::Lost(how)) => why = format!("what listens there is no store: {how}"),
+                Err(Trouble::TimedOut) => "the listener there gives no answer".clone_into(&mut why),
+                Err(Trouble::Lost(how)) => why = format!("the listener there is no store: {how}"),
             }
         }
         Err(why)
@@ -227,7 +227,7 @@ impl Connection {
         }
     }
 
-    /// Which of the keys are not there.
+    /// The places of those keys that are not there.
     pub(super) fn missing(&mut self, keys: &[Vec<u8>]) -> Result<Vec<usize>, Trouble> {
         let grace = Deadline::after(GRACE);
         let mut missing = Vec::new();

@@ -1,4 +1,4 @@
-//! Which feature is there on which backend.
+//! The features that are there on each backend.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! Which call received the message of which: the n-th sent from one rank to another under a tag is
-//! the n-th received.
+//! Arrows from calls that send to those that receive: the n-th message from one rank to another
+//! under a tag is the n-th received.
 //!
 //! Only where that is sure: where a rank receives from any rank or under any tag, by a matched
 //! probe or by a persistent request, it is not told which message came; nothing is drawn for that

@@ -9,7 +9,7 @@ use ranks_launch::RDMA_PER_REQUEST;
 
 use crate::arguments::proven::{Both, Movable, Proven};
 
-/// Which rank an operation between two groups goes out from, as each of the ranks has to see it.
+/// The rank that an operation between two groups goes out from, as each of the ranks has to see it.
 ///
 /// The root says [`This`](Self::This), the other ranks of its group
 /// [`OfThisGroup`](Self::OfThisGroup), and all ranks of the other group

@@ -1,5 +1,5 @@
-//! Which parts of a slice belong to each rank, where they are no blocks: columns, faces, anything
-//! that a layout takes.
+//! The parts of a slice that belong to each rank, where they are no blocks: columns, faces,
+//! anything that a layout takes.
 
 use bytemuck::Pod;
 use ranks_comm::layout::Layout;

@@ -79,7 +79,7 @@ fn ask(form: NeighborFunction) -> Result<Order> {
             ErrorKind::Library,
             "MPI_Neighbor_alltoallv",
             format_args!(
-                "what this process sends to itself in a grid of two rings arrives as {arrived:?}"
+                "messages of this process to itself in a grid of two rings arrive as {arrived:?}"
             ),
         )),
     }

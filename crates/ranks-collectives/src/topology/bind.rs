@@ -1,4 +1,4 @@
-//! Which CPUs ranks are to stay on.
+//! The CPUs that ranks are to stay on.
 
 use ranks_launch::{CpuSet, Domain};
 

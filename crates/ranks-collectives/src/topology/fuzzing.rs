@@ -27,7 +27,8 @@ pub fn answers(answers: &[Vec<u8>]) -> usize {
     let answers = answers.iter().filter_map(|bytes| {
         let answer: Answer = postcard::from_bytes(bytes).ok()?;
         let again = postcard::to_stdvec(&answer).expect("an answer can be written");
-        let read: Answer = postcard::from_bytes(&again).expect("what was written can be read");
+        let read: Answer =
+            postcard::from_bytes(&again).expect("an answer that was written can be read");
         let twice = postcard::to_stdvec(&read).expect("an answer can be written");
         assert_eq!(again, twice);
         Some(())

@@ -1,4 +1,4 @@
-//! Which ranks are where: the machines, their CPUs, memories and GPUs, and what starts and carries
+//! The places of ranks: the machines, their CPUs, memories and GPUs, and what starts and carries
 //! the job.
 
 use ranks_launch::Environment;

@@ -60,7 +60,7 @@ impl<B: Send + 'static> Request<B> {
             PendingOp::Scattered(_) => Err(Error::new(
                 ErrorKind::NotInLibrary,
                 operation,
-                "what is received through a layout is put in its places here; wait for it",
+                "elements received through a layout are put in their places here; wait for them",
             )),
             PendingOp::InProcess(_) | PendingOp::Deferred(_) => Err(no_handles(operation)),
         };

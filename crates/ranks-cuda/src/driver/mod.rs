@@ -330,7 +330,7 @@ pub enum Memory {
     Pinned,
     /// Memory of a device.
     Device {
-        /// Which device.
+        /// The number of the device.
         ordinal: usize,
     },
     /// Memory that moves between host and devices by itself; both may work on it.

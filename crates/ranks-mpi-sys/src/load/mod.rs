@@ -275,7 +275,7 @@ fn take(mut library: Library, adopted: bool) -> Result<Loaded, String> {
 /// A function that Intel MPI has and nobody else.
 const INTEL: &CStr = c"I_MPI_Check_image_status";
 
-/// Which ABI the library has: by symbols and by one call, never by a version text.
+/// The ABI that the library has: by symbols and by one call, never by a version text.
 fn family_of(library: &Library) -> Result<Family, String> {
     const NEEDED: [&CStr; 5] = [
         c"MPI_Init_thread",

@@ -52,7 +52,7 @@ pub(crate) struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    /// Which communicator, for operations that belong to one.
+    /// The communicator that is meant, for operations that belong to one.
     pub(crate) fn which(self) -> Which {
         Which::of(self.comm)
     }

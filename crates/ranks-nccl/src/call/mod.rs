@@ -14,7 +14,7 @@ use crate::state::open_group;
 
 pub(crate) mod checks;
 
-/// Which operation.
+/// An operation, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     AllReduce,

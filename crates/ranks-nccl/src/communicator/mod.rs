@@ -34,7 +34,7 @@ impl NcclCommunicator {
         &self.shared
     }
 
-    /// Which rank this is, from 0.
+    /// The number of this rank, from 0.
     #[doc(alias = "ncclCommUserRank")]
     #[must_use]
     pub fn rank(&self) -> usize {

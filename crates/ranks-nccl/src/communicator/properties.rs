@@ -12,7 +12,7 @@ const NO_HOST_RMA: i32 = 22_903;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NcclProperties {
-    /// Which rank this is.
+    /// The number of this rank.
     pub rank: usize,
     /// The number of ranks.
     pub size: usize,

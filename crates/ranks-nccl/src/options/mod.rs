@@ -102,7 +102,7 @@ impl NcclOptions {
         self
     }
 
-    /// Which network module to use, such as `Socket` or `IB`. NCCL 2.17.
+    /// The network module to use, such as `Socket` or `IB`. NCCL 2.17.
     pub fn net_name(mut self, name: impl Into<String>) -> Self {
         self.net_name = Some(name.into());
         self
@@ -191,7 +191,7 @@ impl NcclOptions {
         self
     }
 
-    /// Which children share resources.
+    /// The children that share resources.
     pub(super) fn sharing(&self) -> Sharing {
         let shares = |number: Number| self.numbers.contains(&(number, 1));
         Sharing {
@@ -201,7 +201,7 @@ impl NcclOptions {
     }
 }
 
-/// Which children share with their parent.
+/// The children that share with their parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sharing {
     pub(crate) split: bool,

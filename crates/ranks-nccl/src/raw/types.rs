@@ -1,4 +1,4 @@
-//! Which of NCCL's types and operations stand for those that are known at run time only.
+//! NCCL's types and operations that stand for those that are known at run time only.
 
 use ranks_nccl_sys::{
     ncclAvg, ncclBfloat16, ncclDataType_t, ncclFloat8e4m3, ncclFloat8e5m2, ncclFloat16,

@@ -42,7 +42,7 @@ pub(crate) mod operation {
 
     use super::{Result, Shared, ncclRedOp_t};
 
-    /// Which communicator.
+    /// A communicator, by its address.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Which(usize);
 

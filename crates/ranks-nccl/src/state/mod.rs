@@ -390,7 +390,7 @@ impl Shared {
     }
 }
 
-/// Which rank of how many, on which device.
+/// A rank, the number of ranks, and the device of this one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RankOnDevice {
     pub(super) rank: usize,

@@ -11,7 +11,7 @@ pub(crate) struct Block {
     pub(crate) local: NonNull<u8>,
     /// Its length in bytes, the same on all PEs, and not 0.
     pub(crate) bytes: usize,
-    /// Which of the allocations of the heap it is, the same on all PEs.
+    /// Its number among the allocations of the heap, the same on all PEs.
     pub(crate) number: u64,
     /// Data that the backend keeps with it: in process the parts of all PEs.
     pub(crate) kept: Option<Arc<dyn Any>>,

@@ -22,7 +22,7 @@ pub(crate) enum Origin {
     Unique(u64, u64),
 }
 
-/// Which team of a split.
+/// A team of a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Part {
     /// The only one.

@@ -1,4 +1,4 @@
-//! Which elements are reduced, and how.
+//! The elements that are reduced, and the operations on them.
 
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_raw::{Dtype, RawOp};

@@ -42,7 +42,7 @@ pub(crate) mod takes;
 /// a count: [`Argument`](ranks_comm::ErrorKind::Argument)) is an `Err` that leaves it usable, and
 /// so does a message that is longer than its receive.
 pub trait RawCollectives: Send + Sync + fmt::Debug {
-    /// Which rank this is, from 0.
+    /// The number of this rank, from 0.
     fn rank(&self) -> usize;
 
     /// The number of ranks.

@@ -1,6 +1,6 @@
 //! The memory that a backend can work on.
 
-/// Which memory a backend can work on.
+/// Memory that a backend can work on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Takes {
     /// Memory of the host.

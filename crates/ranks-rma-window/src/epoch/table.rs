@@ -51,7 +51,7 @@ impl TargetRange {
     }
 }
 
-/// Which ranks an epoch opens the memory of.
+/// The ranks whose memory an epoch opens.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Targets<'a> {
     All,

@@ -129,7 +129,7 @@ impl NodeArena {
         Arc::into_inner(self.whole).map_or(Ok(()), Whole::free)
     }
 
-    /// Which one it is and how much of it is taken, so that ranks can compare that.
+    /// Its number and how much of it is taken, so that ranks can compare that.
     pub(crate) fn state(&self) -> [u64; 2] {
         [self.number, self.used as u64]
     }

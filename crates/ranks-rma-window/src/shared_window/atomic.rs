@@ -1,4 +1,4 @@
-//! Which elements have an atomic twin.
+//! Elements that have an atomic twin.
 
 use std::sync::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32,

@@ -247,6 +247,6 @@ fn twice() -> Error {
     Error::new(
         ErrorKind::Argument,
         PUT,
-        "what is written to must not take an element twice; use a layout whose blocks do not overlap",
+        "a layout that is written to must not take an element twice; use one whose blocks do not overlap",
     )
 }

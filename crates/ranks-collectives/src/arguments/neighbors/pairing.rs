@@ -1,4 +1,4 @@
-//! Which block that is sent arrives as which, where a rank is a neighbour several times.
+//! The order in which blocks that are sent arrive, where a rank is a neighbour several times.
 //!
 //! The standard says it (MPI 5.0 §8.6): in a graph the first block that goes from one rank to
 //! another arrives as the first one, and so on; in a grid what is sent to the rank before arrives
@@ -12,7 +12,7 @@ use ranks_comm::{Neighborhood, Result};
 pub(crate) struct Edge {
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// Which block it is on this rank.
+    /// The number of the block on this rank.
     pub(crate) index: usize,
     /// Its elements.
     pub(crate) length: usize,

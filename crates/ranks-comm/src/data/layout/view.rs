@@ -219,7 +219,7 @@ fn twice(what: &str) -> Error {
         ErrorKind::Argument,
         OPERATION,
         format_args!(
-            "what is received into must not take {what} twice; use a layout whose blocks do not overlap"
+            "a layout that is received into must not take {what} twice; use one whose blocks do not overlap"
         ),
     )
 }

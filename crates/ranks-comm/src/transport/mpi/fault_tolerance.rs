@@ -23,8 +23,7 @@ use crate::data::source::Source;
 use crate::result::{Error, ErrorKind, Result};
 
 /// The remedy where it is not offered.
-const REMEDY: &str =
-    "what can is Open MPI 5 where the job is started with `mpiexec --with-ft ulfm`";
+const REMEDY: &str = "Open MPI 5 can go on, where the job is started with `mpiexec --with-ft ulfm`";
 
 /// The result of these checks: `Ok`, or the reason why this process cannot go on after a failure.
 static TOLERANCE: OnceLock<Result<(), String>> = OnceLock::new();

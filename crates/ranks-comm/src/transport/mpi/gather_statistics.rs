@@ -163,7 +163,7 @@ impl GatherStatistics {
             Err(error) if error.kind().is_loss() => return Err(why("it is lost")),
             Err(error) => return Err(why(&error.to_string())),
         };
-        Part::from_bytes(&bytes).ok_or_else(|| why("what it sent is not its statistics"))
+        Part::from_bytes(&bytes).ok_or_else(|| why("its message is no statistics"))
     }
 
     /// Compares this rank's clock with rank 0's, which asks the `others`; `None` if that is not

@@ -154,7 +154,7 @@ macro_rules! blocking {
     };
 }
 
-/// A call that goes on after it has returned: non-blocking, or persistent with hints.
+/// A call that goes on after it has returned: nonblocking, or persistent with hints.
 macro_rules! continued {
     ($name:ident in $family:ident, $count:ty, $place:ty $(, $info:ident: $info_type:ty)?) => {
         pub(crate) unsafe extern "C" fn $name<A: Abi>(

@@ -7,7 +7,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use super::part::Part;
 use super::world::{State, Waiting, World};
 
-/// Which meeting it is.
+/// A meeting, by what tells it from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     /// The meeting of a team with this number in the order of its calls, and its step.
@@ -26,7 +26,7 @@ pub(super) enum Gift {
     Nothing,
     /// Its part of a new block, or why it has none.
     Part(Result<Arc<Part>, String>),
-    /// Which PE of the world it is.
+    /// The number of the PE in the world.
     Pe(usize),
 }
 

@@ -16,8 +16,8 @@ const NODE: TeamHandle = TeamHandle(2);
 /// As NVSHMEM numbers those of users.
 const FIRST: i32 = 7;
 
-/// Which team it is, for all its PEs: the number of the meeting that made it, and which of those
-/// made there.
+/// A team, by what is the same for all its PEs: the number of the meeting that made it, and its
+/// own among those made there.
 type Name = (u64, usize);
 
 /// Some PEs, in their order.
@@ -25,7 +25,7 @@ type Name = (u64, usize);
 pub(super) struct Team {
     name: Name,
     pub(super) pes: Vec<usize>,
-    /// Which of them this PE is.
+    /// The number of this PE among them.
     pub(super) place: usize,
 }
 

@@ -165,7 +165,7 @@ impl Memory for LibraryHeap {
         if self.room.is_some() {
             let version = self.library.version();
             let text = format_args!(
-                "where NVSHMEM {version} does not take memory it unmaps the whole symmetric heap; NVSHMEM 3.8 is needed"
+                "NVSHMEM {version} unmaps the whole symmetric heap where it does not take memory; NVSHMEM 3.8 is needed"
             );
             return Err(Error::new(
                 ErrorKind::NotInLibrary,
