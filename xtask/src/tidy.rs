@@ -23,6 +23,7 @@ mod opening;
 mod paths;
 mod phrases;
 mod promises;
+mod publish;
 mod text;
 pub(crate) mod tree;
 mod umbrella;
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
 /// A rule and what there is to say about this tree.
 type Check = (&'static str, fn(&Tree, &Metadata) -> Vec<Finding>);
 
-const CHECKS: [Check; 18] = [
+const CHECKS: [Check; 19] = [
     (
         "nothing links a native library, and nothing runs at build time",
         links::check,
@@ -89,6 +90,7 @@ const CHECKS: [Check; 18] = [
     ("every crate has the lints of the workspace", |tree, _| {
         manifests::check(tree)
     }),
+    ("every crate is fit to be published", publish::check),
     ("docs and errors begin with a noun or a verb", |tree, _| {
         docs::check(tree)
     }),

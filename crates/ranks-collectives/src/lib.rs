@@ -74,6 +74,7 @@
 //! `BetweenGroups<Operation>` are operations too, so that they have the same forms.
 //!
 //! The folders are layers, from `ops` and `arguments` up to `traits` and `composed`.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 mod agreement;

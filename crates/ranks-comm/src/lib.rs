@@ -1,5 +1,6 @@
 //! Communicators, point-to-point communication and the runtime, over MPI or in process (threads as
 //! ranks).
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 #[doc(hidden)]

@@ -23,6 +23,7 @@
 //! # }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #[cfg(feature = "cudarc")]
 mod cudarc;
 mod device_vec;

@@ -16,6 +16,7 @@
 //!
 //! Nothing here opens a library or calls MPI.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 mod allocation;

@@ -33,6 +33,7 @@
 //! Without the feature `whole`, which is on unless it is turned off, only those functions are there
 //! that the crates of ranks call: half of them, in two thirds of the time to compile.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs)]
 #![cfg_attr(
     not(feature = "whole"),

@@ -59,6 +59,7 @@
 //! (elements of eight bits before 2.24); [`Device`](ranks_comm::ErrorKind::Device) for what the
 //! driver reports; what NCCL reports, and [`TimedOut`](ranks_comm::ErrorKind::TimedOut), after
 //! which the communicator is aborted; [`Aborted`](ranks_comm::ErrorKind::Aborted) from then on.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 mod call;

@@ -55,6 +55,7 @@
 //! | a drop with operations in flight | waits for them for as long as [`NumrOptions::drop_limit`] says, then logs an error by `tracing` and gives them up |
 //!
 //! [`RawCollectives::takes`]: ranks_raw::RawCollectives::takes
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 #![cfg_attr(
     not(any(feature = "numr-0_5", feature = "numr-0_14")),

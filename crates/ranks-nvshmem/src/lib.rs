@@ -63,6 +63,7 @@
 //!
 //! Atomic operations called by the host and `g` on a stream: the library only pretends to do them.
 //! Signals set and add 64 bits.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 mod backend;

@@ -16,6 +16,7 @@
 //!     comm.sync()
 //! }
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 #[doc(hidden)]

@@ -78,6 +78,7 @@
 //! it, with the last lines that each of them printed. In process a thread cannot be ended: the test
 //! fails, and its threads stay until the process ends.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 pub mod driver;

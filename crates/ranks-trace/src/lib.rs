@@ -5,6 +5,7 @@
 //! [`Track::call`], if [`is_observed`] says that anybody asks. Data belongs to a rank, of which an
 //! in-process world has several ([`Home`]). When communication ends it becomes one table
 //! ([`publish`]) and a file of each rank ([`end`]).
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 mod call;

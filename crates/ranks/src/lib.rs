@@ -63,6 +63,7 @@
 //! | `half`, `num-complex` | reductions of the numbers of these crates |
 //! | `cudarc` | streams and slices of cudarc 0.19 as streams and memory of ours |
 //! | `tracing` | a span for each operation |
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 // Without them their modules are not there to link to.
 #![cfg_attr(

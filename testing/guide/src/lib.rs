@@ -1,4 +1,4 @@
-//! The programs of README and guide: each block of Rust is a test of the documentation.
+//! The programs of the READMEs and the guide: each block of Rust is a test of the documentation.
 #![forbid(unsafe_code)]
 
 macro_rules! pages {
@@ -10,6 +10,14 @@ macro_rules! pages {
 
 pages! {
     readme: "README.md",
+    readme_of_ranks: "crates/ranks/README.md",
+    readme_of_ranks_comm: "crates/ranks-comm/README.md",
+    readme_of_ranks_collectives: "crates/ranks-collectives/README.md",
+    readme_of_ranks_rma_window: "crates/ranks-rma-window/README.md",
+    readme_of_ranks_nccl: "crates/ranks-nccl/README.md",
+    readme_of_ranks_nvshmem: "crates/ranks-nvshmem/README.md",
+    readme_of_ranks_raw: "crates/ranks-raw/README.md",
+    readme_of_ranks_test: "crates/ranks-test/README.md",
     install: "docs/guide/install.md",
     first_program: "docs/guide/first-program.md",
     own_crate: "docs/guide/own-crate.md",
