@@ -17,6 +17,7 @@ mod coverage;
 mod demo;
 mod gpu;
 mod mpi;
+mod package;
 mod pictures;
 mod run;
 mod test;
@@ -53,6 +54,8 @@ enum Command {
     Gpu(gpu::Arguments),
     /// Lists, provisions and locates the MPI libraries that the tests run on.
     Mpi(mpi::Arguments),
+    /// Makes the packages of all crates, and builds and runs README's program from them alone.
+    Package,
     /// Draws the pictures of ARCHITECTURE.md, or checks that they are current.
     Pictures(pictures::Arguments),
     /// Builds an example and runs it on n ranks of one MPI, or in process.
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::main(&arguments),
         Command::Gpu(arguments) => gpu::main(&arguments),
         Command::Mpi(arguments) => mpi::main(&arguments),
+        Command::Package => package::main(),
         Command::Pictures(arguments) => pictures::main(&arguments),
         Command::Run(arguments) => run::main(&arguments),
         Command::Test(arguments) => test::main(&arguments),
