@@ -54,26 +54,25 @@
 //! is compared before operations that return at once, which would wait for it, nor between two
 //! groups.
 //!
-//! # Results to the last bit
+//! # Settings
 //!
-//! [`Collectives::reproducible`] reduces a distributed array to the same bits for any number of
-//! ranks and on any library.
+//! The settings are those of the runtime, and environment variables: `RANKS_CHECK` has calls
+//! compared, `RANKS_TIMEOUT` ends waits.
 //!
-//! # Made of other operations
+//! | feature | what it brings |
+//! |---|---|
+//! | `half`, `num-complex` | reductions of the numbers of these crates |
+//! | `serde` | values of any type that serde can serialise, broadcast |
+//! | `topology` | machines, CPUs, memories and GPUs, and which ranks are where |
 //!
-//! [`SparseExchange`] is for ranks that send to few others, [`Hierarchy`] for operations within
-//! nodes and then among them, and [`TwoLevelAlltoall`] for small blocks on many ranks. Each is made
-//! once for a communicator, and nothing chooses it by itself.
+//! # What it does not do
 //!
-//! # How the crate is laid out
-//!
-//! An operation is a row in `operation/moves.rs` or `operation/reductions.rs`, which says what its
-//! slices must be and what does it in process, a row in `mpi/functions.rs`, which says what its C
-//! functions are and take, and a method in each of the `traits`. The forms (blocking, nonblocking,
-//! persistent, scoped, large) are written once for all of them. `InPlace<Operation>` and
-//! `BetweenGroups<Operation>` are operations too, so that they have the same forms.
-//!
-//! The folders are layers, from `ops` and `arguments` up to `traits` and `composed`.
+//! Nothing here chooses [`Hierarchy`] or [`TwoLevelAlltoall`] by itself. Bits of a sum depend on
+//! the library and on the number of ranks, but for [`Collectives::reproducible`].
+#![cfg_attr(doc, doc = concat!(
+    "\n# The guide\n\n[Collective communication](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/collectives.md), ",
+    "[environment variables](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/environment.md).",
+))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 

@@ -1,5 +1,63 @@
 //! Communicators, point-to-point communication and the runtime, over MPI or in process (threads as
 //! ranks).
+//!
+//! Programs depend on `ranks`, of which this crate is the modules `runtime`, `communicator`, `p2p`,
+//! `virtual_topology`, `layout`, `element` and `interop`. Examples are those of such a program.
+//!
+//! ```
+//! fn main() -> ranks::Result<()> {
+//!     ranks::run(|world| {
+//!         let (rank, size) = (world.rank(), world.size());
+//!         let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+//!         let mut heard = [usize::MAX];
+//!         world.sendrecv(&[rank], right, 7, &mut heard, left, 7)?;
+//!         assert_eq!(heard, [left]);
+//!         Ok(())
+//!     })
+//! }
+//! ```
+//!
+//! | topic | here | MPI 5.0 |
+//! |---|---|---|
+//! | start and end, settings, statistics | [`run`](fn@run), [`Runtime`], [`Builder`], [`Statistics`] | §11 |
+//! | ranks and what they share | [`Communicator`], [`Group`], [`SplitType`], [`AttributeKey`], [`Info`] | §7, §10 |
+//! | messages that are over when a call returns | [`send`](Communicator::send), [`recv`](Communicator::recv), [`sendrecv`](Communicator::sendrecv), [`probe`](Communicator::probe), with [`Source`], [`Tag`] and [`Status`] | §3.2 to §3.6, §3.8 |
+//! | … nonblocking, that own their buffers | [`isend`](Communicator::isend), [`irecv`](Communicator::irecv): [`Request`], [`Requests`] | §3.7 |
+//! | … nonblocking, that borrow them | [`Communicator::scope`]: [`Scope`] | §3.7 |
+//! | … that are prepared once | [`Persistent`]; in parts [`PartitionedSend`], [`PartitionedRecv`] | §3.9, §4 |
+//! | … of copies, within a limit of memory | [`Outbox`] | |
+//! | elements, memory, parts of arrays | [`element`], [`Buffer`], [`layout`] | §5 |
+//! | grids and graphs, halos | [`Cartesian`], [`Graph`], [`DistGraph`], [`HaloExchange`] | §8 |
+//! | two groups | [`Intercommunicator`] | §7.6 |
+//! | ranks that are lost | [`revoke`](Communicator::revoke), [`shrink`](Communicator::shrink) | |
+//! | handles of code in C or Python | [`interop`] | |
+//!
+//! # Settings
+//!
+//! [`Builder`] has the thread level, time limits ([`OnTimeLimit`]) and what is compared
+//! ([`Checks`]). Users have the same as environment variables, and more: which MPI it is, what is
+//! reported.
+//!
+//! | feature | what it brings |
+//! |---|---|
+//! | `async` | requests as futures |
+//! | `serde` | values of any type that serde can serialise, as messages |
+//! | `tracing` | a span for each operation |
+//!
+//! # Errors
+//!
+//! An [`Error`] has a [kind](ErrorKind) and a text, which names the C call, the library, ranks and
+//! sizes. Arguments that a rank can see to be wrong are one before anything is sent, and so is a
+//! call from a thread that may not make it. No call panics on what a library or a peer does.
+//!
+//! # What it does not do
+//!
+//! Operations of all ranks are in `ranks-collectives`, windows in `ranks-rma-window`. Files,
+//! processes that are started later, and sessions have no safe form.
+#![cfg_attr(doc, doc = concat!(
+    "\n# The guide\n\n[Messages](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/messages.md), ",
+    "[environment variables](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/environment.md).",
+))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 

@@ -20,19 +20,14 @@
 //! }
 //! ```
 //!
-//! # When something fails
-//!
-//! A communicator works until it is finalized or aborted. It is aborted by
-//! [`NcclCommunicator::abort`], when NCCL reports a failure of the communicator itself (a peer is
-//! gone, a device failed), and when a time limit passes ([`NcclOptions::time_limit`]): NCCL then
-//! gives up what is under way, and every later call is an `Err` of kind
-//! [`Aborted`](ranks_comm::ErrorKind::Aborted) that tells why. After an argument that NCCL refuses
-//! it goes on, unless NCCL itself says that it cannot.
-//!
-//! # Threads
-//!
-//! A communicator may be used from any thread. One call is made at a time; `abort` does not wait
-//! for the others.
+//! | topic | here |
+//! |---|---|
+//! | communicators, splits of them, their end | [`NcclCommunicator`], [`NcclOptions`], [`NcclId`], [`ShrinkMode`] |
+//! | operations of all ranks, messages | methods of [`NcclCommunicator`] and of [`Queue`]; many at once: [`group`](group()) |
+//! | reductions | those of `ranks-collectives` that are a [`Reduction`]; [`PreMulSum`] |
+//! | elements | [`Element`]: numbers, [`Fp8E4m3`], [`Fp8E5m2`]; with the feature `half` `f16` and `bf16` |
+//! | memory that NCCL knows, puts to it | [`Registered`], [`Window`] |
+//! | frameworks that have addresses | [`RawNccl`] |
 //!
 //! # Operations
 //!
@@ -51,6 +46,18 @@
 //! waits for whoever is known to work on its memory
 //! ([`DeviceSlice::order_after_use`](ranks_cuda::DeviceSlice::order_after_use)).
 //!
+//! A communicator may be used from any thread. One call is made at a time; `abort` does not wait
+//! for the others.
+//!
+//! # Errors
+//!
+//! A communicator works until it is finalized or aborted. It is aborted by
+//! [`NcclCommunicator::abort`], when NCCL reports a failure of the communicator itself (a peer is
+//! gone, a device failed), and when a time limit passes ([`NcclOptions::time_limit`]): NCCL then
+//! gives up what is under way, and every later call is an `Err` of kind
+//! [`Aborted`](ranks_comm::ErrorKind::Aborted) that tells why. After an argument that NCCL refuses
+//! it goes on, unless NCCL itself says that it cannot.
+//!
 //! Every operation has these errors besides its own: [`Argument`](ranks_comm::ErrorKind::Argument)
 //! for memory or a stream of another device or driver than the communicator's, for a stream that is
 //! being captured into a CUDA graph ([`RawNccl`] is for that), and for a call that owns its memory
@@ -59,6 +66,20 @@
 //! (elements of eight bits before 2.24); [`Device`](ranks_comm::ErrorKind::Device) for what the
 //! driver reports; what NCCL reports, and [`TimedOut`](ranks_comm::ErrorKind::TimedOut), after
 //! which the communicator is aborted; [`Aborted`](ranks_comm::ErrorKind::Aborted) from then on.
+//!
+//! # Settings
+//!
+//! [`NcclOptions`] has NCCL's own and the time limit. Users name the files of the libraries by
+//! environment variables, `RANKS_NCCL` and `RANKS_CUDA`; NCCL reads its own besides.
+//!
+//! # What it does not do
+//!
+//! It moves memory of GPUs alone. Code on GPUs that communicates by itself (`nccl_device.h`) has no
+//! form here.
+#![cfg_attr(doc, doc = concat!(
+    "\n# The guide\n\n[GPUs](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/gpus.md), ",
+    "[environment variables](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/environment.md).",
+))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 

@@ -59,10 +59,21 @@
 //! `drop` waits for others. There is no reference to elements of the heap: others may write to them
 //! at any time, and are copied from and to the host, or worked on by operations.
 //!
-//! # What is not offered
+//! # What it does not do
 //!
 //! Atomic operations called by the host and `g` on a stream: the library only pretends to do them.
 //! Signals set and add 64 bits.
+//!
+//! # Settings
+//!
+//! [`NvshmemOptions`] has the backend, the device and the time limit. Users have environment
+//! variables: `RANKS_NVSHMEM` and `RANKS_CUDA` name the files of the libraries, and NVSHMEM reads
+//! its own besides, such as the size of the heap. The feature `half` brings elements and reductions
+//! of `f16` and `bf16`.
+#![cfg_attr(doc, doc = concat!(
+    "\n# The guide\n\n[A symmetric heap](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/symmetric-heap.md), ",
+    "[environment variables](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/environment.md).",
+))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 

@@ -1,12 +1,58 @@
 //! One-sided communication on hosts, over MPI or in process: a rank reads and writes memory of
 //! another one, which does not call anything at the time.
 //!
-//! | what | for |
-//! |---|---|
-//! | [`Window`] | memory of each rank that the others put to, get from and accumulate into, within epochs |
-//! | [`DynamicWindow`] | the same for vectors that are attached and detached while the window lives |
-//! | [`SharedWindow`] | memory of the ranks of a node that all of them load and store directly, in phases |
-//! | [`NodeShared`] | an array of which each node has one copy, read by all of its ranks |
+//! Programs depend on `ranks`, of which this crate is the module `rma`.
+//!
+//! ```
+//! use ranks::rma::Window;
+//!
+//! fn main() -> ranks::Result<()> {
+//!     ranks::run(|world| {
+//!         let next = (world.rank() + 1) % world.size();
+//!         let mine = [world.rank()];
+//!         let mut fenced = Window::<usize>::allocate(&world, 1)?.fence()?;
+//!         fenced.step(|ops| ops.put(&mine, next, 0))?;
+//!         let window = fenced.close()?;
+//!         assert_eq!((window.local()[0] + 1) % world.size(), world.rank());
+//!         window.free()?;
+//!         Ok(())
+//!     })
+//! }
+//! ```
+//!
+//! | what | for | MPI 5.0 |
+//! |---|---|---|
+//! | [`Window`] | memory of each rank that the others put to, get from and accumulate into, within epochs | §12.2, §12.3 |
+//! | … between fences: [`Fenced`] | all ranks, in steps | §12.5.1 |
+//! | … posted and started: [`Exposed`] | ranks that deal with each other | §12.5.2 |
+//! | … under locks: [`PassiveWindow`], [`Locked`] | one rank alone, or all of them at once | §12.5.3 |
+//! | [`DynamicWindow`] | the same for vectors that are attached and detached while the window lives | §12.2.4 |
+//! | [`SharedWindow`] | memory of the ranks of a node that all of them load and store directly, in phases | §12.2.3 |
+//! | [`NodeShared`], [`NodeArena`] | an array of which each node has one copy, read by all of its ranks; many of them in one region | |
+//! | [`preflight`] | whether every node has the memory, before any rank takes it | |
+//!
+//! # Epochs are types
+//!
+//! A slice of a window's elements exists only while nobody else may write there, and operations
+//! only within an epoch: anything else does not compile. Ranks, places and lengths are checked at
+//! each call, and are an `Err` of kind [`Argument`](ranks_comm::ErrorKind::Argument),
+//! [`Length`](ranks_comm::ErrorKind::Length) or [`Rank`](ranks_comm::ErrorKind::Rank) before the
+//! library is called. Memory that a node does not have is the same `Err` on all ranks.
+//!
+//! # Settings
+//!
+//! There are no features. The settings are those of the runtime, and environment variables:
+//! `RANKS_TIMEOUT` ends waits for ranks that do not come.
+//!
+//! # What it does not do
+//!
+//! Memory of GPUs is that of `ranks-nvshmem` and `ranks-nccl`. A window is never memory of which
+//! somebody else has a reference: it allocates its own, or takes a `Vec`. Names, attributes
+//! and error handlers of windows are not there.
+#![cfg_attr(doc, doc = concat!(
+    "\n# The guide\n\n[Windows](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/windows.md), ",
+    "[environment variables](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/environment.md).",
+))]
 #![deny(unsafe_code)]
 
 mod epoch;

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! ```
-//! use ranks_comm::{Communicator, Result};
+//! use ranks::prelude::*;
 //!
 //! #[ranks_test::ranks(1, 2, 4)]
 //! fn each_rank_hears_of_the_one_before(world: Communicator) -> Result<()> {
@@ -77,7 +77,20 @@
 //! A test that hangs is ended at its time limit, and the failure names the ranks that had not ended
 //! it, with the last lines that each of them printed. In process a thread cannot be ended: the test
 //! fails, and its threads stay until the process ends.
-
+//!
+//! # Settings
+//!
+//! `RANKS_TEST_MPI` and `RANKS_TEST_TIMEOUT` are among the environment variables. The feature
+//! `attribute`, on by default, is all but [`driver`].
+//!
+//! # What it does not do
+//!
+//! In process the ranks of a test share the statics of the program, and one that ends the process
+//! ends them all.
+#![cfg_attr(doc, doc = concat!(
+    "\n# The guide\n\n[Tests on n ranks](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/testing.md), ",
+    "[environment variables](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/environment.md).",
+))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 

@@ -50,6 +50,9 @@
 //! `ranks-collectives`, `use ranks::collectives::Collectives` is
 //! `use ranks_collectives::Collectives`.
 //!
+//! Settings of a program are those of [`Runtime::builder`]; users have environment variables: the
+//! MPI, time limits, checks, statistics, dumps.
+//!
 //! # Features
 //!
 //! | feature | what it brings |
@@ -63,6 +66,24 @@
 //! | `half`, `num-complex` | reductions of the numbers of these crates |
 //! | `cudarc` | streams and slices of cudarc 0.19 as streams and memory of ours |
 //! | `tracing` | a span for each operation |
+//!
+//! # Errors
+//!
+//! Every operation returns a [`Result`]. An [`Error`] names the C call, the library, ranks and
+//! sizes, and what to change; programs decide by its [`kind`](Error::kind). One that leaves the
+//! closure of [`run`](fn@run) ends the job on all ranks. Collective calls that differ among ranks
+//! are the same error on all of them where they are compared, as builds with debug assertions do
+//! ([`Checks`]). With a time limit a wait for a rank that does not come is an error too.
+//!
+//! # What it does not do
+//!
+//! Files, processes that are started later, sessions and the tool interface of MPI have no safe
+//! form: `ranks-mpi-sys` has the C functions. Nothing is linked, so that a static program, which
+//! can open no library, has its ranks in process alone.
+#![cfg_attr(doc, doc = concat!(
+    "\n# The guide\n\n[From the first program to windows and GPUs](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/SUMMARY.md), ",
+    "[environment variables](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/environment.md).",
+))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 // Without them their modules are not there to link to.

@@ -138,7 +138,7 @@ const TABLE: [Row; 41] = [
     (
         "ranks-test",
         &["ranks-comm", "ranks-launch", "ranks-test-macros"],
-        &[],
+        &["ranks"],
     ),
     ("ranks-test-macros", &[], &[]),
     ("ranks-macros", &[], &["ranks"]),
