@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ranks_launch::{Allocation, Environment, Family, Installation, Scheduler, Search};
+use ranks_launch::{Allocation, Environment, Family, Ground, Installation, Scheduler, Search};
 
 use crate::probe;
 
@@ -58,17 +58,22 @@ impl Choice {
 
 /// The MPI that `name` or else `RANKS_MPI` names, or else the first of [`ranks_launch::candidates`]
 /// that opens, which a program that is started alone takes as well; and the launcher that belongs
-/// to it. Threads where there is none, or where `none` was asked for.
+/// to it. Threads where there is none and `RANKS_BACKEND` does not ask for one, or where `none` was
+/// asked for.
 ///
 /// `mpiexec` is the launcher to use instead: it names the MPI where nothing else does.
 ///
 /// # Errors
-/// A sentence when an MPI is named that is not there, cannot be opened, or has no launcher, or when
-/// `mpiexec` is of another family.
+/// A sentence when an MPI is named that is not there, cannot be opened, or has no launcher, when
+/// one is asked for and there is none, or when `mpiexec` is of another family.
 pub(crate) fn choose(name: Option<&str>, mpiexec: Option<&Path>) -> Result<Choice, String> {
     let variable = |name: &str| std::env::var(name).ok();
-    let in_process = variable("RANKS_BACKEND").is_some_and(|name| name.trim() == "inprocess");
-    if name == Some("none") || name.is_none() && in_process {
+    let asked = match name {
+        Some("none") => Some(Ground::InProcess),
+        Some(_) => Some(Ground::Mpi),
+        None => Ground::asked().map_err(|reason| reason.to_string())?,
+    };
+    if asked == Some(Ground::InProcess) {
         return match mpiexec {
             Some(file) => Err(format!(
                 "without an MPI ranks are threads of one process, which --mpiexec {} does not start",
@@ -92,6 +97,10 @@ pub(crate) fn choose(name: Option<&str>, mpiexec: Option<&Path>) -> Result<Choic
         (Choice::Threads { missing }, Some(launcher)) => Err(format!(
             "--mpiexec {}: {}",
             launcher.file.display(),
+            missing.unwrap_or_default()
+        )),
+        (Choice::Threads { missing }, None) if asked == Some(Ground::Mpi) => Err(format!(
+            "RANKS_BACKEND=mpi: {}; install one, name one in {CHOICE}, or unset RANKS_BACKEND",
             missing.unwrap_or_default()
         )),
         (choice, None) => Ok(choice),

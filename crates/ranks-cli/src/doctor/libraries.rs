@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use ranks_launch::{ConfigError, Environment, Family, Ground, LinkerScript, LoadedMpi};
+use ranks_launch::{ConfigError, Environment, Family, Ground, LinkerScript, LoadedMpi, Undecided};
 use ranks_load::Candidate;
 use serde::Serialize;
 
@@ -29,6 +29,9 @@ pub(super) struct Libraries {
     pub(super) unless_asked: bool,
     /// Set if `RANKS_BACKEND` asks for no MPI.
     in_process: bool,
+    /// The reason why a program that is started as this one is refused.
+    #[serde(skip)]
+    undecided: Option<Undecided>,
     /// The reason why `RANKS_MPI` cannot be followed.
     choice: Option<String>,
     /// The libraries that a program that is started as this one would try, in order.
@@ -166,13 +169,13 @@ impl Libraries {
         Libraries {
             started: environment.to_string(),
             unless_asked: ground == Ok(Ground::InProcess),
-            ranks: match ground {
+            ranks: match &ground {
                 Ok(ground) => ground.to_string(),
                 Err(reason) => reason.to_string(),
             },
+            undecided: ground.err(),
             run: Run::look(),
-            in_process: std::env::var("RANKS_BACKEND")
-                .is_ok_and(|backend| backend.trim() == "inprocess"),
+            in_process: Ground::asked() == Ok(Some(Ground::InProcess)),
             choice: choice.map(|error| error.to_string()),
             tried,
             launcher: of_used.map(|of| Launcher {

@@ -197,6 +197,37 @@ fn what_ranks_would_be_is_told_as_programs_decide_it() {
     assert!(threads.contains(expected), "{threads}");
 }
 
+/// Nothing was wrong, and programs that were started so were refused.
+#[test]
+fn what_refuses_programs_was_told_and_not_found_wrong() {
+    let torchrun: &[_] = &[
+        ("TORCHELASTIC_RUN_ID", "none"),
+        ("RANK", "1"),
+        ("WORLD_SIZE", "4"),
+    ];
+    for (variables, what, remedy) in [
+        (
+            &[("JOB_COMPLETION_INDEX", "1")][..],
+            "pod 1 of an Indexed Job (JOB_COMPLETION_INDEX)",
+            "start one job with mpiexec",
+        ),
+        (
+            torchrun,
+            "started by torchrun as rank 1 of 4: that makes no job of an MPI",
+            "start one job with mpiexec",
+        ),
+        (
+            &[("RANKS_BACKEND", "tcp")],
+            "RANKS_BACKEND is `tcp`",
+            "it must be `mpi`, `inprocess` or `auto`",
+        ),
+    ] {
+        let mut command = bare();
+        let report = said(command.arg("doctor").envs(variables.iter().copied()));
+        report.is_trouble(&[what], &[remedy]);
+    }
+}
+
 /// A job of Slurm of two hosts, as its batch script sees it.
 const BATCH: [(&str, &str); 4] = [
     ("SLURM_JOB_ID", "18"),

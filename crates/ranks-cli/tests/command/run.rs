@@ -274,3 +274,47 @@ fn an_mpi_that_is_not_there_is_an_error() {
     let job = said(in_process().args(["--host", "a", "program"]));
     assert!(job.errors.contains("cannot be on --host"), "{}", job.errors);
 }
+
+/// Ranks were threads, whatever was asked for.
+#[test]
+fn an_mpi_that_is_asked_for_is_not_passed_over() {
+    let scratch = Scratch::new("asked");
+    // What the dynamic linker would take from the current folder is left out: there is no MPI.
+    for name in [
+        "libmpi.so.12",
+        "libmpich.so.12",
+        "libmpi_cray.so.12",
+        "libmpi.so.40",
+    ] {
+        scratch.put(name, "");
+    }
+    for name in ["libmpi_abi.so.0", "libmpi_abi.so.1"] {
+        scratch.put(name, "");
+    }
+    let run = |backend: &str| {
+        let mut command = bare();
+        command.env_remove("RANKS_MPI").env("LD_LIBRARY_PATH", ":");
+        command
+            .env("RANKS_BACKEND", backend)
+            .current_dir(scratch.path());
+        said(command.args(["run", "-n", "2", RANKS, "self-test"]))
+    };
+    let job = run("auto");
+    assert_eq!(job.status, Some(0), "{}", job.errors);
+    assert!(
+        job.text.contains("world: 2 ranks, by no launcher"),
+        "{}",
+        job.text
+    );
+    for (backend, expected) in [
+        ("mpi", "RANKS_BACKEND=mpi: no MPI is found; install one"),
+        (
+            "tcp",
+            "RANKS_BACKEND is `tcp`; it must be `mpi`, `inprocess` or `auto`",
+        ),
+    ] {
+        let job = run(backend);
+        assert_eq!(job.status, Some(1), "{backend}: {}", job.text);
+        assert!(job.errors.contains(expected), "{backend}: {}", job.errors);
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ranks_launch::{Family, Launcher, Pmi};
+use ranks_launch::{Family, Launcher, Pmi, Undecided};
 
 use super::{Finding, Installed, Libraries, Script};
 
@@ -23,6 +23,7 @@ impl Libraries {
         } else if self.used().is_none() && !self.in_process {
             list.push(self.nothing_opens());
         }
+        list.extend(self.refused());
         list.extend(self.wrong_launcher());
         list.extend(self.no_launcher());
         list.extend(self.several());
@@ -119,6 +120,16 @@ impl Libraries {
         )
     }
 
+    /// A program that is started as this one is refused, before any MPI is opened.
+    fn refused(&self) -> Option<Finding> {
+        // That an MPI is not there is told with the libraries.
+        let reason = self.undecided.as_ref();
+        let reason = reason.filter(|reason| !matches!(reason, Undecided::NoSuchMpi { .. }))?;
+        let text = reason.to_string();
+        let (what, remedy) = text.split_once("; ").unwrap_or((&text, ""));
+        Some(Finding::trouble(what, remedy))
+    }
+
     /// The launcher that started us does not belong to the library.
     fn wrong_launcher(&self) -> Option<Finding> {
         if let Some(mismatch) = self.mismatch() {
@@ -164,13 +175,6 @@ impl Libraries {
                     self.own_launcher("RANKS_MPI=openmpi, or a launcher that offers PMI-2"),
                 ))
             }
-            Launcher::Torchrun => Some(Finding::trouble(
-                format!(
-                    "{started}, which starts no job of an MPI: with {} each rank is alone",
-                    used.name
-                ),
-                self.own_launcher("use TcpStore and NCCL alone"),
-            )),
             _ => None,
         }
     }
