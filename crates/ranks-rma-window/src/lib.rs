@@ -70,6 +70,7 @@ pub use epoch::accumulation::{Accumulation, Change, NoOp, Replace};
 pub use epoch::lock_kind::LockKind;
 pub use node_shared::arena::NodeArena;
 pub use node_shared::{NodeBackend, NodeShared, NodeSharedBuilder, Progress};
+pub use shared_window::passive::{LockedAll, LockedExclusive, LockedShared};
 pub use shared_window::{HasAtomic, Placement, SharedWindow, SharedWindowBuilder, Spacing, phase};
 pub use window::Window;
 pub use window::dynamic::{

@@ -57,6 +57,11 @@ impl Epochs {
         Err(open.nested(operation, hold))
     }
 
+    /// Returns true if more than one rank is locked, each by itself.
+    pub(crate) fn holds_several(&self) -> bool {
+        self.open().ranks.len() > 1
+    }
+
     /// A lock is gone, or was not got.
     pub(crate) fn release(&self, hold: Hold) {
         let mut open = self.open();
@@ -112,7 +117,9 @@ mod tests {
         let epochs = Epochs::default();
         let hold = |hold| epochs.hold("MPI_Win_lock", hold).is_ok();
         assert!(hold(Hold::Rank(1)));
+        assert!(!epochs.holds_several());
         assert!(hold(Hold::Rank(2)));
+        assert!(epochs.holds_several());
         assert!(!hold(Hold::Rank(1)));
         assert!(!hold(Hold::All));
         epochs.release(Hold::Rank(1));

@@ -4,6 +4,9 @@
 mod atomic;
 mod builder;
 mod concurrent;
+mod held;
+mod locks;
+pub(crate) mod passive;
 pub mod phase;
 mod placement;
 mod plan;
@@ -27,7 +30,7 @@ pub use plan::Spacing;
 
 use crate::mpi::handle;
 use crate::window::name::SET_NAME;
-use phase::{Concurrent, Phase, Read, Write};
+use phase::{Concurrent, Passive, Phase, Read, Write};
 use segments::Segments;
 use steps::{Goal, Step};
 
@@ -39,8 +42,9 @@ const FENCE: &str = "SharedWindow::fence";
 ///
 /// In the phase [`Write`], which it begins in, a rank has its own segment, as `&mut [T]`. In
 /// [`Read`] it has those of all ranks, as `&[T]`. In [`Concurrent`] it has all of them as atomics.
-/// [`fence`](SharedWindow::fence) takes a window of one phase and gives it back in another, on all
-/// ranks together, so that no slice outlives its phase:
+/// In [`Passive`] it has those that it [locks](SharedWindow::lock_shared), while the others do as
+/// they like. [`fence`](SharedWindow::fence) takes a window of one phase and gives it back in
+/// another, on all ranks together, so that no slice outlives its phase:
 ///
 /// ```
 /// use ranks::{Communicator, Result};
@@ -195,6 +199,7 @@ impl<T: Pod, P: Phase> SharedWindow<T, P> {
     /// MPI 5.0 §12.2.6 (`MPI_Win_free`).
     #[doc(alias = "MPI_Win_free")]
     pub fn free(mut self) -> Result<()> {
+        self.segments.leave_forgotten();
         self.pass(Goal::Freed)?;
         self.segments.free()
     }

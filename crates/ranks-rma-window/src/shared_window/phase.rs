@@ -1,6 +1,6 @@
 //! The phases of a [`SharedWindow`](crate::SharedWindow), as types.
 
-/// Access to the memory for now; one of [`Write`], [`Read`] and [`Concurrent`].
+/// Access to the memory for now; one of [`Write`], [`Read`], [`Concurrent`] and [`Passive`].
 pub trait Phase: Sealed {
     /// Name in errors.
     #[doc(hidden)]
@@ -19,12 +19,17 @@ pub enum Read {}
 #[derive(Debug)]
 pub enum Concurrent {}
 
+/// Each rank loads and stores the segments that it has locked.
+#[derive(Debug)]
+pub enum Passive {}
+
 /// Out of reach from outside.
 pub trait Sealed {}
 
 impl Sealed for Write {}
 impl Sealed for Read {}
 impl Sealed for Concurrent {}
+impl Sealed for Passive {}
 
 impl Phase for Write {
     const NAME: &'static str = "Write";
@@ -36,4 +41,8 @@ impl Phase for Read {
 
 impl Phase for Concurrent {
     const NAME: &'static str = "Concurrent";
+}
+
+impl Phase for Passive {
+    const NAME: &'static str = "Passive";
 }

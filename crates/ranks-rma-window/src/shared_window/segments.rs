@@ -25,6 +25,7 @@ use ranks_mpi_sys::MPI_Win;
 use super::HasAtomic;
 use super::plan::Plan;
 use super::steps::{Mark, Marks};
+use crate::epoch::epochs::Epochs;
 use crate::region::{Backing, Region};
 
 /// Addresses of the segments on this rank.
@@ -35,6 +36,8 @@ pub(super) struct Segments<T> {
     marks: NonNull<Mark>,
     /// All segments, if nothing is between them.
     whole: Option<Segment<T>>,
+    /// Locks that this rank holds.
+    epochs: Epochs,
     /// Taken out by `free` only.
     region: ManuallyDrop<Region>,
 }
@@ -77,6 +80,7 @@ impl<T: Pod> Segments<T> {
             rank,
             marks: base.cast(),
             whole: plan.packed.map(|total| at(plan.data, total)),
+            epochs: Epochs::default(),
             region: ManuallyDrop::new(region),
         }
     }
@@ -110,11 +114,6 @@ impl<T: Pod> Segments<T> {
 
     pub(super) fn sync(&self) -> Result<()> {
         self.region.sync()
-    }
-
-    pub(super) fn marks(&self) -> &Marks {
-        // SAFETY: so many marks lie there: atomics, which were zeros when they began.
-        unsafe { slice::from_raw_parts(self.marks.as_ptr(), self.table.len()) }
     }
 
     #[inline(always)]
@@ -155,7 +154,21 @@ impl<T: Pod> Segments<T> {
     /// Nobody else touches it while the result lives.
     #[inline(always)]
     pub(super) unsafe fn slice_mut(&mut self) -> &mut [T] {
-        let &Segment { start, len } = self.of(self.rank);
+        // SAFETY: by this function's contract.
+        unsafe { self.slice_mut_of(self.rank) }
+    }
+
+    /// The segment of `rank`, to be written.
+    ///
+    /// # Safety
+    /// Nobody else touches it while the result lives.
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "it is the caller who knows that nobody else has it"
+    )]
+    #[inline(always)]
+    pub(super) unsafe fn slice_mut_of(&self, rank: usize) -> &mut [T] {
+        let &Segment { start, len } = self.of(rank);
         // SAFETY: so many elements lie there, which nobody else touches, by this function's
         // contract.
         unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) }
@@ -194,11 +207,23 @@ impl<T: Pod> Segments<T> {
         // SAFETY: it is taken once, as `gone` is not dropped.
         let region = unsafe { ManuallyDrop::take(&mut gone.region) };
         drop(std::mem::take(&mut gone.table));
+        drop(std::mem::take(&mut gone.epochs));
         region.free()
     }
 
     pub(super) fn welcome_large_pages(&self) {
         self.region.welcome_large_pages();
+    }
+}
+
+impl<T> Segments<T> {
+    pub(super) fn marks(&self) -> &Marks {
+        // SAFETY: so many marks lie there: atomics, which were zeros when they began.
+        unsafe { slice::from_raw_parts(self.marks.as_ptr(), self.table.len()) }
+    }
+
+    pub(super) fn epochs(&self) -> &Epochs {
+        &self.epochs
     }
 }
 
@@ -219,11 +244,10 @@ impl<T: HasAtomic> Segments<T> {
 
 impl<T> Drop for Segments<T> {
     fn drop(&mut self) {
-        // SAFETY: the mark of this rank is one of those at the begin of the region, which is still
-        // there.
-        let mark = unsafe { self.marks.add(self.rank) };
-        // SAFETY: as above; it is an atomic.
-        unsafe { mark.as_ref() }.leave();
+        self.leave_forgotten();
+        if let Some(mark) = self.marks().get(self.rank) {
+            mark.leave();
+        }
         // SAFETY: it is taken once: `free` does not drop what it has taken it out of.
         drop(unsafe { ManuallyDrop::take(&mut self.region) });
     }

@@ -11,12 +11,13 @@ use ranks_comm::backend;
 use ranks_comm::{Communicator, Error, ErrorKind, Result, Source, Tag};
 
 use super::FENCE;
+use super::locks::Lock;
 
 /// The marks of all ranks.
 pub(super) type Marks = [Mark];
 
-/// Progress of a rank; in a line of the cache of its own. Zeros are the mark of one that has done
-/// nothing yet.
+/// Progress of a rank, and the lock of its segment; in a line of the cache of its own. Zeros are
+/// the mark of one that has done nothing yet.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct Mark {
@@ -26,6 +27,8 @@ pub(super) struct Mark {
     arrived: [AtomicU64; 2],
     /// Step that it had arrived at when it dropped its window.
     gone: AtomicU64,
+    /// Lock of its segment, in the phase of locks.
+    pub(super) lock: Lock,
 }
 
 /// Goal of a step.
@@ -34,6 +37,7 @@ pub(super) enum Goal {
     Write = 1,
     Read,
     Concurrent,
+    Passive,
     Freed,
 }
 
@@ -43,7 +47,8 @@ impl Goal {
             1 => "the phase Write",
             2 => "the phase Read",
             3 => "the phase Concurrent",
-            4 => "free",
+            4 => "the phase Passive",
+            5 => "free",
             _ => "nothing known",
         }
     }

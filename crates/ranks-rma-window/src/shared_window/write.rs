@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 
 use super::steps::Goal;
-use super::{Concurrent, FENCE, HasAtomic, Read, SharedWindow, Write};
+use super::{Concurrent, FENCE, HasAtomic, Passive, Read, SharedWindow, Write};
 
 impl<T: Pod> SharedWindow<T, Write> {
     /// This rank's segment.
@@ -37,6 +37,68 @@ impl<T: Pod> SharedWindow<T, Write> {
     #[doc(alias = "MPI_Win_sync")]
     pub fn fence(mut self) -> Result<SharedWindow<T, Read>> {
         self.pass(Goal::Read)?;
+        Ok(self.in_phase())
+    }
+
+    /// Goes on to locks, on all ranks together: until the [fence](SharedWindow::fence) that ends
+    /// the phase each rank reads and writes the segments that it locks, alone. Collective.
+    ///
+    /// What one has written under a lock the next that locks the segment sees. There is nothing to
+    /// flush: loads and stores are over when they are made.
+    ///
+    /// There is no slice without a lock:
+    ///
+    /// ```compile_fail,E0599
+    /// # use ranks::rma::SharedWindow;
+    /// # fn f(writing: SharedWindow<f64>) -> ranks::Result<()> {
+    /// let mut window = writing.passive()?;
+    /// window.mine_mut()[0] = 1.0; // no method named `mine_mut`
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// none to be written under a shared one:
+    ///
+    /// ```compile_fail,E0594
+    /// # use ranks::rma::SharedWindow;
+    /// # fn f(writing: SharedWindow<f64>) -> ranks::Result<()> {
+    /// let window = writing.passive()?;
+    /// let mut theirs = window.lock_shared(0)?;
+    /// theirs[0] = 1.0; // no `DerefMut`
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// and none after the lock, or after the phase:
+    ///
+    /// ```compile_fail,E0505
+    /// # use ranks::rma::SharedWindow;
+    /// # fn f(writing: SharedWindow<f64>) -> ranks::Result<()> {
+    /// let window = writing.passive()?;
+    /// let theirs = window.lock_shared(0)?;
+    /// let slice = &theirs[..];
+    /// drop(theirs); // moves out of `theirs`, which is borrowed
+    /// assert_eq!(slice[0], 0.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    /// ```compile_fail,E0505
+    /// # use ranks::rma::SharedWindow;
+    /// # fn f(writing: SharedWindow<f64>) -> ranks::Result<()> {
+    /// let window = writing.passive()?;
+    /// let theirs = window.lock_exclusive(0)?;
+    /// let writing = window.fence()?; // moves out of `window`, which is borrowed
+    /// assert_eq!(theirs[0], 0.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fence`](Self::fence).
+    ///
+    /// MPI 5.0 §12.5.3.
+    pub fn passive(mut self) -> Result<SharedWindow<T, Passive>> {
+        self.pass(Goal::Passive)?;
         Ok(self.in_phase())
     }
 

@@ -10,5 +10,6 @@
 mod defects;
 mod jacobi;
 mod limits;
+mod locks;
 mod phases;
 mod steps;
