@@ -76,6 +76,7 @@ fn on_mpi(test: &Test, installation: &Installation) -> Result<(), String> {
         path,
         folder: None,
         environment: Vec::new(),
+        runner: Vec::new(),
     };
     let case = Case::parse(test.name())
         .ok_or_else(|| format!("{} is not a name that #[ranks] gives", test.name()))?;

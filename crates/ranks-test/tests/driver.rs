@@ -99,6 +99,7 @@ fn this_binary() -> Binary {
         path: std::env::current_exe().expect("a test knows its binary"),
         folder: None,
         environment: Vec::new(),
+        runner: Vec::new(),
     }
 }
 
@@ -279,6 +280,30 @@ fn a_test_that_is_not_there_has_failed() {
         .collect();
     assert_eq!(verdicts, [true, false, false], "{ran:#?}");
     assert!(began.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn a_binary_is_run_by_its_runner() {
+    let cases = [Case::parse("fixture::a_passes::np1").expect("a case")];
+    let verdict = |runner: &str| {
+        let binary = Binary {
+            runner: vec![runner.into()],
+            ..this_binary()
+        };
+        let suite = Suite {
+            binary: &binary,
+            cases: &cases,
+            ranks: 1,
+            faults: &[],
+            launch: &alone,
+            folder: None,
+        };
+        let ran = suite.run(&mut |_| ()).expect("the driver runs");
+        (binary.cases().is_ok(), ran.reports[0].verdict.clone())
+    };
+    assert_eq!(verdict("env"), (true, Verdict::Passed));
+    let (listed, ran) = verdict("false");
+    assert!(!listed && matches!(ran, Verdict::Failed { .. }), "{ran:?}");
 }
 
 #[test]

@@ -111,6 +111,7 @@ mod tests {
             path: "/x".into(),
             folder: None,
             environment: Vec::new(),
+            runner: Vec::new(),
         };
         let cases = |name: &str| vec![(binary.clone(), vec![Case::parse(name).unwrap()])];
         assert_eq!(about_nothing(&faults, &cases("a::b::np2")).len(), 0);

@@ -62,6 +62,7 @@ fn binary(message: &Value) -> Option<Binary> {
         path,
         folder: Some(folder),
         environment: vec![("CARGO_MANIFEST_DIR".to_owned(), manifest)],
+        runner: Vec::new(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! A test binary, as `cargo test --no-run` leaves it.
 
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -18,6 +19,9 @@ pub struct Binary {
     pub folder: Option<PathBuf>,
     /// Variables that its tests are to see beside those of the driver.
     pub environment: Vec<(String, String)>,
+    /// The program that runs it, such as an emulator of its processor, and that program's
+    /// arguments; empty where the system does.
+    pub runner: Vec<OsString>,
 }
 
 impl Binary {
@@ -38,9 +42,17 @@ impl Binary {
         Ok(cases)
     }
 
+    /// The words that run it: those of its runner, and its path.
+    pub(super) fn words(&self) -> impl Iterator<Item = &OsStr> {
+        let runner = self.runner.iter().map(OsString::as_os_str);
+        runner.chain([self.path.as_os_str()])
+    }
+
     /// A command that runs the binary itself.
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.path);
+        let mut words = self.words();
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words);
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }

@@ -125,7 +125,7 @@ impl Suite<'_> {
         })?;
         let mut command = (self.launch)(self.ranks);
         command
-            .arg(&self.binary.path)
+            .args(self.binary.words())
             .envs(
                 self.binary
                     .environment
