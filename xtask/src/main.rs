@@ -83,7 +83,7 @@ fn main() -> ExitCode {
         Command::Package => package::main(),
         Command::Pictures(arguments) => pictures::main(&arguments),
         Command::Run(arguments) => run::main(&arguments),
-        Command::Test(arguments) => test::main(&arguments),
+        Command::Test(arguments) => test::main(arguments),
         Command::Tidy(arguments) => tidy::main(&arguments),
     };
     outcome.unwrap_or_else(|error| {

@@ -1,11 +1,11 @@
 //! `cargo xtask mpi`: the MPI builds that the tests run on, provisioned below `target/mpi` without
 //! root.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ranks_harness::mpi::folder;
-use ranks_harness::wheels::{self, WHEELS, Wheel};
+use ranks_harness::wheels::{self, AARCH64, AARCH64_PLATFORM, WHEELS, Wheel};
 use ranks_launch::Installation;
 
 use crate::Outcome;
@@ -74,8 +74,23 @@ pub(crate) fn bring(select: &[String]) {
             .collect()
     };
     for wheel in chosen {
-        if let Err(error) = provision::provision(wheel, &folder()) {
+        if let Err(error) = provision::provision(wheel, &folder(), None) {
             eprintln!("{} is missing: {error}", wheel.folder);
+        }
+    }
+}
+
+/// Brings the MPIs for aarch64 into a folder, and those whose launchers start their ranks. One that
+/// cannot be brought is reported on standard error.
+pub(crate) fn bring_aarch64(folder: &Path) {
+    let names: Vec<String> = AARCH64
+        .iter()
+        .map(|wheel| wheel.folder.to_owned())
+        .collect();
+    bring(&names);
+    for wheel in AARCH64 {
+        if let Err(error) = provision::provision(wheel, folder, Some(AARCH64_PLATFORM)) {
+            eprintln!("{} for aarch64 is missing: {error}", wheel.folder);
         }
     }
 }
@@ -123,7 +138,7 @@ fn install(names: &[String]) -> Outcome {
     };
     let mut missing = Vec::new();
     for wheel in chosen {
-        match provision::provision(wheel, &folder()) {
+        match provision::provision(wheel, &folder(), None) {
             Ok(prefix) => println!("{:<22} {}", wheel.folder, prefix.display()),
             Err(error) => {
                 eprintln!("{:<22} missing: {error}", wheel.folder);
@@ -140,7 +155,7 @@ fn install(names: &[String]) -> Outcome {
 
 /// The prefix of one for another command, provisioned first unless it is already.
 pub(crate) fn provide(name: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
-    Ok(provision::provision(named(name)?, &folder())?)
+    Ok(provision::provision(named(name)?, &folder(), None)?)
 }
 
 /// A file of a wheel that is no MPI, or how to get it. With `provision` the wheel is brought first.

@@ -2,7 +2,7 @@
 //! what ran on what.
 
 use std::collections::BTreeMap;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use ranks_harness::place::{self, Place};
 use ranks_harness::tally::{Cell, Failure, Row, Tally};
@@ -10,8 +10,10 @@ use ranks_harness::{faults, suites, workspace};
 use ranks_test::driver::{Binary, Case, KnownFault, Suite};
 
 use crate::{Outcome, mpi};
+use emulated::Emulated;
 
 mod cargo;
+mod emulated;
 mod huge;
 mod jobs;
 mod lanes;
@@ -31,6 +33,10 @@ pub(crate) struct Arguments {
     /// Packages to test; all of the workspace if none is named.
     #[arg(short, long, num_args = 1)]
     package: Vec<String>,
+    /// A processor that is emulated: the tests of the crates that deal with MPI, as with --quick,
+    /// in process and on two ranks of the MPIs that there are for it. [default: this machine's]
+    #[arg(long, value_parser = ["aarch64"])]
+    arch: Option<String>,
     /// Downloads nothing: runs on the MPIs that are here.
     #[arg(long)]
     offline: bool,
@@ -46,15 +52,38 @@ pub(crate) struct Arguments {
     filter: Vec<String>,
 }
 
-/// The parts that `--quick` leaves out, in words.
-const LEFT_OUT: &str = "examples of the documentation, whole jobs, what takes gigabytes, and the libraries for GPUs: without --quick";
+/// The parts that `--quick` and `--arch` leave out, in words.
+const LEFT_OUT: &str =
+    "examples of the documentation, whole jobs, what takes gigabytes, and the libraries for GPUs";
 
-pub(crate) fn main(arguments: &Arguments) -> Outcome {
-    let faults = faults::read(&workspace::root().join("testing/known-faults.toml"))?;
-    if !arguments.offline {
-        mpi::bring(&arguments.mpi);
-    }
-    let places = place::places(&arguments.mpi)?;
+/// The name of the emulator among libraries with known faults.
+const EMULATOR: &str = "qemu";
+
+pub(crate) fn main(mut arguments: Arguments) -> Outcome {
+    let known = |file: &str| faults::read(&workspace::root().join("testing").join(file));
+    let mut faults = known("known-faults.toml")?;
+    let emulated = arguments.arch.is_some();
+    let emulated = emulated.then(|| Emulated::of(!arguments.offline));
+    let emulated = emulated.transpose()?;
+    let places = if let Some(emulated) = &emulated {
+        arguments.quick = true;
+        if arguments.package.is_empty() {
+            arguments.package = emulated::PACKAGES.map(str::to_owned).to_vec();
+        }
+        faults.extend(known("aarch64/limits.toml")?);
+        place::emulated(&arguments.mpi, &emulated.mpis())?
+    } else {
+        if !arguments.offline {
+            mpi::bring(&arguments.mpi);
+        }
+        place::places(&arguments.mpi)?
+    };
+    let arguments = &arguments;
+    let prepare = |cargo: &mut Command| {
+        if let Some(emulated) = &emulated {
+            emulated.prepare(cargo);
+        }
+    };
     let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     let required = arguments.require_all || in_ci || !arguments.mpi.is_empty();
 
@@ -65,17 +94,30 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
             .collect(),
         ..Tally::default()
     };
-    let mut elsewhere = in_process(arguments, &mut tally)?;
+    let mut elsewhere = in_process(arguments, &faults, prepare, &mut tally)?;
     if arguments.quick {
         elsewhere = Elsewhere::default();
-        tally.left_out.push(LEFT_OUT.to_owned());
+        let option = arguments.arch.as_ref().map_or("quick", |_| "arch");
+        tally
+            .left_out
+            .push(format!("{LEFT_OUT}: without --{option}"));
     }
     let Elsewhere { huge, libraries } = elsewhere;
-    let binaries = if places.is_empty() && libraries.is_empty() {
+    let mut binaries = if places.is_empty() && libraries.is_empty() {
         Vec::new()
     } else {
-        suites::binaries(&arguments.package)?
+        let mut cargo = suites::cargo_test(&arguments.package);
+        prepare(&mut cargo);
+        if arguments.quick {
+            cargo.arg("--tests");
+        }
+        suites::binaries(cargo)?
     };
+    if let Some(emulated) = &emulated {
+        binaries
+            .iter_mut()
+            .for_each(|binary| binary.runner = emulated.runner());
+    }
     if !places.is_empty() {
         let tests = Tests {
             on_ranks: suites::tests(&binaries)?,
@@ -148,8 +190,32 @@ struct Elsewhere {
 }
 
 /// `cargo test`, and its row of the table. Tests that are to run elsewhere come back.
-fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<Elsewhere, String> {
-    let counted = cargo::test(&arguments.package, &arguments.filter, arguments.quick)?;
+fn in_process(
+    arguments: &Arguments,
+    faults: &[KnownFault],
+    prepare: impl Fn(&mut Command),
+    tally: &mut Tally,
+) -> Result<Elsewhere, String> {
+    let mut words: Vec<&str> = arguments.filter.iter().map(String::as_str).collect();
+    let chosen = |limit: &&KnownFault| {
+        let package = limit
+            .binary
+            .as_ref()
+            .and_then(|name| name.split("::").next());
+        package.is_none_or(|package| arguments.package.iter().any(|name| name == package))
+    };
+    let limits = faults.iter().filter(|fault| fault.library == EMULATOR);
+    for limit in limits.filter(chosen) {
+        words.extend(["--skip", &limit.test]);
+        tally.total.known += 1;
+        let KnownFault {
+            test, reason, link, ..
+        } = limit;
+        tally
+            .known
+            .push(format!("{test} (in process): {reason} {link}"));
+    }
+    let counted = cargo::test(&arguments.package, &words, arguments.quick, prepare)?;
     tally.total += counted.all;
     tally.failures.extend(counted.failures);
     let cell = |ranks: &usize| {
@@ -206,7 +272,8 @@ fn on_mpi(
     };
     let faults: Vec<&KnownFault> = faults
         .iter()
-        .filter(|fault| !fault.over_hosts && fault.is_of(place.library()))
+        .filter(|fault| !fault.over_hosts)
+        .filter(|fault| fault.is_of(place.library()) || fault.library == EMULATOR)
         .collect();
     let named = !arguments.mpi.is_empty();
     let mut cells = Vec::new();
@@ -310,6 +377,7 @@ mod tests {
         let on_fewer = |np: &[usize]| {
             let arguments = Arguments {
                 mpi: Vec::new(),
+                arch: None,
                 np: np.to_vec(),
                 package: Vec::new(),
                 offline: true,

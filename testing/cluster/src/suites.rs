@@ -108,7 +108,7 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
     }
     let faults = faults::read(&workspace::root().join("testing/known-faults.toml"))?;
     let places = place::places(&arguments.mpi)?;
-    let tests = suites::tests(&suites::binaries(&arguments.package)?)?;
+    let tests = suites::tests(&suites::binaries(suites::cargo_test(&arguments.package))?)?;
     let mut tally = Tally {
         columns: layouts.iter().map(|layout| layout.text()).collect(),
         ..Tally::default()

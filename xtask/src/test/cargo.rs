@@ -30,16 +30,19 @@ const RUN_ELSEWHERE: [&str; 2] = ["needs an MPI", "run by "];
 /// The package whose examples of documentation are the programs of README and guide.
 const GUIDE: &str = "ranks-guide";
 
-/// Runs `cargo test` on the packages, or on the whole workspace, lets the user see it, and counts.
+/// Runs `cargo test` on the packages, or on the whole workspace, lets the user see it, and counts;
+/// its commands are prepared first, and `words` are for libtest.
 pub(super) fn test(
     packages: &[String],
-    filters: &[String],
+    words: &[&str],
     quick: bool,
+    prepare: impl Fn(&mut Command),
 ) -> Result<Counted, String> {
     let mut counter = Counter::default();
     let mut failed = None;
-    for command in commands(packages, quick) {
-        let status = follow(command, filters, &mut counter)?;
+    for mut command in commands(packages, quick) {
+        prepare(&mut command);
+        let status = follow(command, words, &mut counter)?;
         if !status.success() {
             failed.get_or_insert(status.to_string());
         }
@@ -69,12 +72,12 @@ fn commands(packages: &[String], quick: bool) -> Vec<Command> {
 /// Runs one `cargo test` to its end, and counts what it prints.
 fn follow(
     mut command: Command,
-    filters: &[String],
+    words: &[&str],
     counter: &mut Counter,
 ) -> Result<ExitStatus, String> {
     command
         .args(["--no-fail-fast", "--"])
-        .args(filters)
+        .args(words)
         .env_remove("RANKS_TEST_MPI")
         .stdout(Stdio::piped());
     let failed = |error: std::io::Error| format!("cargo test: {error}");
