@@ -23,6 +23,10 @@ use crate::faults;
 use crate::on_mpi::{named, own_folder, with};
 use crate::{Failure, RANKS, Scratch, bare, said};
 
+mod ends;
+
+use ends::{Called, ENDS, End};
+
 /// How the job is to end, where this program is the job.
 const JOB: &str = "RANKS_CLI_TEST_DUMPS";
 
@@ -35,144 +39,6 @@ const AT_ONCE: usize = 4;
 const LIMIT: &str = "4s";
 const OWN_LIMIT: Duration = Duration::from_secs(2);
 const LONG: Duration = Duration::from_secs(60);
-
-/// A way in which a job of two ranks ends, and what is told of rank 0.
-struct End {
-    how: &'static str,
-    /// Why its dump was written.
-    reason: &'static str,
-    /// What its error begins with, if it had one.
-    error: &'static str,
-    call: Called,
-    /// The last collective that it began.
-    collective: &'static str,
-}
-
-/// The call of a rank that its dump is about.
-enum Called {
-    /// It was in this one, and in no other.
-    In(&'static str),
-    /// This one has failed.
-    Failed(&'static str),
-    /// The same, after the rank had waited in it.
-    Waited(&'static str),
-    Nothing,
-}
-
-const ENDS: [End; 16] = [
-    End {
-        how: "error",
-        reason: "error",
-        error: "MPI_Recv: message truncated: ",
-        call: Called::Failed("MPI_Recv of 2 i32 from rank 1, tag 0"),
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "error in a context",
-        reason: "error",
-        error: "exchanging the mesh: MPI_Recv: message truncated: ",
-        call: Called::Failed("MPI_Recv of 2 i32 from rank 1, tag 0"),
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "panic",
-        reason: "panic",
-        error: "panicked: out of luck",
-        call: Called::Nothing,
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "abort",
-        reason: "abort",
-        error: "aborted with code 3",
-        call: Called::Nothing,
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "SIGTERM",
-        reason: "SIGTERM",
-        error: "",
-        call: Called::In("MPI_Sendrecv of i32 from rank 1, tag 0"),
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "SIGFPE",
-        reason: "SIGFPE",
-        error: "",
-        call: Called::In("MPI_Sendrecv of i32 from rank 1, tag 0"),
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "stack overflow",
-        reason: "SIGSEGV",
-        error: "",
-        call: Called::Nothing,
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "write to null",
-        reason: "SIGSEGV",
-        error: "",
-        call: Called::Nothing,
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "file that was cut",
-        reason: "SIGBUS",
-        error: "",
-        call: Called::Nothing,
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "illegal instruction",
-        reason: "SIGILL",
-        error: "",
-        call: Called::Nothing,
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "abort of the process",
-        reason: "SIGABRT",
-        error: "",
-        call: Called::Nothing,
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "panic that cannot unwind",
-        reason: "SIGABRT",
-        error: "",
-        call: Called::Nothing,
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "exit",
-        reason: "exit",
-        error: "",
-        call: Called::Nothing,
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "time limit",
-        reason: "time limit",
-        error: "MPI_Allreduce: timed out after 4s (RANKS_TIMEOUT) on rank 0 of 2 of MPI_COMM_WORLD",
-        call: Called::In("MPI_Allreduce of 1 f64 by Sum"),
-        collective: "MPI_Allreduce of 1 f64 by Sum",
-    },
-    End {
-        how: "time limit of a receive",
-        reason: "time limit",
-        error: "MPI_Recv: timed out after 4s (RANKS_TIMEOUT) on rank 0 of 2 of MPI_COMM_WORLD",
-        call: Called::In("MPI_Recv of 2 i32 from rank 1, tag 7"),
-        collective: "MPI_Barrier",
-    },
-    End {
-        how: "limit of its own",
-        reason: "error",
-        error: "MPI_Recv: timed out after 2s (Communicator::within) on rank 0 of 2 of MPI_COMM_WORLD",
-        call: Called::Waited("MPI_Recv of 2 i32 from rank 1, tag 7"),
-        collective: "MPI_Barrier",
-    },
-];
 
 /// An error as applications make them: what they were about, and the cause beside it.
 #[derive(Debug)]
