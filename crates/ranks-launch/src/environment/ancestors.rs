@@ -1,7 +1,7 @@
 //! The launcher among the ancestors of this process, found through `/proc`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, iter};
 
 use crate::family::Family;
 
@@ -31,9 +31,7 @@ impl Ancestor {
 
     /// Finds it in another folder laid out like `/proc`, from the process `pid` upwards.
     pub(crate) fn find_in(proc: &Path, pid: u32) -> Option<Ancestor> {
-        let mut pid = pid;
-        for _ in 0..LEVELS {
-            pid = parent(proc, pid).filter(|&parent| parent > 0)?;
+        for pid in ancestors(proc, pid) {
             // Another user's process, such as a scheduler's daemon, hides its executable: go on
             // above it.
             let Ok(file) = fs::read_link(proc.join(pid.to_string()).join("exe")) else {
@@ -64,12 +62,7 @@ impl Ancestor {
 /// Returns `true` if the nearest ancestor without the variable `own` has `outer`: what has set
 /// `own` was then started by a process that had `outer` already.
 pub(crate) fn is_within(proc: &Path, pid: u32, own: &str, outer: &str) -> bool {
-    let mut pid = pid;
-    for _ in 0..LEVELS {
-        let Some(above) = parent(proc, pid).filter(|&parent| parent > 0) else {
-            return false;
-        };
-        pid = above;
+    for pid in ancestors(proc, pid) {
         // Another user's process hides its variables.
         let Ok(variables) = fs::read(proc.join(pid.to_string()).join("environ")) else {
             continue;
@@ -87,6 +80,12 @@ pub(crate) fn is_within(proc: &Path, pid: u32, own: &str, outer: &str) -> bool {
         }
     }
     false
+}
+
+/// The processes above `pid`, the nearest first, as far as is looked.
+fn ancestors(proc: &Path, pid: u32) -> impl Iterator<Item = u32> {
+    let above = |&pid: &u32| parent(proc, pid).filter(|&parent| parent > 0);
+    iter::successors(Some(pid), above).skip(1).take(LEVELS)
 }
 
 /// The parent of `pid`: the second field after the name, which stands in brackets and may hold
