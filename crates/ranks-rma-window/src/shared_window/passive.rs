@@ -42,9 +42,9 @@ impl<T: Pod> SharedWindow<T, Passive> {
     /// # ranks::run(|world| left(&world.split_shared(0)?, &[1.0, 2.0]).map(drop)).unwrap();
     /// ```
     ///
-    /// Who waits for an exclusive lock comes before those who ask for a shared one and hold no
-    /// other lock of this window. Ranks that wait for each other do so until the time limit, as at
-    /// any lock: take several in the order of ranks.
+    /// A rank that waits for an exclusive lock comes before those that ask for a shared one and
+    /// hold no other lock of this window. Ranks that wait for each other do so until the time
+    /// limit, as at any lock: take several in the order of ranks.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank;

@@ -43,8 +43,8 @@ impl<T: Pod> SharedWindow<T, Write> {
     /// Goes on to locks, on all ranks together: until the [fence](SharedWindow::fence) that ends
     /// the phase each rank reads and writes the segments that it locks, alone. Collective.
     ///
-    /// What one has written under a lock the next that locks the segment sees. There is nothing to
-    /// flush: loads and stores are over when they are made.
+    /// A rank that locks a segment sees all stores that others have made to it under a lock. There
+    /// is nothing to flush: loads and stores are over when they are made.
     ///
     /// There is no slice without a lock:
     ///

@@ -9,7 +9,7 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use ranks_rma_window::SharedWindow;
 use ranks_rma_window::phase::Passive;
 
-/// What a lock that cannot be had ends with.
+/// The text of the error of a lock that cannot be had.
 fn late<R>(node: &Communicator, lock: impl FnOnce() -> Result<R>) -> Result<String> {
     let limit = Duration::from_millis(200);
     let outcome = node.within(limit, |_| Ok::<_, Error>(lock().map(drop)))?;

@@ -43,7 +43,7 @@ struct Side<H> {
     is_named: unsafe extern "C" fn(H, *const c_char) -> c_int,
 }
 
-/// What an `MPI_Comm`, an `MPI_Datatype`, an `MPI_Request` and an `MPI_Win` are in C.
+/// The forms in C of an `MPI_Comm`, an `MPI_Datatype`, an `MPI_Request` and an `MPI_Win`.
 trait Handle: Copy {
     fn to_c(self) -> CHandle;
     fn from_c(c: CHandle) -> Option<Self>;

@@ -114,7 +114,7 @@ fn no_launcher_makes_threads_of_each_of_its_processes() {
     }
 }
 
-/// Where no launcher says so, a library that is asked for was one rank in each of the four.
+/// A library that is asked for, where no launcher says so, was one rank in each of the four.
 #[test]
 #[ignore = "needs an MPI"]
 fn no_launcher_makes_a_world_of_each_of_its_processes() {
