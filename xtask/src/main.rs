@@ -13,6 +13,7 @@ use ranks_harness::workspace;
 mod abi_check;
 mod bench;
 mod codegen;
+mod command;
 mod coverage;
 mod demo;
 mod gpu;

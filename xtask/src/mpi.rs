@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ranks_harness::mpi::folder;
-use ranks_harness::wheels::{self, AARCH64, AARCH64_PLATFORM, WHEELS, Wheel};
+use ranks_harness::wheels::{self, AARCH64_PLATFORM, WHEELS, Wheel};
 use ranks_launch::Installation;
 
 use crate::Outcome;
@@ -83,13 +83,12 @@ pub(crate) fn bring(select: &[String]) {
 /// Brings the MPIs for aarch64 into a folder, and those whose launchers start their ranks. One that
 /// cannot be brought is reported on standard error.
 pub(crate) fn bring_aarch64(folder: &Path) {
-    let names: Vec<String> = AARCH64
-        .iter()
+    let names: Vec<String> = wheels::aarch64()
         .map(|wheel| wheel.folder.to_owned())
         .collect();
     bring(&names);
-    for wheel in AARCH64 {
-        if let Err(error) = provision::provision(wheel, folder, Some(AARCH64_PLATFORM)) {
+    for wheel in wheels::aarch64() {
+        if let Err(error) = provision::provision(&wheel, folder, Some(AARCH64_PLATFORM)) {
             eprintln!("{} for aarch64 is missing: {error}", wheel.folder);
         }
     }

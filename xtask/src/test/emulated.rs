@@ -9,6 +9,7 @@ use std::process::Command;
 use ranks_harness::place::EMULATION;
 use ranks_harness::workspace;
 
+use crate::command::succeeded;
 use crate::mpi;
 
 /// The packages whose tests run there, unless others are named.
@@ -38,7 +39,7 @@ pub(super) struct Emulated {
 }
 
 impl Emulated {
-    /// What is here; what is missing is brought first if that is asked for.
+    /// The parts that are here; those that are missing are brought first if that is asked for.
     pub(super) fn of(bring: bool) -> Result<Self, String> {
         let emulated = Self {
             folder: workspace::root().join("target").join("aarch64"),
@@ -104,7 +105,7 @@ impl Emulated {
             apt.args(["-oDebug::NoLocking=1", "-oAPT::Sandbox::User="]);
             apt
         };
-        said(apt().arg("update"))?;
+        succeeded(apt().arg("update"))?;
         let mut fetch = apt();
         fetch.args([
             "install",
@@ -112,12 +113,12 @@ impl Emulated {
             "--download-only",
             "--no-install-recommends",
         ]);
-        said(fetch.args(DEBIAN))?;
+        succeeded(fetch.args(DEBIAN))?;
         let archives = work.join("archives");
         let entries = fs::read_dir(&archives).map_err(|error| error.to_string())?;
         for package in entries.filter_map(|entry| Some(entry.ok()?.path())) {
             if package.extension().is_some_and(|ending| ending == "deb") {
-                said(
+                succeeded(
                     Command::new("dpkg")
                         .arg("-x")
                         .arg(&package)
@@ -129,21 +130,4 @@ impl Emulated {
         let _ = fs::remove_dir_all(&work);
         made.map_err(|error| format!("{}: {error}", self.root().display()))
     }
-}
-
-/// What a command prints, if it succeeds.
-fn said(command: &mut Command) -> Result<String, String> {
-    let name = command.get_program().display().to_string();
-    let output = command
-        .output()
-        .map_err(|error| format!("{name}: {error}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let why = String::from_utf8_lossy(&output.stderr);
-    Err(format!(
-        "{name} ended with {}: {}",
-        output.status,
-        why.trim()
-    ))
 }
