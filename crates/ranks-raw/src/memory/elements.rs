@@ -57,6 +57,15 @@ impl PromisedMemory {
         }
     }
 
+    /// The same memory, of which the library is given a copy where it is a device's: for operations
+    /// that look at elements here.
+    pub(crate) fn seen_here(mut self) -> Self {
+        if let Kind::Device { taken, .. } = &mut self.kind {
+            *taken = false;
+        }
+        self
+    }
+
     fn overlaps(&self, other: &Self) -> bool {
         let (start, other_start) = (self.address.addr(), other.address.addr());
         start < other_start.saturating_add(other.bytes)

@@ -1,6 +1,7 @@
 //! Addresses in the memory of a GPU: that of the driver's double, which no program can read or
 //! write itself.
 
+use ranks_comm::backend::Backend;
 use ranks_comm::{Communicator, ErrorKind, Result};
 use ranks_cuda::Cuda;
 use ranks_raw::{Dtype, RawCollectives, RawComm, RawOp, RawOptions};
@@ -79,4 +80,36 @@ fn an_address_of_a_device_is_refused_unless_asked_for(world: Communicator) -> Re
     assert_eq!(error.kind(), ErrorKind::Argument);
     assert!(error.to_string().contains("stage_device_memory"), "{error}");
     comm.barrier()
+}
+
+/// What is combined or divided by functions of ours is copied, also where a library is given
+/// addresses of devices: this one cannot read what is behind them.
+#[ranks_test::ranks(1, 2, 3)]
+fn memory_of_a_device_was_looked_at_by_operations_of_ours(world: Communicator) -> Result<()> {
+    if matches!(world.backend(), Backend::Mpi(_)) {
+        // SAFETY: this process is one rank, and runs this test alone.
+        unsafe { std::env::set_var("RANKS_GPU_AWARE", "1") };
+    }
+    let cuda = driver();
+    let options = RawOptions::new().cuda(cuda).stage_device_memory(true);
+    // SAFETY: the blocks are kept until `sync` has returned `Ok`, or the test has failed.
+    let comm = RawComm::new(&world, unsafe { options.direct() })?;
+    let memory = memory(cuda);
+    let sums_of_halves: [u16; 4] = [0, 0x3c00, 0x4000, 0x4200];
+    let sum = sums_of_halves[world.size()].to_le_bytes();
+    let (half, one) = (sums_of_halves[1].to_le_bytes(), 1.0_f64.to_le_bytes());
+    for (dtype, op, mine, expected) in [
+        (Dtype::F16, RawOp::Sum, &half[..], &sum[..]),
+        (Dtype::F64, RawOp::Avg, &one, &one),
+    ] {
+        if !comm.supports(op, dtype) {
+            continue;
+        }
+        let (from, to) = (block(&memory, mine), block(&memory, &vec![0; mine.len()]));
+        // SAFETY: as above; there is an element on each side.
+        unsafe { comm.allreduce(from.address(), to.address(), 1, dtype, op) }?;
+        comm.sync()?;
+        assert_eq!(to.read(), Ok(expected.to_vec()), "{dtype:?} {op:?}");
+    }
+    Ok(())
 }
