@@ -2,7 +2,8 @@
 # Runs what ranks does with GPUs on those of this machine, and writes a report in Markdown: `sh run.sh [REPORT]`.
 #
 # It needs the programs beside it and a shell; nothing is built, installed or fetched. NCCL and NVSHMEM are those that RANKS_NCCL and RANKS_NVSHMEM
-# name, or that it finds: in the packages of Python, in LD_LIBRARY_PATH, or where the dynamic linker looks.
+# name, or that it finds: in the packages of Python, in LD_LIBRARY_PATH, or where the dynamic linker looks. Ranks of MPI are started if there is an
+# mpiexec, or by RANKS_GPU_LAUNCHER ("srun -n 2").
 # It ends with 0 if no case has failed, 1 if one has, 3 where there is no device.
 set -u
 
@@ -117,19 +118,22 @@ fi
 
 worst=0
 
-# A part of the report: $1 is its heading, the rest a program of this folder with its arguments. Its status is left in $status.
+# A part of the report: $1 is its heading, the rest a program of this folder with its arguments, which $launcher starts. Its status is left in
+# $status.
+launcher=""
 part() {
     heading=$1
     program=$2
     shift 2
     echo "== $heading"
-    said=$(limited "$here/$program" "$@" 2>&1)
+    # shellcheck disable=SC2086
+    said=$(limited $launcher "$here/$program" "$@" 2>&1)
     status=$?
     printf '%s\n' "$said"
     say ""
     say "## $heading"
     say ""
-    say "\`$program${*:+ $*}\` ended with $status."
+    say "\`${launcher:+$launcher }$program${*:+ $*}\` ended with $status."
     say ""
     say '```text'
     say "$said"
@@ -161,6 +165,10 @@ if [ "$status" -ne 3 ]; then
     export NCCL_NET_GDR_LEVEL="${NCCL_NET_GDR_LEVEL:-LOC}" NCCL_SOCKET_IFNAME="${NCCL_SOCKET_IFNAME:-lo}"
     part "Two ranks on the first GPU" ranks-gpu 0 0
     unset NCCL_MULTI_RANK_GPU_ENABLE NCCL_MAX_CTAS NCCL_NET_GDR_LEVEL NCCL_SOCKET_IFNAME
+    launcher=${RANKS_GPU_LAUNCHER:-$(has mpiexec && echo mpiexec -n 2)}
+    # shellcheck disable=SC2086
+    [ -z "$launcher" ] || part "Memory of GPUs over MPI" ranks-gpu --mpi $all
+    launcher=""
     [ ! -x "$here/nccl_enqueue" ] || part "What an enqueue costs" nccl_enqueue
 fi
 echo "the report: $report"

@@ -5,6 +5,7 @@
 //! ranks-gpu                  # one rank on the first GPU
 //! ranks-gpu 0 1 2 3          # a rank on each of these
 //! ranks-gpu 0 0              # two ranks on one GPU: NCCL 2.30 and NCCL_MULTI_RANK_GPU_ENABLE=1; NVSHMEM with MPS, or limited
+//! mpiexec -n 2 ranks-gpu --mpi [number of a GPU]...    # memory of these GPUs over MPI
 //! ```
 //!
 //! Ranks of NCCL are threads of this process, and PEs of NVSHMEM processes that it starts.
@@ -21,6 +22,7 @@ mod graph;
 mod heap;
 mod machine;
 mod operations;
+mod over_mpi;
 mod pes;
 mod ranks;
 mod report;
@@ -80,14 +82,25 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    let devices: Result<Vec<usize>, _> =
-        std::env::args().skip(1).map(|word| word.parse()).collect();
+    let mut words = std::env::args().skip(1).peekable();
+    let over_mpi = words.next_if(|word| word == "--mpi").is_some();
+    let devices: Result<Vec<usize>, _> = words.map(|word| word.parse()).collect();
     let Ok(mut devices) = devices else {
-        eprintln!("usage: ranks-gpu [number of a GPU]...");
+        eprintln!("usage: ranks-gpu [--mpi] [number of a GPU]...");
         return ExitCode::from(2);
     };
     if devices.is_empty() {
         devices.push(0);
+    }
+    if over_mpi {
+        return match over_mpi::run(&devices) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        };
     }
     let machine = match Machine::find(&devices) {
         Ok(machine) => machine,

@@ -45,11 +45,17 @@ impl Report {
     pub(crate) fn run(&mut self, name: &str, case: impl FnOnce() -> Outcome) {
         let began = Instant::now();
         let outcome = case();
+        self.tell(name, began, outcome);
+    }
+
+    /// Says what came of a case that began then.
+    pub(crate) fn tell(&mut self, name: &str, began: Instant, outcome: Outcome) {
         let milliseconds = began.elapsed().as_millis();
         match outcome {
             Ok(Seen::Well(detail)) => {
                 self.well += 1;
-                println!("ok        {name} ({milliseconds} ms) {detail}");
+                let line = format!("ok        {name} ({milliseconds} ms) {detail}");
+                println!("{}", line.trim_end());
             }
             Ok(Seen::NotHere(why)) => {
                 self.not_here += 1;

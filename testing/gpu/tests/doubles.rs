@@ -90,6 +90,16 @@ fn limited_pes_pass() {
     assert!(said.contains("not in limited mode"), "{said}");
 }
 
+/// Threads are the ranks here. No library is given what a double says is memory of a GPU.
+#[test]
+fn ranks_without_nccl_pass_by_copies() {
+    let threads = [("RANKS_BACKEND", "inprocess"), ("RANKS_NP", "2")];
+    let said = passes(&["--mpi", "0", "1"], &threads);
+    assert!(said.contains("ok        memory that is copied"), "{said}");
+    let given = "not here  memory that the library is given";
+    assert!(said.contains(given), "{said}");
+}
+
 /// The script of a kit, beside the program; it needs nothing of the path but a shell.
 fn kit(name: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
     let folder = std::env::temp_dir().join(format!("ranks-gpu-{name}-{}", std::process::id()));
@@ -112,7 +122,14 @@ fn kit(name: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
 
 #[test]
 fn a_kit_runs_by_its_script_and_reports() {
-    let (code, report) = kit("kit", &[("NCCL_DOUBLE_VERSION", "2.28.9")]);
+    let launcher = "/usr/bin/env RANKS_BACKEND=inprocess RANKS_NP=2";
+    let (code, report) = kit(
+        "kit",
+        &[
+            ("NCCL_DOUBLE_VERSION", "2.28.9"),
+            ("RANKS_GPU_LAUNCHER", launcher),
+        ],
+    );
     assert_eq!(code, Some(0), "{report}");
     for said in [
         "# What ran on GPUs: ",
@@ -121,6 +138,7 @@ fn a_kit_runs_by_its_script_and_reports() {
         "## One rank on the first GPU\n\n`ranks-gpu 0` ended with 0.\n\n```text\nCUDA driver 13.0",
         "## Two ranks on the first GPU",
         "NCCL 2.28.9 has one rank on a GPU",
+        "RANKS_NP=2 ranks-gpu --mpi` ended with 0.\n\n```text\n2 ranks, ",
         " 0 failed, ",
     ] {
         assert!(report.contains(said), "{said}: {report}");
