@@ -1,6 +1,7 @@
 //! Exchange of the halo of a distributed array between neighbours.
 
 mod block;
+mod phase;
 
 use std::ops::Range;
 
@@ -9,6 +10,7 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::topology::cartesian::Cartesian;
 
 use block::Block;
+use phase::{Phase, Trade};
 
 const OPERATION: &str = "halo exchange";
 
@@ -46,19 +48,9 @@ pub struct HaloExchange<T> {
     shape: Vec<usize>,
     /// The product of `shape`.
     cells: usize,
-    trades: Vec<Trade>,
+    phases: Vec<Phase>,
     leaving: Vec<T>,
     arriving: Vec<T>,
-}
-
-/// One message each way: own cells to one neighbour, cells of the halo from the opposite one.
-#[derive(Debug, Clone)]
-struct Trade {
-    own: Block,
-    to: Option<usize>,
-    halo: Block,
-    from: Option<usize>,
-    tag: i32,
 }
 
 impl<T: Pod> HaloExchange<T> {
@@ -69,8 +61,8 @@ impl<T: Pod> HaloExchange<T> {
     /// the grid's communicator with tags from 0 to twice the number of dimensions; a grid with
     /// other traffic is better duplicated for them.
     ///
-    /// Dimensions are exchanged one after the other, so that corners come from neighbours of
-    /// neighbours.
+    /// Dimensions are exchanged one after the other, both directions of one at once, so that
+    /// corners come from neighbours of neighbours.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if there are fewer dimensions than the grid has, or not as many widths
@@ -80,7 +72,8 @@ impl<T: Pod> HaloExchange<T> {
         Self::with_corners(grid, shape, widths, true)
     }
 
-    /// An exchange without edges and corners: for stencils that access one dimension at a time.
+    /// An exchange without edges and corners, all faces at once: for stencils that access one
+    /// dimension at a time.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -95,9 +88,12 @@ impl<T: Pod> HaloExchange<T> {
         corners: bool,
     ) -> Result<Self> {
         let cells = check(grid.dimensions(), shape, widths)?;
-        let mut trades = Vec::new();
+        let mut phases: Vec<Phase> = Vec::new();
         for (dimension, &width) in widths.iter().enumerate().filter(|(_, width)| **width > 0) {
             let (before, after) = grid.shift(dimension, 1)?;
+            if before.is_none() && after.is_none() {
+                continue;
+            }
             let end = shape[dimension] - width;
             let block = |start| {
                 let mut ranges = across(grid, shape, widths, dimension, corners)?;
@@ -105,29 +101,31 @@ impl<T: Pod> HaloExchange<T> {
                 Ok::<_, Error>(Block::new(shape, &ranges))
             };
             let tag = i32::try_from(2 * dimension).unwrap_or(i32::MAX - 1);
-            trades.push(Trade {
+            let down = Trade {
                 own: block(width)?,
                 to: before,
                 halo: block(end)?,
                 from: after,
                 tag,
-            });
-            trades.push(Trade {
+            };
+            let up = Trade {
                 own: block(end - width)?,
                 to: after,
                 halo: block(0)?,
                 from: before,
                 tag: tag + 1,
-            });
+            };
+            match phases.last_mut().filter(|_| !corners) {
+                Some(phase) => phase.add(down, up),
+                None => phases.push(Phase::new(down, up)),
+            }
         }
-        trades.retain(|trade| trade.to.is_some() || trade.from.is_some());
-        let packed = trades.iter().filter(|trade| trade.in_place().is_none());
-        let room = packed.map(|trade| trade.own.cells()).max().unwrap_or(0);
+        let room = phases.iter().map(Phase::packed_cells).max().unwrap_or(0);
         Ok(Self {
             grid: grid.clone(),
             shape: shape.to_vec(),
             cells,
-            trades,
+            phases,
             leaving: vec![T::zeroed(); room],
             arriving: vec![T::zeroed(); room],
         })
@@ -160,90 +158,12 @@ impl<T: Pod> HaloExchange<T> {
         }
         let (leaving, arriving) = (&mut self.leaving, &mut self.arriving);
         let mut outcome = Ok(());
-        for trade in &self.trades {
+        for phase in &self.phases {
             // After an error the neighbours still wait for the other messages.
-            let done = trade.run(&self.grid, array, leaving, arriving);
+            let done = phase.run(&self.grid, array, leaving, arriving);
             outcome = outcome.and(done);
         }
         outcome
-    }
-}
-
-impl Trade {
-    /// The ranges of the cells, if they need not be packed.
-    fn in_place(&self) -> Option<(Range<usize>, Range<usize>)> {
-        self.own.one_run().zip(self.halo.one_run())
-    }
-
-    /// Makes the trade; the buffers have room for cells that must be packed.
-    fn run<T: Pod>(
-        &self,
-        grid: &Cartesian,
-        array: &mut [T],
-        leaving: &mut [T],
-        arriving: &mut [T],
-    ) -> Result<()> {
-        if self.to == Some(grid.rank()) {
-            self.with_myself(array, leaving);
-            return Ok(());
-        }
-        if let Some((own, halo)) = self.in_place() {
-            let (own, halo) = both(array, own, halo);
-            return self.swap(grid, own, halo);
-        }
-        let cells = self.own.cells();
-        let (leaving, arriving) = (&mut leaving[..cells], &mut arriving[..cells]);
-        if self.to.is_some() {
-            self.own.pack(array, leaving);
-        }
-        self.swap(grid, leaving, arriving)?;
-        if self.from.is_some() {
-            self.halo.unpack(arriving, array);
-        }
-        Ok(())
-    }
-
-    /// Copies between the two ends of this rank's own array.
-    fn with_myself<T: Pod>(&self, array: &mut [T], packed: &mut [T]) {
-        if let Some((own, halo)) = self.in_place() {
-            array.copy_within(own, halo.start);
-        } else {
-            let packed = &mut packed[..self.own.cells()];
-            self.own.pack(array, packed);
-            self.halo.unpack(packed, array);
-        }
-    }
-
-    /// Exchanges messages with two other ranks.
-    fn swap<T: Pod>(&self, grid: &Cartesian, leaving: &[T], arriving: &mut [T]) -> Result<()> {
-        let status = grid.sendrecv(leaving, self.to, self.tag, arriving, self.from, self.tag)?;
-        let Some(from) = self.from else {
-            return Ok(());
-        };
-        let (bytes, expected) = (status.bytes(), size_of_val(arriving));
-        if bytes == expected {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::Length,
-            OPERATION,
-            format_args!(
-                "rank {from} sent {bytes} bytes to rank {}, whose halo there takes {expected}; \
-                 neighbours must have the same sizes across the direction of the exchange",
-                grid.rank()
-            ),
-        ))
-    }
-}
-
-/// Splits the array into a run to read and another to write, which are disjoint.
-fn both<T>(array: &mut [T], own: Range<usize>, halo: Range<usize>) -> (&[T], &mut [T]) {
-    if own.start < halo.start {
-        let (low, high) = array.split_at_mut(halo.start);
-        (&low[own], &mut high[..halo.len()])
-    } else {
-        let (low, high) = array.split_at_mut(own.start);
-        (&high[..own.len()], &mut low[halo])
     }
 }
 
@@ -326,16 +246,5 @@ mod tests {
         assert_eq!(kind(&[2, 3], &[1, 1]), ErrorKind::Argument);
         assert_eq!(kind(&[3, 3], &[1, usize::MAX]), ErrorKind::Argument);
         assert_eq!(kind(&[usize::MAX, 3], &[1, 1]), ErrorKind::Length);
-    }
-
-    #[test]
-    fn two_runs_of_one_array() {
-        let mut array = [0, 1, 2, 3, 4, 5];
-        let (own, halo) = both(&mut array, 1..3, 4..6);
-        halo.copy_from_slice(own);
-        assert_eq!(array, [0, 1, 2, 3, 1, 2]);
-        let (own, halo) = both(&mut array, 3..4, 0..1);
-        halo.copy_from_slice(own);
-        assert_eq!(array, [3, 1, 2, 3, 1, 2]);
     }
 }

@@ -11,7 +11,9 @@ pub(super) struct Block {
     start: usize,
     /// The length of each run.
     run: usize,
-    /// The count and the stride, in cells, of each repetition of runs: the slowest first.
+    /// The count and the stride, in cells, of the runs of a line.
+    line: (usize, usize),
+    /// The same of lines, of repetitions of these, and so on: the slowest first.
     repeats: Vec<(usize, usize)>,
     cells: usize,
 }
@@ -40,6 +42,7 @@ impl Block {
         Self {
             start,
             run,
+            line: repeats.pop().unwrap_or((1, run)),
             repeats,
             cells,
         }
@@ -59,53 +62,85 @@ impl Block {
     /// Copies its cells out of `array` to `packed`, which is as long as the number of cells.
     pub(super) fn pack<T: Pod>(&self, array: &[T], packed: &mut [T]) {
         let mut packed = packed;
-        self.each_run(|run| {
-            let (head, tail) = std::mem::take(&mut packed).split_at_mut(run.len());
-            copy(&array[run], head);
-            packed = tail;
+        self.each_line(|start, cells| {
+            let (line, rest) = std::mem::take(&mut packed).split_at_mut(cells);
+            packed = rest;
+            let (stride, array) = (self.line.1, &array[start..]);
+            // A run as short as the halo of the fastest dimension is not worth a call of `memcpy`.
+            match self.run {
+                1 => gather::<T, 1>(array, stride, line),
+                2 => gather::<T, 2>(array, stride, line),
+                3 => gather::<T, 3>(array, stride, line),
+                4 => gather::<T, 4>(array, stride, line),
+                run => {
+                    for (to, from) in line.chunks_exact_mut(run).zip(array.chunks(stride)) {
+                        to.copy_from_slice(&from[..run]);
+                    }
+                }
+            }
         });
     }
 
     /// Copies `packed`, which is as long as the number of cells, to its cells in `array`.
     pub(super) fn unpack<T: Pod>(&self, packed: &[T], array: &mut [T]) {
         let mut packed = packed;
-        self.each_run(|run| {
-            let (head, tail) = packed.split_at(run.len());
-            copy(head, &mut array[run]);
-            packed = tail;
+        self.each_line(|start, cells| {
+            let (line, rest) = packed.split_at(cells);
+            packed = rest;
+            let (stride, array) = (self.line.1, &mut array[start..]);
+            match self.run {
+                1 => scatter::<T, 1>(line, array, stride),
+                2 => scatter::<T, 2>(line, array, stride),
+                3 => scatter::<T, 3>(line, array, stride),
+                4 => scatter::<T, 4>(line, array, stride),
+                run => {
+                    for (from, to) in line.chunks_exact(run).zip(array.chunks_mut(stride)) {
+                        to[..run].copy_from_slice(from);
+                    }
+                }
+            }
         });
     }
 
-    fn each_run(&self, mut visit: impl FnMut(Range<usize>)) {
+    /// Calls `visit` with the first cell of each line and the number of its cells.
+    fn each_line(&self, mut visit: impl FnMut(usize, usize)) {
         if self.cells > 0 {
-            each(&self.repeats, self.start, self.run, &mut visit);
+            let cells = self.line.0 * self.run;
+            each(&self.repeats, self.start, &mut |start| visit(start, cells));
         }
     }
 }
 
-fn each(
-    repeats: &[(usize, usize)],
-    start: usize,
-    run: usize,
-    visit: &mut impl FnMut(Range<usize>),
-) {
+fn each(repeats: &[(usize, usize)], start: usize, visit: &mut impl FnMut(usize)) {
     match repeats.split_first() {
-        None => visit(start..start + run),
+        None => visit(start),
         Some((&(count, stride), faster)) => {
             for repeat in 0..count {
-                each(faster, start + repeat * stride, run, visit);
+                each(faster, start + repeat * stride, visit);
             }
         }
     }
 }
 
-/// Copies a run. A single cell, as in the halo of the fastest dimension, is not worth a call of
-/// `memcpy`.
+/// Copies runs of `N` cells, which begin a stride apart, to `line`.
 #[inline(always)]
-fn copy<T: Pod>(from: &[T], to: &mut [T]) {
-    match (from, to) {
-        ([from], [to]) => *to = *from,
-        (from, to) => to.copy_from_slice(from),
+fn gather<T: Pod, const N: usize>(array: &[T], stride: usize, line: &mut [T]) {
+    let (line, _) = line.as_chunks_mut::<N>();
+    for (to, from) in line.iter_mut().zip(array.chunks(stride)) {
+        if let Some(from) = from.first_chunk() {
+            *to = *from;
+        }
+    }
+}
+
+/// Copies `line` to runs of `N` cells, which begin a stride apart.
+#[inline(always)]
+fn scatter<T: Pod, const N: usize>(line: &[T], array: &mut [T], stride: usize) {
+    let (line, _) = line.as_chunks::<N>();
+    for (from, to) in line.iter().zip(array.chunks_mut(stride)) {
+        if let Some(to) = to.first_chunk_mut() {
+            *to = *from;
+        }
     }
 }
 
@@ -165,6 +200,7 @@ mod tests {
         let planes = Block::new(&SHAPE, &[1..3, 0..5, 0..6]);
         assert_eq!(planes.one_run(), Some(30..90));
         let faces = Block::new(&SHAPE, &[0..4, 2..4, 0..6]);
-        assert_eq!((faces.run, &faces.repeats[..]), (12, &[(4, 30)][..]));
+        assert_eq!((faces.run, faces.line), (12, (4, 30)));
+        assert_eq!(faces.repeats, []);
     }
 }
