@@ -29,6 +29,7 @@ pub mod fuzzing;
 mod operations;
 mod postmortem;
 mod probe;
+mod rank_file;
 mod run;
 mod tell;
 mod timeline;

@@ -80,6 +80,7 @@ const TABLE: &[Row] = &[
             "tell",
             "operations",
             "probe",
+            "rank_file",
             "choice",
             "doctor",
             "postmortem",

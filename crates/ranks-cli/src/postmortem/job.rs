@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::dump::Dump;
 use super::rank_list::RankList;
+use crate::rank_file;
 
 /// The size that no dump exceeds, in bytes.
 const LARGEST: u64 = 256 << 20;
@@ -97,13 +98,6 @@ impl Job {
 }
 
 fn text(file: &Path) -> Result<String, String> {
-    let told = fs::metadata(file).map_err(|error| error.to_string())?;
-    if !told.is_file() {
-        return Err("it is no ordinary file".to_owned());
-    }
-    if told.len() > LARGEST {
-        return Err(format!("it has {} bytes, more than any dump", told.len()));
-    }
-    let bytes = fs::read(file).map_err(|error| error.to_string())?;
+    let bytes = rank_file::read(file, LARGEST)?;
     String::from_utf8(bytes).map_err(|error| format!("it is no text: {error}"))
 }

@@ -7,6 +7,8 @@ use serde::{Deserialize, Deserializer};
 pub(super) struct RankFile {
     pub(super) head: Head,
     pub(super) events: Vec<Event>,
+    /// `true` if its last line has no end.
+    pub(super) cut: bool,
 }
 
 /// The first line.
@@ -80,15 +82,19 @@ impl RankFile {
             ));
         }
         let mut events = Vec::new();
-        for (line, number) in lines.zip(2..) {
+        let mut lines = lines.zip(2..).peekable();
+        let mut cut = false;
+        while let Some((line, number)) = lines.next() {
             if line.is_empty() {
                 continue;
             }
-            let event = serde_json::from_slice(line)
-                .map_err(|error| format!("line {number} is no call: {error}"))?;
-            events.push(event);
+            match serde_json::from_slice(line) {
+                Ok(event) => events.push(event),
+                Err(_) if lines.peek().is_none() => cut = true,
+                Err(error) => return Err(format!("line {number} is no call: {error}")),
+            }
         }
-        Ok(Self { head, events })
+        Ok(Self { head, events, cut })
     }
 
     pub(super) fn communicator(&self, id: u64) -> Option<&Communicator> {
@@ -129,5 +135,7 @@ mod tests {
         assert!(wrong("").starts_with("line 1 is not the head"));
         assert!(wrong(&HEAD.replace(":1,\"rank\"", ":2,\"rank\"")).starts_with("it has form 2"));
         assert!(wrong(&format!("{HEAD}\n{{\"op\":3}}\n")).starts_with("line 3 is no call"));
+        let cut = RankFile::read(format!("{HEAD}{{\"op\":\"MPI_Se").as_bytes()).unwrap();
+        assert!(cut.cut && cut.events.is_empty());
     }
 }

@@ -13,6 +13,11 @@ mod trace;
 
 use file::RankFile;
 
+use crate::rank_file;
+
+/// The size that no timeline exceeds, in bytes.
+const LARGEST: u64 = 4 << 30;
+
 /// The files to read and to write.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -27,16 +32,17 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     let Arguments { folder, output } = arguments;
     let mut ranks = Vec::new();
     for path in files(&folder)? {
-        let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let rank =
-            RankFile::read(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
-        ranks.push(rank);
+        let read = rank_file::read(&path, LARGEST).and_then(|bytes| RankFile::read(&bytes));
+        match read {
+            Ok(rank) => ranks.push(rank),
+            Err(why) => anstream::eprintln!("ranks: {}: {why}; it is left out", path.display()),
+        }
     }
     let (ranks, remarks) = one_job(ranks);
     if ranks.is_empty() {
         let folder = folder.display();
         return Err(format!(
-            "{folder} has no file rank-N.timeline; run the program with RANKS_TIMELINE={folder}"
+            "{folder} has no file rank-N.timeline that can be read; run the program with RANKS_TIMELINE={folder}"
         )
         .into());
     }
@@ -89,7 +95,16 @@ fn one_job(mut ranks: Vec<RankFile>) -> (Vec<RankFile>, Vec<String>) {
         }
         !is_other
     });
-    ranks.dedup_by_key(|rank| rank.head.rank);
+    ranks.dedup_by(|second, first| {
+        let again = second.head.rank == first.head.rank;
+        if again {
+            remarks.push(format!(
+                "another file of rank {} is left out",
+                first.head.rank
+            ));
+        }
+        again
+    });
     let size = ranks.iter().map(|rank| rank.head.size).max().unwrap_or(0);
     let there = ranks.iter().filter(|rank| rank.head.rank < size).count();
     if there < size {
@@ -108,6 +123,9 @@ fn one_job(mut ranks: Vec<RankFile>) -> (Vec<RankFile>, Vec<String>) {
                 "the clock of rank {} was not compared with that of rank 0",
                 head.rank
             ));
+        }
+        if rank.cut {
+            remarks.push(format!("the file of rank {} ends within a line", head.rank));
         }
         if head.lost > 0 {
             remarks.push(format!(
@@ -171,5 +189,8 @@ mod tests {
             ["the clock of rank 0 was not compared with that of rank 0"]
         );
         assert!(one_job(Vec::new()).0.is_empty());
+        let (ranks, remarks) = one_job((0..4).map(|n| rank(n % 3, 7, clock)).collect());
+        assert_eq!(ranks.len(), 3);
+        assert_eq!(remarks, ["another file of rank 0 is left out"]);
     }
 }

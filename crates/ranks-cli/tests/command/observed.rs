@@ -183,6 +183,28 @@ fn a_folder_without_timelines_is_an_error_that_says_how_to_make_them() {
 }
 
 #[test]
+fn a_pipe_among_timelines_was_waited_for() {
+    let scratch = Scratch::new("pipe-timeline");
+    let pipe = scratch.path().join("rank-0.timeline");
+    assert!(Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    let zeros = scratch.path().join("rank-1.timeline");
+    std::os::unix::fs::symlink("/dev/zero", zeros).unwrap();
+    let head = "{\"ranks_timeline\":1,\"rank\":2,\"size\":3,\"job\":\"1\",\"host\":\"h\",\"pid\":1,\"library\":\"x\",\"lost\":0,\
+                \"communicators\":[]}\n{\"op\":\"MPI_Bar";
+    scratch.put("rank-2.timeline", head);
+    let made = said(Command::new(RANKS).arg("timeline").arg(scratch.path()));
+    assert_eq!(made.status, Some(0), "{}", made.errors);
+    for told in [
+        "rank-0.timeline: it is no ordinary file; it is left out",
+        "rank-1.timeline: it is no ordinary file; it is left out",
+        "the file of rank 2 ends within a line",
+        "2 of 3 ranks have written no file, rank 0 first of them",
+    ] {
+        assert!(made.errors.contains(told), "{told}: {}", made.errors);
+    }
+}
+
+#[test]
 #[ignore = "needs an MPI"]
 fn a_job_on_each_mpi() {
     for installation in named() {
