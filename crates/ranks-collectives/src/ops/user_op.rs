@@ -140,7 +140,12 @@ impl Panicked {
     pub(crate) fn catch(fold: impl FnOnce()) -> std::result::Result<(), Self> {
         // What is half done is elements, of which any bytes make some.
         let fold = AssertUnwindSafe(|| calling_back(fold));
-        catch_unwind(fold).map_err(|payload| Self(message_of_panic(payload.as_ref())))
+        catch_unwind(fold).map_err(|payload| {
+            let message = message_of_panic(payload.as_ref());
+            // It may panic when it is dropped, and a library called the operation.
+            std::mem::forget(payload);
+            Self(message)
+        })
     }
 
     /// The error of `operation` (the C name) that ended so.

@@ -232,6 +232,23 @@ fn a_panic_stays_out_of_the_library(world: Communicator) {
     assert_eq!(result, [7]);
 }
 
+/// A panic may carry a value that panics in its turn when it is dropped.
+#[ranks_test::ranks(1, 2, 3)]
+fn a_payload_that_panics_when_it_is_dropped_ended_the_process(world: Communicator) {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+    let op = UserOp::new(|_: u32, _: u32| std::panic::panic_any(Bomb));
+    let error = world.reduce_local(&[1], &mut [2], op).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Argument);
+    let failed = world.allreduce(&[1], &mut [0], op).is_err();
+    let any = world.allreduce_one(u8::from(failed), Sum).unwrap();
+    assert_eq!(any > 0, world.size() > 1);
+}
+
 #[ranks_test::ranks(2, 4)]
 fn threads_reduce_with_operations_of_their_own(world: Communicator) {
     let comms: Vec<Communicator> = (0..3).map(|_| world.dup().unwrap()).collect();

@@ -187,10 +187,14 @@ impl Shared {
 fn carry_out(job: Box<dyn FnOnce() -> Result<()> + Send>) -> Outcome {
     match catch_unwind(AssertUnwindSafe(job)) {
         Ok(done) => done.map_err(|error| Failure::of(&error)),
-        Err(_) => Err(Failure {
-            kind: ErrorKind::Library,
-            operation: "HostStream",
-            text: "HostStream: an operation panicked".to_owned(),
-        }),
+        Err(payload) => {
+            // It may panic when it is dropped.
+            std::mem::forget(payload);
+            Err(Failure {
+                kind: ErrorKind::Library,
+                operation: "HostStream",
+                text: "HostStream: an operation panicked".to_owned(),
+            })
+        }
     }
 }
