@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt::Display;
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
@@ -142,14 +143,14 @@ fn to_its_end(runtime: Runtime) -> Result<()> {
 
 /// An error and its sources, in one line; a source whose text has been printed already is left out.
 fn chain(error: &(dyn StdError + 'static)) -> String {
+    /// An error may be its own source.
+    const SOURCES: usize = 64;
     let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let cause = error.to_string();
+    let sources = iter::successors(error.source(), |&error| error.source());
+    for cause in sources.take(SOURCES).map(ToString::to_string) {
         if !text.contains(&cause) {
             text = format!("{text}: {cause}");
         }
-        source = error.source();
     }
     text
 }
@@ -286,5 +287,22 @@ mod tests {
         );
         let said = Because("mesh: MPI_Bcast: failed", error.1);
         assert_eq!(chain(&said), "mesh: MPI_Bcast: failed");
+    }
+
+    #[test]
+    fn sources_without_end_were_collected_for_ever() {
+        #[derive(Debug)]
+        struct Endless;
+        impl Display for Endless {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("again")
+            }
+        }
+        impl StdError for Endless {
+            fn source(&self) -> Option<&(dyn StdError + 'static)> {
+                Some(&Endless)
+            }
+        }
+        assert_eq!(chain(&Endless), "again");
     }
 }
