@@ -32,8 +32,8 @@ pub(crate) fn main(what: &str) -> Outcome {
             "finalize" => |_| Ok(()),
             "fence" => {
                 // Open MPI may take seconds to make one, on a busy machine.
-                world.set_time_limit(Some(SILENCE))?;
-                let window = ranks::Window::<u64>::allocate(&world, 1)?;
+                let window =
+                    world.within(SILENCE, |world| ranks::Window::<u64>::allocate(world, 1))?;
                 wait_if(world.rank() == 1);
                 drop(window.fence()?);
                 return Ok(());

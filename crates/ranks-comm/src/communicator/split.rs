@@ -43,13 +43,20 @@ impl Communicator {
     /// MPI 5.0 §7.4.2 (`MPI_Comm_dup`).
     #[doc(alias = "MPI_Comm_dup")]
     pub fn dup(&self) -> Result<Self> {
-        self.dup_for("MPI_Comm_dup")
+        self.dup_by("MPI_Comm_dup")
     }
 
-    /// As [`dup`](Self::dup), as a part of `operation`, under whose name the ranks compare their
-    /// calls.
+    /// The communicator that what `operation` makes has to itself; it has the
+    /// [time limit](Self::set_time_limit) of this one.
     #[doc(hidden)]
     pub fn dup_for(&self, operation: &'static str) -> Result<Self> {
+        let new = self.dup_by(operation)?;
+        new.set_time_limit(self.own_limit().map(|limit| limit.duration))?;
+        Ok(new)
+    }
+
+    /// A duplicate that is a part of `operation`, under whose name the ranks compare their calls.
+    fn dup_by(&self, operation: &'static str) -> Result<Self> {
         self.dispatch(
             "MPI_Comm_dup",
             |comm| {

@@ -10,7 +10,7 @@ use crate::transport::backend::Backend;
 impl Communicator {
     /// Sets the time that operations on this communicator may wait, through any of its handles, in
     /// place of the job's limit; `None` for no limit of its own. Local. Communicators made from
-    /// this one do not inherit it.
+    /// this one do not inherit it; windows do, as it is when they are made.
     ///
     /// Over MPI a collective with a limit is implemented by another operation than one without, so
     /// that all ranks set one, or none does, for the collectives on a communicator. The limits may

@@ -134,7 +134,7 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
         }
         let plan = Plan::of(&lens, size_of::<T>(), align_of::<T>(), self.spacing)?;
         // Messages on it match no other communication.
-        let node = comm.dup()?;
+        let node = comm.dup_for(OPERATION)?;
         let region = Region::allocate(comm, &node, plan.bytes, Backing::MpiWindow, self.info)?;
         // SAFETY: the plan is made of what all ranks have told all, among that the type; the region
         // is new.
