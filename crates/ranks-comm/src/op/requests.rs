@@ -439,24 +439,29 @@ impl<R: Pending> Requests<R> {
     }
 }
 
-/// Completes each of so many in turn; an error means that this thread may not wait for more.
+/// Completes each of so many in turn; an error means that those that are left are not complete.
 #[expect(clippy::type_complexity, reason = "both are used at once")]
 fn end_each<R: Pending>(
     count: usize,
     requests: impl IntoIterator<Item = (usize, R)>,
 ) -> (Vec<Completed<R::Buffer, Result<Status>>>, Result<()>) {
     let mut ended = Vec::with_capacity(count);
-    for (key, request) in requests {
+    let mut left = Ok(());
+    for (key, mut request) in requests {
+        // Once one could not be waited for, nothing is, but those that are complete are told.
+        if left.is_err() && !request.is_over().unwrap_or(false) {
+            continue;
+        }
         match request.end() {
             Ok((buffer, status)) => ended.push(Completed {
                 key,
                 buffer,
                 status,
             }),
-            Err(error) => return (ended, Err(error)),
+            Err(error) => left = left.and(Err(error)),
         }
     }
-    (ended, Ok(()))
+    (ended, left)
 }
 
 #[cold]

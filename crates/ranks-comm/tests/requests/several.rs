@@ -142,3 +142,45 @@ fn waiting_for_many_told_nothing_of_one_that_failed(world: Communicator) -> Resu
     }
     Ok(())
 }
+
+/// A receive that is late took those behind it along, whose messages had arrived.
+#[ranks_test::ranks(1, 2, 3)]
+fn messages_that_had_arrived_were_lost_with_one_that_had_not(world: Communicator) -> Result<()> {
+    const MESSAGES: usize = 6;
+    const LATE: usize = 2;
+    let (rank, size) = (world.rank(), world.size());
+    let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
+    // A message arrives after those that were sent before it.
+    let all_have_come = || world.sendrecv(&[0_u8], next, 99, &mut [0_u8], before, 99);
+    for unknown in [false, true] {
+        let (mut filled, mut made) = (Requests::new(), Requests::new());
+        for tag in 0..MESSAGES as i32 {
+            match unknown {
+                true => made.push(world.irecv_vec::<u16>(before, tag)?),
+                false => filled.push(world.irecv(vec![0_u16; 2], before, tag)?),
+            };
+        }
+        for tag in (0..MESSAGES).filter(|&tag| tag != LATE) {
+            world.send(&[tag as u16; 2], next, tag as i32)?;
+        }
+        all_have_come()?;
+        let limit = Duration::from_millis(300);
+        let (outcome, ended) = world.within(limit, |_| {
+            let (outcome, ended) = match unknown {
+                true => (made.wait_all(), made.take_ended()),
+                false => (filled.wait_all(), filled.take_ended()),
+            };
+            Ok::<_, Error>((outcome.map(drop), ended))
+        })?;
+        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::TimedOut);
+        // In process the one that is late has ended without a message.
+        let ended = ended.into_iter().filter(|one| one.status.is_some());
+        let ended: Vec<_> = ended.map(|one| (one.key, one.buffer)).collect();
+        let there = (0..MESSAGES).filter(|&tag| tag != LATE);
+        let there: Vec<_> = there.map(|tag| (tag, vec![tag as u16; 2])).collect();
+        assert_eq!(ended, there, "of unknown length: {unknown}");
+        // The next ones wait until nobody waits for these.
+        all_have_come()?;
+    }
+    Ok(())
+}
