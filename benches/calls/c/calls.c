@@ -45,6 +45,8 @@ CALL(rank_table, MPI_Comm_rank(s->world, &s->rank))
 CALL(barrier, MPI_Barrier(s->world))
 CALL(allreduce, MPI_Allreduce(s->send, s->recv, 1, MPI_DOUBLE, MPI_SUM, s->world))
 CALL(allgatherv, MPI_Allgatherv(s->send, 1, MPI_DOUBLE, s->recv, s->counts, s->displacements, MPI_DOUBLE, s->world))
+CALL(alltoallv, MPI_Alltoallv(s->send, s->counts, s->displacements, MPI_DOUBLE, s->recv, s->counts, s->displacements,
+                              MPI_DOUBLE, s->world))
 CALL(iprobe, int flag; MPI_Status status;
      MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, s->world, &flag, &status); KEEP(flag))
 CALL(sendrecv, MPI_Status status;
@@ -108,6 +110,7 @@ int main(int argc, char **argv) {
     count("barrier", barrier, &state, calls);
     count("allreduce", allreduce, &state, calls);
     count("allgatherv", allgatherv, &state, calls);
+    count("alltoallv", alltoallv, &state, calls);
     count("iprobe", iprobe, &state, calls);
     count("sendrecv", sendrecv, &state, calls);
     count("sendrecv_bytes", sendrecv_bytes, &state, calls);

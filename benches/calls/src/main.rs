@@ -87,6 +87,11 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
             .world
             .allgatherv_into(&state.send, &mut state.recv, &state.blocks)
     })?;
+    count("alltoallv", calls, &mut state, |state| {
+        state
+            .world
+            .alltoallv_into(&state.send, &state.blocks, &mut state.recv, &state.blocks)
+    })?;
     count("iprobe", calls, &mut state, |state| {
         black_box(state.world.iprobe(Source::Any, Tag::Any)?.is_some());
         Ok(())

@@ -277,7 +277,7 @@ impl Blocks {
 
     /// The same if it need not be made first.
     #[inline(always)]
-    fn kept_ints(&self, items: usize) -> Option<&[c_int]> {
+    pub(crate) fn kept_ints(&self, items: usize) -> Option<&[c_int]> {
         if items == 1 {
             return self.ints.as_deref();
         }

@@ -321,7 +321,7 @@ pub trait VaryingCollectives: Sealed {
         recv: &mut [T],
         recv_blocks: &Blocks,
     ) -> Result<()> {
-        moves::moved::<Alltoallv, T>(self.communicator(), send, recv, (send_blocks, recv_blocks))
+        alltoallv::alltoallv_into(self.communicator(), send, recv, (send_blocks, recv_blocks))
     }
 
     /// Sends each rank the block of `data` for it, and puts that of each rank in its place.

@@ -1,10 +1,14 @@
 //! All to all, with blocks of different lengths.
 
 use bytemuck::Pod;
+use ranks_comm::backend::TypeOf;
+use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::blocks::Blocks;
+use crate::arguments::varying::Exchange;
+use crate::mpi;
 use crate::mpi::functions::{Alltoall, Alltoallv};
 use crate::operation::moves;
 use crate::operation::varying::counts;
@@ -74,6 +78,37 @@ fn packed<T: Pod, S: AsRef<[T]>>(
     Ok((send, blocks))
 }
 
+/// `blocks` are those of `send`, then those of `recv`.
+#[inline]
+pub(crate) fn alltoallv_into<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    blocks: (&Blocks, &Blocks),
+) -> Result<()> {
+    let call = record::Call::of(const { &Kind::moving::<T>(NAME) }).count_u32(send.len());
+    let items = TypeOf::<T>::items();
+    if let Some(ints) = blocks.0.kept_ints(items).zip(blocks.1.kept_ints(items))
+        && let Some(over) = comm.fast_path_collective(1)
+    {
+        let exchange = Exchange::new(NAME, comm, (send, blocks.0), (recv, blocks.1))?;
+        return mpi::exchanges::small::<T>(comm.recorded(over, call), ints, exchange);
+    }
+    slow_path(comm, send, recv, blocks)
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn slow_path<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    blocks: (&Blocks, &Blocks),
+) -> Result<()> {
+    moves::moved::<Alltoallv, T>(comm, send, recv, blocks)
+}
+
 fn found_out<T: Pod>(
     comm: &Communicator,
     ready: Result<(&[T], &Blocks)>,
@@ -86,5 +121,5 @@ fn found_out<T: Pod>(
     moves::transferred::<Alltoall, u64>(comm, 1, &sent, &mut received, ())?;
     let theirs = counts::read(NAME, &received)?;
     let (recv, theirs) = gathered.make_room(NAME, theirs)?;
-    moves::moved::<Alltoallv, T>(comm, send, recv, (blocks, theirs))
+    alltoallv_into(comm, send, recv, (blocks, theirs))
 }
