@@ -55,14 +55,19 @@ pub fn the_process_ends() {
     for_observers(|observer| observer.process_ends());
 }
 
-/// Calls the observers. A panic of one ends here, after the panic hook: they are called while a
-/// library may have addresses.
+/// Calls the observers. No panic of one goes on: they are called while a library may have
+/// addresses.
 fn for_observers(what: impl Fn(&dyn Observer)) {
     let observers = OBSERVERS.read().unwrap_or_else(PoisonError::into_inner);
     for observer in observers.iter() {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| what(&**observer))) {
-            // The panic's payload may panic when it is dropped.
-            std::mem::forget(panic);
-        }
+        contained(|| what(&**observer));
+    }
+}
+
+/// Calls code of the program's where no panic may go on: one ends here, after the panic hook.
+pub fn contained(code: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(code)) {
+        // It may panic when it is dropped.
+        std::mem::forget(payload);
     }
 }

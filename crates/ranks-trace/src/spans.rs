@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tracing::Level;
-use tracing::span::EnteredSpan;
+use tracing::{Dispatch, Level, Span, span};
 
 use crate::call::Call;
-use crate::observer::{self, Failure, Observer};
+use crate::observer::{self, Failure, Observer, contained};
 
 /// The target that spans and events are filtered by.
 const TARGET: &str = "ranks::comm";
@@ -44,16 +43,43 @@ struct Spans;
 
 thread_local! {
     /// The spans of the calls that this thread is in, each with the depth of its call.
-    static OPEN: RefCell<Vec<(usize, EnteredSpan)>> = const { RefCell::new(Vec::new()) };
+    static OPEN: RefCell<Vec<(usize, Entered)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A span that this thread has entered. A subscriber may panic at each of its calls: each is made
+/// by itself, so that none comes while another one unwinds.
+struct Entered(Span);
+
+impl Entered {
+    fn new(span: Span) -> Self {
+        let entered = Self(span);
+        entered.tell(|id, subscriber| subscriber.enter(id));
+        entered
+    }
+
+    fn tell(&self, call: impl FnOnce(&span::Id, &Dispatch)) {
+        contained(|| {
+            self.0
+                .with_subscriber(|(id, subscriber)| call(id, subscriber));
+        });
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.tell(|id, subscriber| subscriber.exit(id));
+        let span = std::mem::replace(&mut self.0, Span::none());
+        contained(|| drop(span));
+    }
 }
 
 impl Observer for Spans {
     fn begun(&self, call: &Call<'_>) {
-        let span = span(call);
+        let span = span_of(call);
         if span.is_disabled() {
             return;
         }
-        let entered = span.entered();
+        let entered = Entered::new(span);
         // While a thread ends there is no place for it, and it is closed immediately.
         let _ = OPEN.try_with(|open| {
             if let Ok(mut open) = open.try_borrow_mut() {
@@ -65,7 +91,7 @@ impl Observer for Spans {
     fn ended(&self, call: &Call<'_>, _took: Duration, failed: Option<Failure>) {
         if let Some(error) = failed {
             let op = call.facts.operation;
-            tracing::warn!(target: TARGET, op, %error, "failed");
+            contained(|| tracing::warn!(target: TARGET, op, %error, "failed"));
         }
         let over = OPEN.try_with(|open| {
             let mut open = open.try_borrow_mut().ok()?;
@@ -73,13 +99,16 @@ impl Observer for Spans {
             Some(open.split_off(place))
         });
         // Left in the opposite order, and with nothing borrowed: a subscriber may communicate.
-        for (_, span) in over.ok().flatten().into_iter().flatten().rev() {
-            span.exit();
-        }
+        over.ok()
+            .flatten()
+            .into_iter()
+            .flatten()
+            .rev()
+            .for_each(drop);
     }
 }
 
-fn span(call: &Call<'_>) -> tracing::Span {
+fn span_of(call: &Call<'_>) -> Span {
     let Call { comm, facts, .. } = call;
     tracing::debug_span!(
         target: TARGET,

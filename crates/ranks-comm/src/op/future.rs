@@ -146,6 +146,9 @@ fn watch() {
         };
         ended = now;
         let wakers = std::mem::take(&mut lock().wakers);
-        wakers.into_iter().for_each(Waker::wake);
+        for waker in wakers {
+            // One that panics must not keep the others from being woken.
+            ranks_trace::contained(|| waker.wake());
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use std::time::Duration;
 
 use ranks_comm::{Communicator, Result};
 
@@ -45,6 +46,36 @@ fn requests_are_awaited(world: Communicator) -> Result<()> {
             leaving.await?;
             second.await?;
         }
+        Ok(())
+    })
+}
+
+/// A waker that panicked ended the thread that wakes all of them.
+#[ranks_test::ranks(1, 2)]
+fn after_a_waker_that_panicked_no_future_was_woken(world: Communicator) -> Result<()> {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("on purpose");
+        }
+    }
+    let (left, right) = neighbours(&world);
+    let waker = Waker::from(Arc::new(Panics));
+    let mut context = Context::from_waker(&waker);
+    let mut first = pin!(world.irecv(vec![0_u8], left, 0)?.into_future());
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    // The thread wakes within a millisecond, and so before the next message has come.
+    let second = world.irecv(vec![0_u8], left, 1)?;
+    thread::sleep(Duration::from_millis(50));
+    let (one, other) = (
+        world.isend(vec![1_u8], right, 0)?,
+        world.isend(vec![2_u8], right, 1)?,
+    );
+    block_on(async {
+        assert_eq!(second.await?.0, [2]);
+        assert_eq!(first.await?.0, [1]);
+        one.await?;
+        other.await?;
         Ok(())
     })
 }

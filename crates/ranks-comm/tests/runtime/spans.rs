@@ -140,3 +140,53 @@ fn an_error_is_an_event_in_its_span() {
         })
         .unwrap();
 }
+
+/// Panics whenever it is told of a span, or asked to close one.
+struct Panics;
+
+impl Subscriber for Panics {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "ranks::comm"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {
+        panic!("at an event");
+    }
+
+    fn enter(&self, _: &Id) {
+        panic!("at the beginning of a span");
+    }
+
+    fn exit(&self, _: &Id) {
+        panic!("at the end of a span");
+    }
+
+    fn try_close(&self, _: Id) -> bool {
+        panic!("at the close of a span");
+    }
+}
+
+/// Two panics at once, of which the second came while a span was dropped by the first, ended the
+/// process.
+#[ranks_test::ranks(1, 2)]
+fn a_subscriber_that_panics_while_a_span_is_dropped_ended_the_process(
+    world: Communicator,
+) -> Result<()> {
+    with_default(Panics, || {
+        look_for_subscriber();
+        let request = world.irecv(vec![0_u8], world.rank(), 0)?;
+        world.send(&[1_u8], world.rank(), 0)?;
+        assert_eq!(request.wait()?.0, [1]);
+        let refused = world.send(&[1_u8], world.size(), 0).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Rank);
+        Ok(())
+    })
+}

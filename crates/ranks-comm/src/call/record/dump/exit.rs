@@ -1,7 +1,7 @@
 //! Dumps at `exit`, or at a panic that aborts, while ranks of the process are at work.
 #![allow(unsafe_code)]
 
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 use std::sync::Once;
 
 use super::{Reason, by_rank, folder, write};
@@ -30,11 +30,9 @@ pub(super) fn on_exit() {
 
 extern "C" fn at_exit() {
     // Much of the process has ended already; what cannot be written then is left out.
-    let written = panic::catch_unwind(AssertUnwindSafe(|| {
+    ranks_trace::contained(|| {
         if !by_rank().is_empty() {
             write(Reason::Exit, None, None);
         }
-    }));
-    // The payload of a panic may panic when it is dropped.
-    std::mem::forget(written);
+    });
 }
