@@ -148,7 +148,7 @@ impl Job {
             row.sizes.iter().map(|(&class, sum)| {
                 [
                     name.operation.clone(),
-                    name.communicator.clone(),
+                    text::printable(&name.communicator),
                     text::bytes(*sizes(class).start()),
                     sum.calls.to_string(),
                     sum.failed.to_string(),
@@ -174,7 +174,7 @@ impl Row {
         let ranks = u32::try_from(self.times.len()).unwrap_or(u32::MAX);
         [
             name.operation.clone(),
-            name.communicator.clone(),
+            text::printable(&name.communicator),
             self.times.len().to_string(),
             self.sum.calls.to_string(),
             text::bytes(self.sum.bytes),
@@ -230,6 +230,26 @@ missing: rank 2, it ended early
             job.report()
                 .contains("\nMPI_Send   world                  8 B      4")
         );
+    }
+
+    #[test]
+    fn a_name_of_two_lines_was_two_rows() {
+        let mut job = Job::new(1, "in process");
+        let mut line = line("MPI_Send", 16, 100);
+        line.communicator = "two\nlines\u{1b}[2J".into();
+        job.add(
+            0,
+            Part {
+                lines: vec![line],
+                elapsed: Duration::from_secs(1),
+            },
+        );
+        assert!(
+            job.summary().contains(r"MPI_Send   two\nlines\u{1b}[2J  "),
+            "{}",
+            job.summary()
+        );
+        assert!(job.report().lines().all(|line| !line.starts_with("lines")));
     }
 
     #[test]

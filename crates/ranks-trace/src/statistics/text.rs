@@ -77,6 +77,15 @@ pub(super) fn bytes(bytes: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
+/// A name that the program has given, on one line and without commands to a terminal.
+pub(super) fn printable(name: &str) -> String {
+    let visible = |letter: char| match letter.is_control() {
+        true => letter.escape_default().to_string(),
+        false => letter.to_string(),
+    };
+    name.chars().map(visible).collect()
+}
+
 /// A part of a whole, in percent.
 pub(super) fn percent(part: Duration, whole: Duration) -> String {
     if whole.is_zero() {
