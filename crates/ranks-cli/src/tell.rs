@@ -1,6 +1,6 @@
 //! Prints a report and returns the exit status.
 
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -8,18 +8,24 @@ use serde::Serialize;
 use crate::Outcome;
 
 /// Prints a report: as one JSON object, or by `text` for people; the status says whether all is
-/// well.
+/// well, and was told.
 pub(crate) fn tell<R: Serialize>(
     report: &R,
     json: bool,
     text: impl FnOnce(&R, &mut dyn Write) -> io::Result<()>,
     is_well: bool,
 ) -> Outcome {
-    if json {
-        println!("{}", serde_json::to_string_pretty(report)?);
-    } else {
+    let mut out = anstream::stdout().lock();
+    let told = match json {
+        true => writeln!(out, "{}", serde_json::to_string_pretty(report)?),
+        false => text(report, &mut out),
+    };
+    match told.and_then(|()| out.flush()) {
         // A reader that has seen enough of it is no failure.
-        let _ = text(report, &mut anstream::stdout().lock());
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            return Err(format!("standard output: {error}").into());
+        }
+        _ => {}
     }
     Ok(if is_well {
         ExitCode::SUCCESS

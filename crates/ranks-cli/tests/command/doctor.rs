@@ -30,6 +30,24 @@ fn a_bare_machine() {
     }
 }
 
+/// A report that nobody could read was a success.
+#[test]
+fn a_report_that_cannot_be_written_is_an_error() {
+    for arguments in [&["doctor"][..], &["doctor", "--json"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut doctor = bare();
+        doctor
+            .args(arguments)
+            .env("RANKS_BACKEND", "inprocess")
+            .stdout(full.unwrap())
+            .stderr(std::process::Stdio::piped());
+        let output = doctor.spawn().unwrap().wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.contains("standard output: "), "{errors}");
+    }
+}
+
 #[test]
 fn nothing_is_wrong_where_no_mpi_is_wanted() {
     let report = said(
