@@ -11,8 +11,8 @@ const DUMP: &str = "RANKS_DUMP";
 /// Settings of the ranks, each of which is a variable of their environment too.
 #[derive(clap::Args)]
 pub(super) struct Observing {
-    /// Makes an error of an operation that waits longer for other ranks: `3s`, `500ms`, `2m`; or
-    /// ends the job, or reports it: `3s,abort`, `3s,warn`. As RANKS_TIMEOUT.
+    /// Makes an error of an operation that waits longer for other ranks: `3s`, `500ms`, `2m`, `1h`;
+    /// or ends the job, or reports it: `3s,abort`, `3s,warn`. As RANKS_TIMEOUT.
     #[arg(long, value_name = "TIME")]
     timeout: Option<OsString>,
     /// Keeps the last calls of ranks that fail there, for `ranks postmortem DIR`. As RANKS_DUMP.

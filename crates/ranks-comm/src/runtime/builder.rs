@@ -84,8 +84,8 @@ impl Builder {
     /// Sets the time that an operation may wait for other ranks, whatever `RANKS_TIMEOUT` says; the
     /// same on every rank.
     ///
-    /// `RANKS_TIMEOUT` is a number of seconds or has a unit (`3`, `3s`, `500ms`, `2m`), and may
-    /// name the effect (`3s,abort`; see [`on_time_limit`](Self::on_time_limit)). If neither is
+    /// `RANKS_TIMEOUT` is a number of seconds or has a unit (`3`, `3s`, `500ms`, `2m`, `1h`), and
+    /// may name the effect (`3s,abort`; see [`on_time_limit`](Self::on_time_limit)). If neither is
     /// given there is no limit, and no cost.
     ///
     /// The limit is for each operation, not for the program. An operation that times out is an

@@ -159,7 +159,7 @@ pub(crate) fn time_limit(
             ErrorKind::Argument,
             OPERATION,
             format!(
-                "RANKS_TIMEOUT is `{text}`; it must be how long an operation may take, such as `3`, `3s`, `500ms` or `2m`, \
+                "RANKS_TIMEOUT is `{text}`; it must be how long an operation may take, such as `3`, `3s`, `500ms`, `2m` or `1h`, \
                  and may end in `,error`, `,abort` or `,warn`"
             ),
         ));
