@@ -117,7 +117,15 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     let mut labels = Labels::new(arguments.ranks);
     let outcome = job.start()?.follow(
         || signalled.load(Ordering::Relaxed) != 0,
-        |written| labels.write(written),
+        |written| {
+            if labels
+                .write(written)
+                .is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+            {
+                // As a launcher whose reader has gone away does.
+                signalled.store(system::PIPE, Ordering::Relaxed);
+            }
+        },
     );
     let signal = signalled.load(Ordering::Relaxed);
     if outcome.timed_out {
@@ -202,13 +210,12 @@ impl Labels {
         }
     }
 
-    fn write(&mut self, written: Written<'_>) {
-        // A reader that has gone away does not end the job: its status still counts.
-        let _ = if written.is_error {
+    fn write(&mut self, written: Written<'_>) -> io::Result<()> {
+        if written.is_error {
             self.line(&mut anstream::stderr().lock(), &written)
         } else {
             self.line(&mut anstream::stdout().lock(), &written)
-        };
+        }
     }
 
     fn line(&self, out: &mut dyn Write, written: &Written<'_>) -> io::Result<()> {

@@ -9,5 +9,8 @@ mod of_target;
 
 pub(super) use of_target::{end_by, hang_up, make_folder, name, signal, watch_signals};
 
+/// The number of SIGPIPE, on all systems that have it.
+pub(super) const PIPE: i32 = 13;
+
 /// The numbers of SIGINT, SIGKILL and SIGTERM, on all systems that have them.
 pub(super) const OF_LAUNCHERS: [i32; 3] = [2, 9, 15];

@@ -223,6 +223,34 @@ fn in_an_allocation_of_slurm_it_is_srun_with_the_plugin_of_the_mpi() {
     }
 }
 
+/// All that a job wrote was kept until somebody read it, and `| head` never ended.
+#[test]
+fn a_job_that_nobody_listens_to_any_more_ends() {
+    let mut command = in_process();
+    command
+        .args(["-n", "2", "yes"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut job = command.spawn().unwrap();
+    let mut reader = BufReader::new(job.stdout.take().unwrap());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    assert!(line.ends_with("y\n"), "{line}");
+    // A reader that is slower than the job.
+    std::thread::sleep(Duration::from_millis(500));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", job.id())).unwrap();
+    let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes: u64 = memory
+        .unwrap()
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .unwrap();
+    assert!(kilobytes < 64 * 1024, "{kilobytes} kB");
+    drop(reader);
+    assert_eq!(job.wait().unwrap().code(), Some(128 + 13));
+}
+
 /// Each rank would have been a world of its own, or have waited for ever.
 #[test]
 fn an_mpiexec_of_another_family_is_an_error_that_names_both() {

@@ -47,6 +47,10 @@ impl Supervised {
         match *self {}
     }
 
+    pub(super) fn follow(&self) {
+        match *self {}
+    }
+
     pub(super) fn fresh(&mut self) -> (Vec<u8>, Vec<u8>) {
         match *self {}
     }

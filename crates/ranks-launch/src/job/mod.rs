@@ -266,6 +266,7 @@ impl Running {
             }
         };
         let mut timed_out = false;
+        self.supervised.follow();
         let status = loop {
             let ended = self.supervised.wait(Some(Instant::now() + STEP));
             if ended.is_some() {

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SigSet, Signal, killpg};
@@ -114,6 +114,8 @@ impl Supervised {
 
     /// Ends the job: asks the launcher, which knows best how, then kills whatever is left.
     pub(in crate::job) fn kill(&mut self) -> Option<ExitStatus> {
+        // A launcher that waits with its output does not listen.
+        self.treat_output(Beyond::Waits, Beyond::Dropped);
         if self.status.is_none() && self.signal(Signal::SIGTERM) {
             // Remote and local ranks end, and files in shared memory go, if the launcher does it
             // itself.
@@ -135,9 +137,19 @@ impl Supervised {
         !*reaped && killpg(self.pid, signal).is_ok()
     }
 
+    /// Lets the job wait with its output until it was taken by [`fresh`](Self::fresh).
+    pub(in crate::job) fn follow(&self) {
+        self.treat_output(Beyond::Kept, Beyond::Waits);
+    }
+
+    fn treat_output(&self, from: Beyond, to: Beyond) {
+        self.stdout.unread.treat(from, to);
+        self.stderr.unread.treat(from, to);
+    }
+
     /// The output since the last call.
     pub(in crate::job) fn fresh(&mut self) -> (Vec<u8>, Vec<u8>) {
-        (self.stdout.fresh(), self.stderr.fresh())
+        (self.stdout.unread.take(), self.stderr.unread.take())
     }
 
     /// The output so far that was not taken; all of it once no process of the job is left.
@@ -196,28 +208,79 @@ fn reap(
     let _ = ended.send(status);
 }
 
-/// The bytes read from one pipe, by a thread of its own, so that no rank ever waits for a reader.
+/// The bytes read from one pipe, by a thread of its own.
 #[derive(Debug)]
 struct Stream {
-    bytes: Arc<Mutex<Vec<u8>>>,
+    unread: Arc<Unread>,
     finished: Receiver<()>,
+}
+
+/// The bytes that were read and not taken yet.
+#[derive(Debug, Default)]
+struct Unread {
+    state: Mutex<(Vec<u8>, Beyond)>,
+    changed: Condvar,
+}
+
+/// The size, in bytes, of output that is not taken and yet harmless.
+const ENOUGH: usize = 256 * 1024;
+
+/// The treatment of output when there is [`ENOUGH`] of it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Beyond {
+    /// It is kept: no rank waits for a reader.
+    #[default]
+    Kept,
+    /// Ranks wait for who takes it as it comes.
+    Waits,
+    /// It is dropped: the job is being ended.
+    Dropped,
+}
+
+impl Unread {
+    fn lock(&self) -> MutexGuard<'_, (Vec<u8>, Beyond)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, bytes: &[u8]) {
+        let is_full = |(so_far, beyond): &mut (Vec<u8>, Beyond)| {
+            *beyond == Beyond::Waits && so_far.len() >= ENOUGH
+        };
+        let state = self.changed.wait_while(self.lock(), is_full);
+        let (so_far, beyond) = &mut *state.unwrap_or_else(PoisonError::into_inner);
+        if *beyond != Beyond::Dropped || so_far.len() < ENOUGH {
+            so_far.extend_from_slice(bytes);
+        }
+    }
+
+    /// Treats output so from now on, if it was treated as `from`.
+    fn treat(&self, from: Beyond, to: Beyond) {
+        let mut state = self.lock();
+        if state.1 == from {
+            state.1 = to;
+            self.changed.notify_one();
+        }
+    }
+
+    fn take(&self) -> Vec<u8> {
+        let bytes = std::mem::take(&mut self.lock().0);
+        self.changed.notify_one();
+        bytes
+    }
 }
 
 impl Stream {
     fn read(pipe: Option<impl Read + Send + 'static>) -> Stream {
-        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let unread = Arc::new(Unread::default());
         let (finish, finished) = channel();
         if let Some(mut pipe) = pipe {
-            let into = Arc::clone(&bytes);
+            let into = Arc::clone(&unread);
             std::thread::spawn(move || {
                 let mut buffer = vec![0; 64 * 1024];
                 loop {
                     match pipe.read(&mut buffer) {
                         Ok(0) => break,
-                        Ok(count) => into
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .extend_from_slice(buffer.get(..count).unwrap_or_default()),
+                        Ok(count) => into.add(buffer.get(..count).unwrap_or_default()),
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                         Err(_) => break,
                     }
@@ -225,23 +288,19 @@ impl Stream {
                 drop(finish);
             });
         }
-        Stream { bytes, finished }
-    }
-
-    /// The bytes that were read and not taken yet.
-    fn fresh(&self) -> Vec<u8> {
-        std::mem::take(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
+        Stream { unread, finished }
     }
 
     /// The bytes that were read and not taken yet, after waiting for the end of the pipe, not
     /// beyond `until`.
     fn take(&mut self, until: Instant) -> Vec<u8> {
+        self.unread.treat(Beyond::Waits, Beyond::Kept);
         // The sender is dropped at the end: either answer means that there is nothing more to wait
         // for.
         let _ = self
             .finished
             .recv_timeout(until.saturating_duration_since(Instant::now()));
-        self.fresh()
+        self.unread.take()
     }
 }
 
