@@ -1,8 +1,10 @@
 //! Functions of the program that a library calls within an operation; they must not communicate.
 
+mod deferred;
+
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use deferred::Deferred;
 
 use crate::result::{Error, ErrorKind, Result};
 
@@ -24,31 +26,20 @@ pub(crate) fn is_under_way() -> bool {
 }
 
 /// The work that handles dropped in such functions have left.
-static LEFT: Mutex<Vec<Box<dyn FnOnce() + Send>>> = Mutex::new(Vec::new());
-/// `true` if there may be any.
-static IS_LEFT: AtomicBool = AtomicBool::new(false);
+static LEFT: Deferred = Deferred::new();
 
 /// Defers `end` to the next call: a lock that it takes may be held by a thread that waits for the
 /// library, in which this thread is.
 pub(crate) fn later(end: impl FnOnce() + Send + 'static) {
-    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-    left.push(Box::new(end));
-    IS_LEFT.store(true, Ordering::Release);
+    LEFT.leave(end);
 }
 
 /// Does the deferred work, unless this thread is in such a function.
 #[inline]
 pub fn do_what_is_left() {
-    if IS_LEFT.load(Ordering::Relaxed) && !is_under_way() {
-        do_now();
+    if LEFT.is_any() && !is_under_way() {
+        LEFT.take().into_iter().for_each(|end| end());
     }
-}
-
-#[cold]
-fn do_now() {
-    IS_LEFT.store(false, Ordering::Relaxed);
-    let left = std::mem::take(&mut *LEFT.lock().unwrap_or_else(PoisonError::into_inner));
-    left.into_iter().for_each(|end| end());
 }
 
 /// # Errors

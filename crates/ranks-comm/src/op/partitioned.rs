@@ -13,8 +13,10 @@ use crate::transport::in_process::partitioned::Channel;
 pub use recv::{ActiveRecv, PartitionedRecv};
 pub use send::{ActiveSend, PartitionWriter, PartitionedSend};
 
+mod arrivals;
 mod recv;
 mod send;
+mod states;
 
 /// The transport of the partitions.
 enum Link {

@@ -2,9 +2,9 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::arrivals::Arrivals;
 use super::{Link, let_go, width};
 use crate::call::record;
 use crate::communicator::Communicator;
@@ -34,10 +34,8 @@ struct Receiving<B: Send + 'static> {
     link: Link,
     started: bool,
     place: Lent,
-    width: usize,
-    /// The number of bytes of each partition that have arrived; a partition is read only when all
-    /// of it has.
-    arrived: Box<[AtomicUsize]>,
+    /// A partition is read only when all of it has arrived.
+    arrived: Arrivals,
     /// Lock of the thread that copies parts to their places, in process.
     turn: Mutex<()>,
     /// `None` once it was given back.
@@ -93,8 +91,7 @@ impl Communicator {
             link,
             started: false,
             place,
-            width,
-            arrived: (0..partitions).map(|_| AtomicUsize::new(0)).collect(),
+            arrived: Arrivals::new(partitions, width),
             turn: Mutex::default(),
             buffer: Some(buffer),
         })))
@@ -112,8 +109,7 @@ impl<B: RecvBuffer + Send + 'static> PartitionedRecv<B> {
     #[doc(alias = "MPI_Start")]
     pub fn start(mut self) -> Result<ActiveRecv<B>> {
         let inner = &mut *self.0;
-        let arrived = inner.arrived.iter_mut();
-        arrived.for_each(|bytes| *bytes.get_mut() = 0);
+        inner.arrived.clear();
         let entered = inner.comm.enter(record::START)?;
         if let Link::Mpi(parts) = &mut inner.link {
             inner.started = true;
@@ -163,22 +159,23 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
     #[doc(alias = "MPI_Parrived")]
     pub fn parrived(&self, index: usize) -> Result<Option<&[B::Element]>> {
         let inner = &*self.0;
-        let Some(arrived) = inner.arrived.get(index) else {
-            let count = inner.arrived.len();
+        let count = inner.arrived.len();
+        if index >= count {
             return Err(Error::new(
                 ErrorKind::Argument,
                 "MPI_Parrived",
                 format_args!("partition {index} does not exist: there are {count}"),
             ));
-        };
-        if arrived.load(Ordering::Acquire) < inner.width {
+        }
+        if !inner.arrived.has(index) {
             let _entered = inner.comm.enter("MPI_Parrived")?;
-            inner.look(index, arrived)?;
-            if arrived.load(Ordering::Acquire) < inner.width {
+            inner.look(index)?;
+            if !inner.arrived.has(index) {
                 return Ok(None);
             }
         }
-        let part = inner.place.part::<B::Element>(index, inner.width);
+        let width = inner.arrived.width();
+        let part = inner.place.part::<B::Element>(index, width);
         // SAFETY: these are elements of the buffer, which stays as long as `self`; they have
         // arrived, and are not written to before the next start.
         Ok(Some(unsafe { part.as_slice() }))
@@ -201,7 +198,7 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
             inner.started = false;
             outcome?;
         } else {
-            while inner.is_missing() {
+            while !inner.arrived.has_all() {
                 inner.take_part(true)?;
             }
         }
@@ -218,20 +215,15 @@ impl<B: Send + 'static> Receiving<B> {
     }
 
     /// Tests one partition for arrival.
-    fn look(&self, index: usize, arrived: &AtomicUsize) -> Result<()> {
+    fn look(&self, index: usize) -> Result<()> {
         if let Link::Mpi(parts) = &self.link {
             if parts.arrived(index)? {
-                arrived.store(self.width, Ordering::Release);
+                self.arrived.note_whole(index);
             }
             return Ok(());
         }
-        while arrived.load(Ordering::Acquire) < self.width && self.take_part(false)? {}
+        while !self.arrived.has(index) && self.take_part(false)? {}
         Ok(())
-    }
-
-    fn is_missing(&self) -> bool {
-        let mut arrived = self.arrived.iter();
-        arrived.any(|bytes| bytes.load(Ordering::Acquire) < self.width)
     }
 
     /// Receives the next part from the mailbox. Returns `true` if there was one.
@@ -242,7 +234,7 @@ impl<B: Send + 'static> Receiving<B> {
             return Ok(false);
         };
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.is_missing() {
+        if self.arrived.has_all() {
             // A part that arrives now belongs to the next message.
             return Ok(false);
         }
@@ -250,13 +242,7 @@ impl<B: Send + 'static> Receiving<B> {
         let Some((start, end)) = part else {
             return Ok(false);
         };
-        for (index, arrived) in self.arrived.iter().enumerate() {
-            let (first, last) = (index * self.width, (index + 1) * self.width);
-            let here = end.min(last).saturating_sub(start.max(first));
-            if here > 0 {
-                arrived.fetch_add(here, Ordering::Release);
-            }
-        }
+        self.arrived.note(start..end);
         Ok(true)
     }
 }

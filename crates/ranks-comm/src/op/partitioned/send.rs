@@ -4,8 +4,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::atomic::{AtomicU8, Ordering};
 
+use super::states::{FREE, READY, States, TAKEN};
 use super::{Link, let_go, width};
 use crate::call::record;
 use crate::communicator::Communicator;
@@ -81,16 +81,11 @@ struct Shares {
     comm: Communicator,
     link: Link,
     started: bool,
-    /// The state of each partition: [`FREE`], [`TAKEN`], [`READY`].
-    states: Box<[AtomicU8]>,
+    states: States,
     place: Lent,
     /// The bytes of a partition.
     width: usize,
 }
-
-const FREE: u8 = 0;
-const TAKEN: u8 = 1;
-const READY: u8 = 2;
 
 impl Communicator {
     /// Prepares a send of `buffer` in `partitions` parts of equal length, each sent when it is
@@ -142,7 +137,7 @@ impl Communicator {
             comm: self.clone(),
             link,
             started: false,
-            states: (0..partitions).map(|_| AtomicU8::new(FREE)).collect(),
+            states: States::new(partitions),
             place,
             width,
         };
@@ -162,8 +157,7 @@ impl<B: RecvBuffer + Send + 'static> PartitionedSend<B> {
     #[doc(alias = "MPI_Start")]
     pub fn start(mut self) -> Result<ActiveSend<B>> {
         let shares = &mut self.0.shares;
-        let states = shares.states.iter_mut();
-        states.for_each(|state| *state.get_mut() = FREE);
+        shares.states.set_all(FREE);
         let entered = shares.comm.enter(record::START)?;
         if let Link::Mpi(parts) = &mut shares.link {
             shares.started = true;
@@ -287,27 +281,15 @@ impl Shares {
 
     /// Moves a partition from one state to the next.
     fn step(&self, index: usize, from: u8, to: u8) -> Result<()> {
-        let Some(state) = self.states.get(index) else {
-            return Err(self.no_partition(index));
-        };
-        match state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => Ok(()),
-            Err(READY) => Err(refused(index, "is ready already; each is made ready once")),
-            Err(_) => Err(refused(index, "is being written to")),
-        }
+        let moved = self.states.step(index, from, to);
+        moved.map_err(|found| self.is_stuck(index, found))
     }
 
     /// Sends these partitions, if all of them are in the state `from`; otherwise none.
     fn ready(&self, indices: &[usize], from: u8) -> Result<()> {
         let _entered = self.comm.enter("MPI_Pready")?;
-        for (done, &index) in indices.iter().enumerate() {
-            if let Err(error) = self.step(index, from, READY) {
-                for &index in &indices[..done] {
-                    self.states[index].store(from, Ordering::Release);
-                }
-                return Err(error);
-            }
-        }
+        let moved = self.states.step_all(indices, from, READY);
+        moved.map_err(|(index, found)| self.is_stuck(index, found))?;
         self.send(indices)
     }
 
@@ -330,20 +312,23 @@ impl Shares {
 
     /// Sends all partitions that are not ready; there is no writer any more.
     fn ready_rest(&mut self) -> Result<()> {
-        let left = |state: &AtomicU8| state.load(Ordering::Acquire) != READY;
-        if !self.states.iter().any(left) {
+        let rest = self.states.unready();
+        if rest.is_empty() {
             return Ok(());
         }
-        let states = self.states.iter().enumerate();
-        let rest: Vec<usize> = states
-            .filter(|(_, state)| left(state))
-            .map(|(index, _)| index)
-            .collect();
         let _entered = self.comm.enter("MPI_Pready")?;
-        for &index in &rest {
-            self.states[index].store(READY, Ordering::Release);
-        }
+        self.states.set_all(READY);
         self.send(&rest)
+    }
+
+    /// The error of a partition that is in another state, or is none.
+    #[cold]
+    fn is_stuck(&self, index: usize, found: Option<u8>) -> Error {
+        match found {
+            None => self.no_partition(index),
+            Some(READY) => refused(index, "is ready already; each is made ready once"),
+            Some(_) => refused(index, "is being written to"),
+        }
     }
 
     #[cold]
@@ -408,7 +393,7 @@ impl<T> DerefMut for PartitionWriter<'_, T> {
 
 impl<T> Drop for PartitionWriter<'_, T> {
     fn drop(&mut self) {
-        self.shares.states[self.index].store(FREE, Ordering::Release);
+        self.shares.states.put_back(self.index, FREE);
     }
 }
 
