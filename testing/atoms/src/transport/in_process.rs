@@ -1,0 +1,24 @@
+//! Sources of the folder `in_process` there.
+
+#[path = "../../../../crates/ranks-comm/src/transport/in_process/board.rs"]
+pub(crate) mod board;
+#[path = "../../../../crates/ranks-comm/src/transport/in_process/failures.rs"]
+pub(crate) mod failures;
+#[path = "../../../../crates/ranks-comm/src/transport/in_process/lists.rs"]
+pub(crate) mod lists;
+#[path = "../../../../crates/ranks-comm/src/transport/in_process/lock.rs"]
+pub(crate) mod lock;
+#[path = "../../../../crates/ranks-comm/src/transport/in_process/mailbox.rs"]
+pub(crate) mod mailbox;
+#[path = "../../../../crates/ranks-comm/src/transport/in_process/meetings.rs"]
+pub(crate) mod meetings;
+#[path = "../../../../crates/ranks-comm/src/transport/in_process/messages.rs"]
+pub(crate) mod messages;
+#[path = "../../../../crates/ranks-comm/src/transport/in_process/waiting.rs"]
+pub(crate) mod waiting;
+#[path = "../../../../crates/ranks-comm/src/transport/in_process/world.rs"]
+pub(crate) mod world;
+
+pub(crate) use crate::surroundings::in_process::{
+    agreements, boards, exchanges, loan, patience, payload, shared,
+};
