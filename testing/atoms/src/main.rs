@@ -17,6 +17,7 @@ extern crate self as ranks_trace;
 extern crate standard_library as std;
 
 mod call;
+mod driver;
 mod models;
 mod op;
 mod shared_window;

@@ -1,6 +1,7 @@
 //! The models: each says what holds in every order.
 
 mod boards;
+mod lists;
 mod partitions;
 mod threads;
 mod waits;
@@ -28,6 +29,7 @@ pub(crate) const ALL: &[Model] = named![
     boards::notices_of_a_round_are_read,
     boards::notices_of_three_ranks_are_read,
     boards::a_round_ends_for_all_or_nobody,
+    lists::an_entry_is_counted_before_it_is_taken,
     partitions::a_partition_has_one_writer,
     partitions::all_of_a_list_is_ready_or_nothing,
     partitions::what_has_arrived_is_read,

@@ -1,8 +1,8 @@
 //! Deferred free of what was dropped while a device worked on it.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::driver::counted_list::CountedList;
 use crate::driver::{Context, Event, lock};
 use crate::table::Handle;
 
@@ -16,9 +16,8 @@ use crate::table::Handle;
 /// for this thread.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
-    waiting: Mutex<Vec<Waiting>>,
-    /// Number of entries that wait, so that there is nothing to lock as a rule.
-    count: AtomicUsize,
+    /// As a rule nothing waits, and nothing is locked.
+    waiting: CountedList<Waiting>,
     /// The event that was recorded last on each stream, by context and stream.
     latest: Mutex<Vec<Latest>>,
 }
@@ -109,34 +108,30 @@ impl Aside {
             self.collect(Some(context));
             return;
         }
-        lock(&self.waiting).push(Waiting {
+        self.waiting.push(Waiting {
             until,
             what: Box::new(what),
             context: context.clone(),
         });
-        self.count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Frees what may be freed, and says how much is left. Where the caller may not block it names
     /// its context: then nothing is freed while anything is pending, and nothing of another
     /// context.
     pub(crate) fn collect(&self, here: Option<&Context>) -> usize {
-        if here.is_some() && self.count.load(Ordering::Relaxed) == 0 {
+        if here.is_some() && self.waiting.len() == 0 {
             return 0;
         }
         // This also drops complete events, and their contexts.
         if self.under_way() && here.is_some() {
-            return self.count.load(Ordering::Relaxed);
+            return self.waiting.len();
         }
-        let all = std::mem::take(&mut *lock(&self.waiting));
-        let (left, free): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| {
-            let elsewhere = here.is_some_and(|here| *here != one.context);
-            elsewhere || one.until.iter().any(|event| !event.is_over())
+        let free = self.waiting.take(|one| {
+            let here = here.is_none_or(|here| *here == one.context);
+            here && one.until.iter().all(Event::is_over)
         });
-        lock(&self.waiting).extend(left);
-        self.count.fetch_sub(free.len(), Ordering::Relaxed);
         // Nothing is locked: what is dropped may put something aside in its turn.
         free.into_iter().for_each(Waiting::free);
-        self.count.load(Ordering::Relaxed)
+        self.waiting.len()
     }
 }

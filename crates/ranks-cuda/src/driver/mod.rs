@@ -21,6 +21,7 @@ pub(crate) use pause::Pause;
 
 mod aside;
 mod context;
+mod counted_list;
 mod device;
 mod event;
 mod pause;
