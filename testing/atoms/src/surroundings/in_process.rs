@@ -15,6 +15,7 @@ things! {
     boards: Boards,
     exchanges: Exchanges,
     loan: Loan,
+    places: Places,
     shared: Shared,
 }
 

@@ -2,8 +2,12 @@
 
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/board.rs"]
 pub(crate) mod board;
+#[path = "../../../../crates/ranks-comm/src/transport/in_process/ends.rs"]
+pub(crate) mod ends;
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/failures.rs"]
 pub(crate) mod failures;
+#[path = "../../../../crates/ranks-comm/src/transport/in_process/inbox.rs"]
+pub(crate) mod inbox;
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/lists.rs"]
 pub(crate) mod lists;
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/lock.rs"]
@@ -20,5 +24,5 @@ pub(crate) mod waiting;
 pub(crate) mod world;
 
 pub(crate) use crate::surroundings::in_process::{
-    agreements, boards, exchanges, loan, patience, payload, shared,
+    agreements, boards, exchanges, loan, patience, payload, places, shared,
 };

@@ -85,16 +85,16 @@ impl Comm {
     fn wait_for_exchange(&self, key: Key, end: Option<Instant>) -> Result<Option<Arc<[u8]>>> {
         let mailbox = &self.ranks().mailboxes[self.place.rank];
         let _sleeper = mailbox.sleeper();
-        let mut queues = lock(&mailbox.queues);
+        let mut inbox = lock(&mailbox.inbox);
         loop {
             if let Some(all) = self.look_at_exchange(key)? {
                 return Ok(Some(all));
             }
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-            queues = match left {
-                None => mailbox.rest(queues, None)?,
+            inbox = match left {
+                None => mailbox.rest(inbox, None)?,
                 Some(Duration::ZERO) => return Ok(None),
-                Some(_) => mailbox.sleep(queues, None, left),
+                Some(_) => mailbox.sleep(inbox, None, left),
             };
         }
     }

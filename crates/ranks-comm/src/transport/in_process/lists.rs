@@ -4,8 +4,9 @@
 //! out of the middle in constant time, however many there are, and without allocation while the
 //! table has room.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{Hash, Hasher};
+
+use super::ends::Ends;
 
 /// The messages that a receive matches; `None` is a wildcard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,37 +47,29 @@ impl Hash for Pattern {
     }
 }
 
-/// A multiplicative hash: contexts, ranks and tags are the program's own.
-#[derive(Debug, Default)]
-pub(super) struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes
-            .iter()
-            .for_each(|&byte| self.write_u64(u64::from(byte)));
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-}
+/// The number of items for which memory is kept.
+pub(super) const KEPT: usize = 1024;
 
 /// No item.
 const NONE: u32 = u32::MAX;
 const NEXT: usize = 0;
 const BEFORE: usize = 1;
 
+/// The kinds of a set, a bit for each.
+pub(super) fn each(mut kinds: u8) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let kind = kinds.trailing_zeros() as usize;
+        kinds &= kinds.wrapping_sub(1);
+        (kind < KINDS).then_some(kind)
+    })
+}
+
 /// The table, and the first and the last item of each list.
 #[derive(Debug)]
 pub(super) struct Lists<T> {
     items: Vec<Entry<T>>,
     unused: Vec<u32>,
-    ends: HashMap<Pattern, [u32; 2], BuildHasherDefault<Mixed>>,
+    ends: Ends,
     next_number: u64,
 }
 
@@ -104,7 +97,7 @@ impl<T> Default for Lists<T> {
         Self {
             items: Vec::new(),
             unused: Vec::new(),
-            ends: HashMap::default(),
+            ends: Ends::default(),
             next_number: 0,
         }
     }
@@ -132,7 +125,7 @@ impl<T> Lists<T> {
                 self.last_index()
             }
         };
-        for kind in (0..KINDS).filter(|kind| kinds & 1 << kind != 0) {
+        for kind in each(kinds) {
             self.link(index, kind);
         }
         Ticket { index, number }
@@ -155,9 +148,10 @@ impl<T> Lists<T> {
 
     /// The one of two items that came first.
     pub(super) fn earlier(one: Option<Ticket>, other: Option<Ticket>) -> Option<Ticket> {
-        one.into_iter()
-            .chain(other)
-            .min_by_key(|found| found.number)
+        match (one, other) {
+            (Some(one), Some(other)) if other.number < one.number => Some(other),
+            (one, other) => one.or(other),
+        }
     }
 
     pub(super) fn get(&self, ticket: Ticket) -> Option<&T> {
@@ -178,7 +172,7 @@ impl<T> Lists<T> {
     pub(super) fn unlist(&mut self, ticket: Ticket) {
         if self.get(ticket).is_some() {
             let listed = self.items[ticket.index as usize].listed;
-            for kind in (0..KINDS).filter(|kind| listed & 1 << kind != 0) {
+            for kind in each(listed) {
                 self.unlink(ticket.index, kind);
             }
         }
@@ -200,7 +194,6 @@ impl<T> Lists<T> {
 
     /// Gives back memory that a burst of items took.
     fn give_back(&mut self) {
-        const KEPT: usize = 1024;
         if self.items.capacity() > KEPT {
             self.items.shrink_to(KEPT);
             self.unused.shrink_to(KEPT);
@@ -231,7 +224,7 @@ impl<T> Lists<T> {
         let entry = &mut self.items[index as usize];
         entry.listed |= 1 << kind;
         let key = entry.pattern.of_kind(kind);
-        let ends = self.ends.entry(key).or_insert([index, NONE]);
+        let ends = self.ends.or_insert(key, [index, NONE]);
         let last = std::mem::replace(&mut ends[1], index);
         self.items[index as usize].links[kind] = [NONE, last];
         if last != NONE {

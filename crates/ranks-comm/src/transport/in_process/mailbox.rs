@@ -27,7 +27,7 @@ pub(crate) struct Envelope {
 
 impl Envelope {
     /// The pattern that it alone matches, with those of the same source and tag.
-    fn pattern(&self, context: u64) -> Pattern {
+    pub(super) fn pattern(&self, context: u64) -> Pattern {
         Pattern {
             context,
             source: Some(self.source),
@@ -64,8 +64,8 @@ impl Receipt {
     }
 }
 
-/// The messages that have arrived and are not yet received, and the pending receives, in lists by
-/// what matches them.
+/// The messages that were taken out of the inbox and are not yet received, and the pending
+/// receives, in lists by what matches them.
 ///
 /// The first message of a list is the one to take: messages of one sender in one context do not
 /// overtake each other (MPI 5.0 §3.5). For the same reason a message matches the first posted
@@ -79,8 +79,10 @@ pub(crate) struct Queues {
     posted: Lists<Posted>,
     /// The number of posted receives without a message, by the kind of their pattern.
     open: [usize; KINDS],
-    /// The patterns that sleeping threads wait for: such a message, or another change.
-    awaited: Vec<Option<Pattern>>,
+    /// The number of messages that were moved here from the inbox.
+    pub(super) moved: u64,
+    /// An empty list, to be exchanged with that of the inbox.
+    pub(super) spare: Vec<(u64, Envelope)>,
 }
 
 /// A posted receive.
@@ -93,37 +95,14 @@ struct Posted {
 }
 
 impl Queues {
-    /// Notes that a thread sleeps until such a message arrives, or something else changes.
-    pub(crate) fn sleeps(&mut self, until: Option<Pattern>) {
-        self.awaited.push(until);
-    }
-
-    /// Notes that such a thread is awake.
-    pub(crate) fn awakes(&mut self, until: Option<Pattern>) {
-        if let Some(index) = self.awaited.iter().position(|other| *other == until) {
-            self.awaited.swap_remove(index);
-        }
-    }
-
-    /// Returns `true` if any thread sleeps.
-    pub(crate) fn is_awaited(&self) -> bool {
-        !self.awaited.is_empty()
-    }
-
-    /// Returns `true` if a thread sleeps until such a message arrives.
-    pub(crate) fn awaits(&self, context: u64, message: &Envelope) -> bool {
-        let exact = message.pattern(context);
-        let mut patterns = self.awaited.iter().flatten();
-        patterns.any(|pattern| *pattern == exact.of_kind(pattern.kind()))
-    }
-
     /// Adds a message that has arrived; the receipt to be signed, if a posted receive matches a
     /// synchronous one.
     pub(crate) fn push(&mut self, context: u64, message: Envelope) -> Option<Receipt> {
         let exact = message.pattern(context);
-        let waiting = (0..KINDS).filter(|&kind| self.open[kind] > 0);
-        let waiting = waiting.map(|kind| self.posted.first(&exact.of_kind(kind)));
-        let first = waiting.fold(None, Lists::<Posted>::earlier);
+        let mut first = None;
+        for kind in (0..KINDS).filter(|&kind| self.open[kind] > 0) {
+            first = Lists::<Posted>::earlier(first, self.posted.first(&exact.of_kind(kind)));
+        }
         let Some(first) = first else {
             self.arrived.add(message, exact, 1 | self.wildcards);
             return None;
@@ -208,10 +187,10 @@ impl Queues {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn message(source: usize, tag: i32, byte: u8) -> Envelope {
+    pub(in super::super) fn message(source: usize, tag: i32, byte: u8) -> Envelope {
         Envelope {
             source,
             tag,
@@ -222,7 +201,7 @@ mod tests {
         }
     }
 
-    fn pattern(source: Option<usize>, tag: Option<i32>) -> Pattern {
+    pub(in super::super) fn pattern(source: Option<usize>, tag: Option<i32>) -> Pattern {
         Pattern {
             context: 1,
             source,
@@ -284,29 +263,6 @@ mod tests {
             queues.take(&pattern(None, None)).unwrap().payload.bytes(),
             [2]
         );
-    }
-
-    #[test]
-    fn who_sleeps_is_woken_by_its_own_message_alone() {
-        let mut queues = Queues::default();
-        let own = Some(pattern(Some(3), Some(7)));
-        assert!(!queues.is_awaited() && !queues.awaits(1, &message(3, 7, 0)));
-        queues.sleeps(own);
-        queues.sleeps(None);
-        queues.sleeps(own);
-        for (context, other) in [
-            (1, message(3, 6, 0)),
-            (1, message(2, 7, 0)),
-            (2, message(3, 7, 0)),
-        ] {
-            assert!(!queues.awaits(context, &other));
-        }
-        queues.awakes(own);
-        assert!(queues.awaits(1, &message(3, 7, 0)), "there is another one");
-        queues.awakes(own);
-        assert!(!queues.awaits(1, &message(3, 7, 0)) && queues.is_awaited());
-        queues.awakes(None);
-        assert!(!queues.is_awaited());
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Messages in the mailboxes of ranks.
 
+use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
+use super::lists::KEPT;
 use super::lock::lock;
-use super::mailbox::{Envelope, Pattern, Receipt, Ticket};
+use super::mailbox::{Envelope, Pattern, Queues, Receipt, Ticket};
 use super::world::World;
 use crate::result::{Error, ErrorKind, Result};
 
@@ -11,15 +13,39 @@ impl World {
     /// Delivers a message to the mailbox of `dest`, a rank of the world.
     pub(crate) fn deliver(&self, dest: usize, context: u64, message: Envelope) {
         let mailbox = &self.mailboxes[dest];
-        let mut queues = lock(&mailbox.queues);
-        let awaited = queues.awaits(context, &message);
-        let receipt = queues.push(context, message);
+        let synchronous = message.receipt.is_some();
+        let mut inbox = lock(&mailbox.inbox);
+        let awaited = inbox.awaits(context, &message);
+        inbox.messages.push((context, message));
         mailbox.note_arrival();
-        drop(queues);
+        drop(inbox);
         if awaited {
             mailbox.changed.notify_all();
         }
-        self.acknowledge(receipt.as_ref());
+        if synchronous {
+            // It is matched although its receiver may not look for long.
+            drop(self.queues(dest));
+        }
+    }
+
+    /// The queues of `me`, with all in them that has arrived.
+    pub(super) fn queues(&self, me: usize) -> MutexGuard<'_, Queues> {
+        let mailbox = &self.mailboxes[me];
+        let mut queues = lock(&mailbox.queues);
+        if queues.moved == mailbox.arrivals.load(Ordering::Acquire) {
+            return queues;
+        }
+        let mut messages = std::mem::take(&mut queues.spare);
+        let mut inbox = lock(&mailbox.inbox);
+        std::mem::swap(&mut inbox.messages, &mut messages);
+        queues.moved = mailbox.arrivals.load(Ordering::Relaxed);
+        drop(inbox);
+        for (context, message) in messages.drain(..) {
+            self.acknowledge(queues.push(context, message).as_ref());
+        }
+        messages.shrink_to(KEPT);
+        queues.spare = messages;
+        queues
     }
 
     /// Posts a receive for `me`, and returns its ticket.
@@ -52,18 +78,14 @@ impl World {
         pattern: &Pattern,
         members: &[usize],
     ) -> Result<Option<Envelope>> {
-        let mut queues = lock(&self.mailboxes[me].queues);
-        match queues.collect(ticket) {
-            Some(message) => Ok(Some(message)),
-            None => self
-                .still_possible(operation, me, pattern, members)
-                .map(|()| None),
-        }
+        self.look_once(operation, me, pattern, members, |queues| {
+            queues.collect(ticket)
+        })
     }
 
     /// Cancels a posted receive; `false` if its message has arrived.
     pub(crate) fn take_back(&self, me: usize, ticket: Ticket) -> bool {
-        lock(&self.mailboxes[me].queues).take_back(ticket)
+        self.queues(me).take_back(ticket)
     }
 
     /// Discards the message that arrives for a posted receive.
@@ -131,11 +153,9 @@ impl World {
         me: usize,
         pattern: &Pattern,
     ) -> Result<Option<Envelope>> {
-        let mut queues = lock(&self.mailboxes[me].queues);
-        let Some(found) = queues.take(pattern) else {
+        let Some(found) = self.queues(me).take(pattern) else {
             return self.no_failure(operation, me).map(|()| None);
         };
-        drop(queues);
         self.acknowledge(found.receipt.as_ref());
         Ok(Some(found))
     }
@@ -148,13 +168,9 @@ impl World {
         pattern: &Pattern,
         members: &[usize],
     ) -> Result<Option<Envelope>> {
-        let mut queues = lock(&self.mailboxes[me].queues);
-        match queues.take(pattern) {
-            Some(found) => Ok(Some(found)),
-            None => self
-                .still_possible(operation, me, pattern, members)
-                .map(|()| None),
-        }
+        self.look_once(operation, me, pattern, members, |queues| {
+            queues.take(pattern)
+        })
     }
 
     /// Probes for the first message that matches, if there is one.
@@ -164,8 +180,7 @@ impl World {
         me: usize,
         pattern: &Pattern,
     ) -> Result<Option<(usize, i32, usize)>> {
-        let mut queues = lock(&self.mailboxes[me].queues);
-        match queues.peek(pattern).map(describe) {
+        match self.queues(me).peek(pattern).map(describe) {
             Some(found) => Ok(Some(found)),
             None => self.no_failure(operation, me).map(|()| None),
         }
@@ -184,12 +199,12 @@ impl World {
             return Ok(());
         }
         let _sleeper = mailbox.sleeper();
-        let mut queues = lock(&mailbox.queues);
+        let mut inbox = lock(&mailbox.inbox);
         loop {
             if self.is_received(operation, receipt, dest)? {
                 return Ok(());
             }
-            queues = mailbox.rest(queues, None)?;
+            inbox = mailbox.rest(inbox, None)?;
         }
     }
 

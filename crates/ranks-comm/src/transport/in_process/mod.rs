@@ -1,8 +1,8 @@
 //! Ranks as threads of this process: mailboxes instead of a library.
 //!
 //! A [`World`](world::World) holds a mailbox for every rank. A send copies the bytes into the
-//! receiver's mailbox and returns; a receive takes the first message that matches. A wait looks for
-//! a moment, if each rank has a core, and then sleeps on a condition variable.
+//! receiver's [`inbox`] and returns; a receive takes the first message that matches. A wait looks
+//! for a moment, if each rank has a core, and then sleeps on a condition variable.
 //!
 //! Collectives need no copies. Where all ranks need something of all, they come together in rounds
 //! at the [`board`] of their communicator, and each reads what the others lend. Where one sends to
@@ -21,9 +21,11 @@ pub(crate) mod buffered;
 pub(crate) mod channels;
 pub(crate) mod collective;
 pub(crate) mod comm;
+mod ends;
 pub(crate) mod exchange;
 pub(crate) mod exchanges;
 pub(crate) mod failures;
+pub(crate) mod inbox;
 pub(crate) mod layout;
 pub(crate) mod lending;
 pub(crate) mod lists;

@@ -111,7 +111,7 @@ impl Comm {
         let (world, me) = (&self.place.world, self.place.rank);
         let mailbox = &world.mailboxes[me];
         let _sleeper = mailbox.sleeper();
-        let mut queues = lock(&mailbox.queues);
+        let mut inbox = lock(&mailbox.inbox);
         loop {
             let mut look = || {
                 if board.is_over(number) {
@@ -137,7 +137,7 @@ impl Comm {
             if board.is_broken_in_time() || (board.is_broken() && !has_limit()) {
                 return Err(self.broken(operation, board));
             }
-            queues = mailbox.rest(queues, None)?;
+            inbox = mailbox.rest(inbox, None)?;
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{Ordering, fence};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::inbox::Inbox;
 use super::lock::lock;
 use super::mailbox::{Pattern, Queues};
 use super::meetings::{Outcome, Word};
@@ -26,13 +27,13 @@ impl Mailbox {
 
     #[cold]
     fn wake(&self) {
-        let sleeps = lock(&self.queues).is_awaited();
+        let sleeps = lock(&self.inbox).is_awaited();
         if sleeps {
             self.changed.notify_all();
         }
     }
 
-    /// Notes that a message has arrived; to be called with the queues locked.
+    /// Notes that a message has arrived; to be called with the inbox locked.
     pub(crate) fn note_arrival(&self) {
         let before = self.arrivals.load(Ordering::Relaxed);
         self.arrivals
@@ -42,21 +43,21 @@ impl Mailbox {
     /// Sleeps until such a message arrives, something else changes, or the time is up.
     pub(crate) fn sleep<'a>(
         &'a self,
-        mut queues: MutexGuard<'a, Queues>,
+        mut inbox: MutexGuard<'a, Inbox>,
         until: Option<Pattern>,
         left: Option<Duration>,
-    ) -> MutexGuard<'a, Queues> {
-        queues.sleeps(until);
-        let mut queues = match left {
-            None => self.changed.wait(queues),
-            Some(left) => match self.changed.wait_timeout(queues, left) {
-                Ok((queues, _)) => Ok(queues),
+    ) -> MutexGuard<'a, Inbox> {
+        inbox.sleeps(until);
+        let mut inbox = match left {
+            None => self.changed.wait(inbox),
+            Some(left) => match self.changed.wait_timeout(inbox, left) {
+                Ok((inbox, _)) => Ok(inbox),
                 Err(poisoned) => Ok(poisoned.into_inner().0),
             },
         }
         .unwrap_or_else(PoisonError::into_inner);
-        queues.awakes(until);
-        queues
+        inbox.awakes(until);
+        inbox
     }
 
     /// As [`sleep`](Self::sleep), or until the operation times out.
@@ -65,20 +66,20 @@ impl Mailbox {
     /// [`ErrorKind::TimedOut`].
     pub(crate) fn rest<'a>(
         &'a self,
-        queues: MutexGuard<'a, Queues>,
+        inbox: MutexGuard<'a, Inbox>,
         until: Option<Pattern>,
-    ) -> Result<MutexGuard<'a, Queues>> {
+    ) -> Result<MutexGuard<'a, Inbox>> {
         let limited = limit::in_time();
         let limited = limited.and_then(|under_way| under_way.left().map(|left| (under_way, left)));
         let Some((under_way, left)) = limited else {
-            return Ok(self.sleep(queues, until, None));
+            return Ok(self.sleep(inbox, until, None));
         };
         if left.is_zero() {
-            drop(queues);
+            drop(inbox);
             under_way.is_late(&under_way.states())?;
-            return Ok(lock(&self.queues));
+            return Ok(lock(&self.inbox));
         }
-        Ok(self.sleep(queues, until, Some(left)))
+        Ok(self.sleep(inbox, until, Some(left)))
     }
 }
 
@@ -107,7 +108,7 @@ impl World {
         self.wake_all();
         let mailbox = &self.mailboxes[me];
         let _sleeper = mailbox.sleeper();
-        let mut queues = lock(&mailbox.queues);
+        let mut inbox = lock(&mailbox.inbox);
         loop {
             let failed = self.failed_ranks(usize::MAX);
             let gone = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
@@ -119,7 +120,7 @@ impl World {
             if let Some(outcome) = outcome {
                 return Ok(outcome);
             }
-            queues = mailbox.rest(queues, None)?;
+            inbox = mailbox.rest(inbox, None)?;
         }
     }
 
@@ -134,7 +135,7 @@ impl World {
 
     /// Wakes those of the ranks that wait, so that they look again.
     ///
-    /// Locking the mailbox before waking means that no waiter can look and then sleep through the
+    /// Locking the inbox before waking means that no waiter can look and then sleep through the
     /// change. A rank that does not sleep by then has still to look.
     pub(crate) fn wake_each(&self, ranks: impl IntoIterator<Item = usize>) {
         fence(Ordering::SeqCst);
@@ -155,12 +156,12 @@ impl World {
     ) -> Result<R> {
         let mailbox = &self.mailboxes[me];
         let _sleeper = mailbox.sleeper();
-        let mut queues = lock(&mailbox.queues);
+        let mut inbox = lock(&mailbox.inbox);
         loop {
             if let Some(found) = self.look_for(operation, me, &mut look)? {
                 return Ok(found);
             }
-            queues = mailbox.rest(queues, None)?;
+            inbox = mailbox.rest(inbox, None)?;
         }
     }
 
@@ -200,40 +201,66 @@ impl World {
     ) -> Result<R> {
         let mailbox = &self.mailboxes[me];
         self.not_revoked(operation, pattern.context)?;
-        let mut queues = lock(&mailbox.queues);
-        if let Some(found) = look(&mut queues) {
+        // Loaded first: another thread of this rank may move the message from the inbox.
+        let mut seen = mailbox.arrivals.load(Ordering::Acquire);
+        if let Some(found) = look(&mut self.queues(me)) {
             return Ok(found);
         }
-        let mut seen = mailbox.arrivals.load(Ordering::Relaxed);
-        drop(queues);
         let found = self.patience.look(|| {
             let arrived = mailbox.arrivals.load(Ordering::Acquire);
             if arrived == seen {
                 return None;
             }
             seen = arrived;
-            look(&mut lock(&mailbox.queues))
+            look(&mut self.queues(me))
         });
         if let Some(found) = found {
             return Ok(found);
         }
         let _sleeper = mailbox.sleeper();
-        let mut queues = lock(&mailbox.queues);
         loop {
             self.not_revoked(operation, pattern.context)?;
+            let mut queues = self.queues(me);
             if let Some(found) = look(&mut queues) {
                 return Ok(found);
             }
-            self.still_possible(operation, me, pattern, members)?;
-            queues = mailbox.rest(queues, Some(*pattern))?;
+            let inbox = lock(&mailbox.inbox);
+            // No thread moves messages while the inbox is locked, and none has since `look`.
+            drop(queues);
+            if inbox.messages.is_empty() {
+                self.still_possible(operation, me, pattern, members)?;
+                drop(mailbox.rest(inbox, Some(*pattern))?);
+            }
         }
+    }
+
+    /// The value of `look` if there is one now.
+    ///
+    /// # Errors
+    /// That of [`still_possible`](Self::still_possible).
+    pub(crate) fn look_once<R>(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+        mut look: impl FnMut(&mut Queues) -> Option<R>,
+    ) -> Result<Option<R>> {
+        if let Some(found) = look(&mut self.queues(me)) {
+            return Ok(Some(found));
+        }
+        let Err(never) = self.still_possible(operation, me, pattern, members) else {
+            return Ok(None);
+        };
+        // It may have arrived in between.
+        look(&mut self.queues(me)).map(Some).ok_or(never)
     }
 
     /// Returns an error if the message that `pattern` asks for can never come.
     ///
-    /// To be called with the mailbox locked since it was searched: a sender delivers before it
-    /// ends, so a sender that has ended cannot have delivered in between.
-    pub(crate) fn still_possible(
+    /// A sender delivers before it ends, so that all of a sender that has ended is there. What was
+    /// looked for before may have arrived in between, unless the inbox has been locked since then.
+    fn still_possible(
         &self,
         operation: &'static str,
         me: usize,

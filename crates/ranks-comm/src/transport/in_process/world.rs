@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use super::agreements::Agreements;
 use super::boards::Boards;
 use super::exchanges::Exchanges;
+use super::inbox::Inbox;
 use super::mailbox::Queues;
 use super::meetings::Meetings;
 use super::patience::Patience;
@@ -61,8 +62,10 @@ pub(crate) struct Failure {
 
 #[derive(Debug, Default)]
 pub(crate) struct Mailbox {
+    /// Locked before `inbox` by who needs both.
     pub(crate) queues: Mutex<Queues>,
-    /// The number of messages that have arrived; it changes while `queues` is locked.
+    pub(crate) inbox: Mutex<Inbox>,
+    /// The number of messages that have arrived; it changes while `inbox` is locked.
     pub(crate) arrivals: AtomicU64,
     pub(crate) changed: Condvar,
     /// The number of threads that sleep, or are about to.
