@@ -207,6 +207,20 @@ impl PendingOp {
         Pause::until(limit, || self.test(comm))
     }
 
+    /// Returns `true` if it was a receive among threads whose message has arrived and fits, and is
+    /// there now. If it does not fit, this is over.
+    pub(crate) fn lands(&mut self, arrived: &mut in_process::Arrived<'_>) -> bool {
+        let Self::InProcess(flight) = self else {
+            return false;
+        };
+        match flight.land(arrived) {
+            Some(Ok(_)) => return true,
+            Some(Err(error)) => *self = Self::Over(Err(error)),
+            None => {}
+        }
+        false
+    }
+
     /// Cancels a receive that has no message yet.
     pub(crate) fn cancel(&mut self, comm: &Communicator) -> Result<()> {
         match self {

@@ -106,6 +106,11 @@ impl Status {
         Self { words, kind }
     }
 
+    /// Returns `true` if there is no message, and the operation was not cancelled.
+    pub(crate) fn is_null(&self) -> bool {
+        self.kind == Kind::NULL
+    }
+
     /// The status of a cancelled operation.
     pub(crate) fn cancelled() -> Self {
         let (words, kind) = (EMPTY_STATUS, Kind::CANCELLED);

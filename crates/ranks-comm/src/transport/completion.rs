@@ -15,4 +15,9 @@ impl Completion {
     pub(crate) fn plain(status: Status) -> Self {
         Self { status, room: None }
     }
+
+    /// Returns `true` if it is that of an operation without a message.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.status.is_null() && self.room.is_none()
+    }
 }

@@ -16,7 +16,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ranks_comm::{Communicator, Completed, Error, ErrorKind, Requests, Result, Source, Tag};
+use ranks_comm::{
+    Backend, Communicator, Completed, Error, ErrorKind, Requests, Result, Runtime, Source, Tag,
+};
 
 /// Longer than what any library sends before it is received; in process all go the same way.
 const LONG: usize = if cfg!(miri) { 100 } else { 100_000 };

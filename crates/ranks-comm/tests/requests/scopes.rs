@@ -136,3 +136,30 @@ fn scoped_ones_are_waited_for_in_any_order(world: Communicator) -> Result<()> {
     assert_eq!(memory, sent);
     Ok(())
 }
+
+#[test]
+fn of_many_that_arrive_in_process_the_one_that_is_too_long_is_the_error_of_the_scope() {
+    let runtime = Runtime::builder().backend(Backend::InProcess).ranks(2);
+    let body = |world: Communicator| -> Result<()> {
+        let peer = 1 - world.rank();
+        let sent: Vec<u16> = (0..40).collect();
+        let mut got = [[99_u16; 2]; 20];
+        let outcome = world.scope(|s| {
+            for (index, place) in got.iter_mut().enumerate() {
+                let room = if index == 7 { 1 } else { 2 };
+                s.irecv(&mut place[..room], peer, 3)?;
+            }
+            for pair in sent.chunks(2) {
+                s.isend(pair, peer, 3)?;
+            }
+            Ok::<(), Error>(())
+        });
+        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Truncated);
+        for (index, (got, sent)) in got.iter().zip(sent.chunks(2)).enumerate() {
+            let expected = if index == 7 { &[99, 99] } else { sent };
+            assert_eq!(got, expected, "{index}");
+        }
+        Ok(())
+    };
+    runtime.run(body).unwrap();
+}

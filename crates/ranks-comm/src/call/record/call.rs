@@ -134,6 +134,7 @@ impl Call {
     }
 
     /// The C name.
+    #[inline]
     #[must_use]
     pub fn operation(&self) -> &'static str {
         self.kind.operation

@@ -143,6 +143,7 @@ impl Recorder {
     }
 
     /// The ring of a call, if it is recorded.
+    #[inline]
     pub(crate) fn ring_of(&self, call: &Call) -> Option<&Ring> {
         match call.kind.class {
             Class::Collective => Some(&self.collectives),

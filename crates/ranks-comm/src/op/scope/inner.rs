@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use slab::Slab;
 
 use super::batches::Batches;
+use crate::call::hold;
 use crate::call::inflight_calls::CallInFlight;
 use crate::call::last_words::last_words;
 use crate::call::limit::{self, Pause};
@@ -14,6 +15,7 @@ use crate::call::record::{self, Call, Class};
 use crate::communicator::Communicator;
 use crate::op::mpi::batch::{Batch, Rooms};
 use crate::result::{Error, ErrorKind, Result, Status};
+use crate::transport::backend::Backend;
 use crate::transport::mpi::ThreadFastPaths;
 use crate::transport::pending_op::PendingOp;
 
@@ -66,6 +68,8 @@ pub(super) enum RequestSlot {
     Batch(u32),
     Batches(usize),
     Other(usize),
+    /// None: it was complete when it had begun, without a message.
+    Over,
 }
 
 impl<'a> Inner<'a> {
@@ -100,6 +104,9 @@ impl<'a> Inner<'a> {
     }
 
     fn keep(&self, flight: PendingOp) -> RequestSlot {
+        if matches!(&flight, PendingOp::Over(Ok(landed)) if landed.is_plain()) {
+            return RequestSlot::Over;
+        }
         let rest = self.rest.get_or_init(Box::default);
         RequestSlot::Other(rest.others.borrow_mut().insert(flight))
     }
@@ -134,7 +141,9 @@ impl<'a> Inner<'a> {
                 let mut flight = others.remove(index);
                 Ok(Some(flight.take().map(|landed| landed.status)))
             }
-            (RequestSlot::Batches(_) | RequestSlot::Other(_), None) => Ok(Some(Ok(Status::null()))),
+            (RequestSlot::Batches(_) | RequestSlot::Other(_), None) | (RequestSlot::Over, _) => {
+                Ok(Some(Ok(Status::null())))
+            }
         }
     }
 
@@ -178,7 +187,9 @@ impl<'a> Inner<'a> {
                 let mut flight = others.remove(index);
                 flight.take().map(|landed| landed.status)
             }
-            (RequestSlot::Batches(_) | RequestSlot::Other(_), None) => Ok(Status::null()),
+            (RequestSlot::Batches(_) | RequestSlot::Other(_), None) | (RequestSlot::Over, _) => {
+                Ok(Status::null())
+            }
         }
     }
 
@@ -270,15 +281,41 @@ impl<'a> Inner<'a> {
     fn finish_others(&self, others: &RefCell<Slab<PendingOp>>) -> Result<()> {
         let mut outcome = Ok(());
         let left: Vec<usize> = others.borrow().iter().map(|(index, _)| index).collect();
-        for index in left {
+        let mut left = left.as_slice();
+        while let Some((&index, rest)) = left.split_first() {
             if self.late.get() {
                 // The operations that are left are given up, see `drop`.
                 break;
             }
+            left = rest;
             let waited = self.wait(RequestSlot::Other(index)).map(drop);
+            // Listed calls are waits, one for each operation.
+            if waited.is_ok() && !hold::is_wanted() {
+                left = &left[self.land_arrived(&mut others.borrow_mut(), left)..];
+            }
             outcome = outcome.and(waited);
         }
         outcome
+    }
+
+    /// Completes the first of these operations, as far as they are receives among threads whose
+    /// messages have arrived and fit, and returns their number.
+    fn land_arrived(&self, others: &mut Slab<PendingOp>, of: &[usize]) -> usize {
+        let Backend::InProcess(comm) = self.comm.backend() else {
+            return 0;
+        };
+        let mut arrived = comm.arrived();
+        let mut lands = |&&index: &&usize| {
+            let lands = others
+                .get_mut(index)
+                .is_some_and(|flight| flight.lands(&mut arrived));
+            if lands {
+                others.remove(index);
+                self.comm.recorder().messages.post(Call::of(record::WAIT));
+            }
+            lands
+        };
+        of.iter().take_while(|index| lands(index)).count()
     }
 
     /// The names of the pending operations.

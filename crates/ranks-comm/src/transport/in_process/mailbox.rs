@@ -139,9 +139,8 @@ impl Queues {
 
     /// The message of a posted receive, if it has arrived; the receive is complete then.
     pub(crate) fn collect(&mut self, ticket: Ticket) -> Option<Envelope> {
-        let message = self.posted.get_mut(ticket)?.arrived.take()?;
-        self.posted.remove(ticket);
-        Some(message)
+        self.posted.get(ticket)?.arrived.as_ref()?;
+        self.posted.remove(ticket)?.arrived
     }
 
     /// Cancels a posted receive; `false` if its message has arrived.

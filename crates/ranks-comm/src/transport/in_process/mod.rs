@@ -51,6 +51,6 @@ pub use collective::Collective;
 pub use comm::Comm;
 pub use lending::{Lending, Taken};
 pub(crate) use payload::{Matched, Sent};
-pub(crate) use pending_op::PendingOp;
+pub(crate) use pending_op::{Arrived, PendingOp};
 pub use round::{INLINE, KIND, Round};
 pub use watch::Watch;

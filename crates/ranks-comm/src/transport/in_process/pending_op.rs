@@ -1,7 +1,9 @@
 //! Posted receives, and synchronous sends that are not matched yet.
 
+use std::sync::MutexGuard;
+
 use super::comm::Comm;
-use super::mailbox::{Pattern, Receipt, Ticket};
+use super::mailbox::{Pattern, Queues, Receipt, Ticket};
 use super::payload::{Matched, Sent};
 use crate::call::record::IN_PROCESS;
 use crate::data::raw_slice::{OpInfo, RecvStorage, RecvTarget};
@@ -29,7 +31,15 @@ pub(crate) enum PendingOp {
     },
 }
 
+/// The messages that have arrived at a rank, of which none arrives meanwhile.
+pub(crate) struct Arrived<'a>(MutexGuard<'a, Queues>);
+
 impl Comm {
+    /// The messages that have arrived at this rank.
+    pub(crate) fn arrived(&self) -> Arrived<'_> {
+        Arrived(self.place.world.queues(self.place.rank))
+    }
+
     /// Sends a copy: complete immediately, or when it is matched.
     pub(crate) fn isend(
         &self,
@@ -78,6 +88,21 @@ impl Comm {
 }
 
 impl PendingOp {
+    /// Completes a receive whose message has arrived.
+    pub(crate) fn land(&self, arrived: &mut Arrived<'_>) -> Option<Result<Completion>> {
+        let Self::Posted {
+            ticket,
+            landing,
+            role,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        let message = arrived.0.collect(*ticket)?;
+        Some(land(role, *landing, Matched::new(message)))
+    }
+
     pub(crate) fn operation(&self) -> &'static str {
         match self {
             Self::Posted { role, .. } | Self::Unmatched { role, .. } => role.operation,
