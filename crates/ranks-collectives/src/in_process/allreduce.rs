@@ -1,8 +1,8 @@
 //! Reduction to all.
 //!
 //! A few bytes travel with the round in which all ranks meet, and each rank combines them. Of more,
-//! each rank reads the others' where they lie; of many, it combines one part for all, and the ranks
-//! read the parts of each other then. Either way elements are combined in the order of ranks.
+//! each rank reads the others' where they lie; of many, it combines one part and writes it to the
+//! results of all. Either way elements are combined in the order of ranks.
 
 use std::ops::Range;
 
@@ -11,15 +11,18 @@ use ranks_comm::Result;
 use ranks_comm::backend::{INLINE, InProcessComm as Comm};
 
 use super::bytes::{bytes, bytes_mut};
-use super::call::{Outcome, RankCall};
-use super::fold::{Contributions, Fold, Own, PART};
+use super::call::RankCall;
+use super::fold::{Contributions, Fold, Own};
 use super::rounds::Step;
 use crate::arguments::reducing::Reducing;
 use crate::arguments::transfer::Transfer;
 use crate::ops::Reduction;
 
 /// The most bytes that every rank combines for itself, in all.
-const SMALL: usize = 4 * PART;
+const SMALL: usize = 128 * 1024;
+
+/// The fewest bytes that are a part of their own.
+const LEAST: usize = 32 * 1024;
 
 pub(crate) fn allreduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,
@@ -82,6 +85,9 @@ fn by_each<T: Pod, O: Reduction<T>>(
 }
 
 /// Each rank combines one part for all.
+///
+/// In place, contributions lie in the memory of the result: the part that a rank combines is read
+/// and written by that rank alone.
 fn in_parts<T: Pod, O: Reduction<T>>(
     call: &RankCall<'_>,
     op: &O,
@@ -89,48 +95,40 @@ fn in_parts<T: Pod, O: Reduction<T>>(
 ) -> Result<()> {
     let (elements, width) = (transfer.block(), size_of::<T>());
     // Not in more parts than are worth the while.
-    let longest = elements.div_ceil(call.size()).max(PART / width);
-    let part = |rank: usize| {
-        let start = rank.saturating_mul(longest).min(elements);
-        start..start.saturating_add(longest).min(elements)
-    };
-    let (mine, length) = (part(call.rank()), elements * width);
+    let longest = elements.div_ceil(call.size()).max(LEAST / width);
+    let (me, comm, length) = (call.rank(), call.comm, elements * width);
+    let start = me.saturating_mul(longest).min(elements);
     let (send, recv) = transfer.into_slices();
-    let (before, rest) = recv.unwrap_or_default().split_at_mut(mine.start);
-    let (own, after) = rest.split_at_mut(mine.len());
-    let contribution = match send {
-        Some(send) => [(0, bytes(send)), (length, &[][..])],
-        // In place, nobody else reads the part that this rank replaces.
-        None => [(0, bytes(before)), (mine.end * width, bytes(after))],
-    };
-    call.comm.lending(contribution, || {
-        call.round(Step::Allreduce, length, &[])?;
-        let fold = Fold {
-            call,
-            op,
-            ranks: 0..call.size(),
-            own: Own::of(send.map(|send| &send[mine.clone()])),
-        };
-        call.done(fold.run(own, mine.start, call))
-    })?;
-    let own = [(mine.start * width, bytes(own)), (length, &[][..])];
-    call.comm.lending(own, || {
-        call.round(Step::Ready, length, &[])?;
-        let mut outcome = Outcome::default();
-        let (mut before, mut after) = (before, after);
-        // In another order on each rank, so that not all of them read the same memory at a time.
-        for rank in (0..call.size()).filter(|&rank| rank != call.rank()) {
-            let part = part(rank);
-            let rest = if rank < call.rank() {
-                &mut before
-            } else {
-                &mut after
+    let mut parts: Vec<&mut [T]> = recv.unwrap_or_default().chunks_mut(longest).collect();
+    let own = parts.get_mut(me).map(std::mem::take).unwrap_or_default();
+    let lent = send.map_or(&[][..], bytes);
+    comm.lending([(0, lent), (lent.len(), &[])], || {
+        comm.lending_places(parts.into_iter().map(bytes_mut), || {
+            call.round(Step::Allreduce, length, &[])?;
+            let place = |part: Range<usize>| part.start - start * width..part.end - start * width;
+            let read = |rank: usize, part: Range<usize>, read: &mut dyn FnMut(&[u8])| {
+                if send.is_some() {
+                    call.read(rank, part, read)
+                } else {
+                    let read = |bytes: &mut [u8]| read(bytes);
+                    comm.work_on_place(call.operation(), rank, me, place(part), read)
+                }
             };
-            let (place, others) = std::mem::take(rest).split_at_mut(part.len());
-            *rest = others;
-            outcome.note(call.copy_lent(rank, part.start * width, bytes_mut(place)));
-        }
-        call.done(outcome)
+            let fold = Fold {
+                call,
+                op,
+                ranks: 0..call.size(),
+                own: Own::of(send.map(|send| &send[start..start + own.len()])),
+            };
+            let others = (0..call.size()).filter(|&rank| rank != me);
+            let written = |part: Range<usize>, sum: &[u8]| {
+                others.clone().try_for_each(|rank| {
+                    let write = |bytes: &mut [u8]| bytes.copy_from_slice(sum);
+                    comm.work_on_place(call.operation(), rank, me, place(part.clone()), write)
+                })
+            };
+            call.done(fold.run_and(own, start, &read, written))
+        })
     })
 }
 

@@ -16,7 +16,7 @@ use crate::ops::Reduction;
 use crate::ops::user_op::Panicked;
 
 /// The bytes of a part.
-pub(super) const PART: usize = 32 * 1024;
+const PART: usize = 16 * 1024;
 
 /// Reads a part of what a rank contributes, in bytes.
 pub(super) trait Contributions {
@@ -63,6 +63,18 @@ impl<T: Pod, O: Reduction<T>> Fold<'_, T, O> {
         start: usize,
         contributions: &impl Contributions,
     ) -> Outcome {
+        self.run_and(sum, start, contributions, |_, _| Ok(()))
+    }
+
+    /// As [`run`](Self::run), and calls `then` with each part of the bytes that has its result,
+    /// while it is in the cache.
+    pub(super) fn run_and(
+        &self,
+        sum: &mut [T],
+        start: usize,
+        contributions: &impl Contributions,
+        mut then: impl FnMut(Range<usize>, &[u8]) -> Result<()>,
+    ) -> Outcome {
         let mut outcome = Outcome::default();
         let width = size_of::<T>();
         if width == 0 {
@@ -77,13 +89,17 @@ impl<T: Pod, O: Reduction<T>> Fold<'_, T, O> {
             first = end;
             let own = match self.own {
                 Own::Here(own) => own.get(index * length..).map(Cow::Borrowed),
-                // It must not be lost before its turn.
+                // It must not be lost before its turn, unless that is the first.
+                Own::InPlace if me == self.ranks.start => None,
                 Own::InPlace => Some(Cow::Owned(sum.to_vec())),
                 Own::Nowhere => None,
             };
             let own = own.as_ref().map(|own| &own[..sum.len()]);
             for rank in self.ranks.clone() {
                 let is_first = rank == self.ranks.start;
+                if is_first && rank == me && matches!(self.own, Own::InPlace) {
+                    continue;
+                }
                 if let Some(own) = own.filter(|_| rank == me) {
                     outcome.note(self.take(sum, is_first, bytes(own)));
                 } else if O::predefined().is_some() {
@@ -101,6 +117,7 @@ impl<T: Pod, O: Reduction<T>> Fold<'_, T, O> {
                     outcome.note(self.take(sum, is_first, &next));
                 }
             }
+            outcome.note(then(part, bytes(sum)));
         }
         outcome
     }

@@ -14,8 +14,6 @@ pub(super) enum Step {
     ReduceScatter,
     Allgather,
     Alltoall,
-    /// All are ready for the next part of the operation.
-    Ready,
     /// All are done; 1 if it went well.
     Done,
 }

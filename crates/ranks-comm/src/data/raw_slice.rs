@@ -150,6 +150,16 @@ impl RawSlice {
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
     }
 
+    /// The bytes of the memory, to write to.
+    ///
+    /// # Safety
+    /// All of it is initialised, it was given to be written to, and for as long as the slice is
+    /// used it stays there and nobody else reads or writes it.
+    pub(crate) unsafe fn as_bytes_mut<'a>(self) -> &'a mut [u8] {
+        // SAFETY: by this function's contract.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+    }
+
     /// The number of bytes.
     #[must_use]
     pub fn bytes(self) -> usize {

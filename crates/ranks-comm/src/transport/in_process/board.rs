@@ -7,11 +7,12 @@
 //! are two notices for each rank, for rounds in turn: a rank that puts up its second next one knows
 //! that all others have come to the one between, and so have read the one that it replaces.
 //!
-//! Notices are atomics. Memory of ranks is reached by [`Loan`]s alone.
+//! Notices are atomics. Memory of ranks is reached by [`Loan`]s and [`Places`] alone.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::loan::Loan;
+use super::places::Places;
 
 /// The bytes that a notice can carry.
 pub const INLINE: usize = 64;
@@ -46,6 +47,8 @@ pub(crate) struct Place {
     notices: [Notice; 2],
     /// Memory that the rank lends.
     pub(crate) loan: Loan,
+    /// Memory that others write to.
+    pub(crate) places: Places,
 }
 
 /// Words of a rank in a round.

@@ -9,10 +9,10 @@
 //! some, its long [messages](lending) are lent. What is lent is read under a lock, a piece at a
 //! time, and taken back under the same lock before the owner returns, whatever makes it return: a
 //! rank that leaves at a time limit, with an error or with a panic waits for the piece that is
-//! being read, and whoever comes later is told that it has left. Nobody writes to memory of another
-//! rank.
+//! being read, and whoever comes later is told that it has left. Results of large reductions are
+//! written to the memory of other ranks in the same way, each part by one rank ([`places`]).
 //!
-//! The unsafe code is one function of [`loan`]; nothing here panics.
+//! The unsafe code is in [`loan`] and [`places`]; nothing here panics.
 
 pub(crate) mod agreements;
 pub(crate) mod board;
@@ -39,6 +39,7 @@ pub(crate) mod partitioned;
 pub(crate) mod patience;
 pub(crate) mod payload;
 pub(crate) mod pending_op;
+mod places;
 pub(crate) mod round;
 pub(crate) mod share;
 pub(crate) mod shared;

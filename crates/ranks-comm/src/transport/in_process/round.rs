@@ -174,6 +174,33 @@ impl Comm {
         read.map_err(|_| self.has_left(operation, rank))
     }
 
+    /// Has others work on `parts`, which they find by their index, until `meanwhile` has returned
+    /// and none of them does any more.
+    pub fn lending_places<'a, R>(
+        &self,
+        parts: impl Iterator<Item = &'a mut [u8]>,
+        meanwhile: impl FnOnce() -> R,
+    ) -> R {
+        self.board().place(self.rank).places.lend(parts, meanwhile)
+    }
+
+    /// Works on a part of what `rank` has lent to be written to. What `work` does must end by
+    /// itself.
+    ///
+    /// # Errors
+    /// As [`read_lent`](Self::read_lent).
+    pub fn work_on_place<R>(
+        &self,
+        operation: &'static str,
+        rank: usize,
+        part: usize,
+        range: Range<usize>,
+        work: impl FnOnce(&mut [u8]) -> R,
+    ) -> Result<R> {
+        let worked = self.board().place(rank).places.work(part, range, work);
+        worked.map_err(|_| self.has_left(operation, rank))
+    }
+
     /// Copies what `rank` lends, from the byte `start` on, to `place`.
     ///
     /// # Errors
