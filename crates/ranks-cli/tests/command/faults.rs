@@ -66,7 +66,7 @@ pub(crate) fn broken_memory() {
     // SAFETY: asks for a number.
     let process = unsafe { libc::getpid() };
     // SAFETY: the same.
-    let thread = unsafe { libc::gettid() };
+    let thread = unsafe { libc::syscall(libc::SYS_gettid) };
     let number = libc::SYS_rt_tgsigqueueinfo;
     // SAFETY: the information is there; a process may send itself any.
     unsafe { libc::syscall(number, process, thread, SIGBUS, &raw mut info) };

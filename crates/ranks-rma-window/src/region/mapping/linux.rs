@@ -7,12 +7,13 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::num::NonZeroUsize;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use nix::errno::Errno;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
@@ -204,9 +205,14 @@ fn create(bytes: usize, kind: Nameless<'_>) -> Result<File> {
 }
 
 fn in_memory() -> io::Result<File> {
-    use nix::sys::memfd::{MFdFlags, memfd_create};
+    use nix::libc::{MFD_CLOEXEC, SYS_memfd_create, syscall};
 
-    Ok(memfd_create("ranks-node-shared", MFdFlags::MFD_CLOEXEC)?.into())
+    // The C library has a function for it from glibc 2.27 on.
+    // SAFETY: reads a name that ends with zero, and makes a file of this process.
+    let made = unsafe { syscall(SYS_memfd_create, c"ranks-node-shared".as_ptr(), MFD_CLOEXEC) };
+    let file = RawFd::try_from(Errno::result(made)?).map_err(io::Error::other)?;
+    // SAFETY: the kernel has just made it, and nobody else knows its number.
+    Ok(unsafe { OwnedFd::from_raw_fd(file) }.into())
 }
 
 /// Its name is gone before it has any bytes.
