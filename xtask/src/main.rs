@@ -15,7 +15,10 @@ mod bench;
 mod codegen;
 mod command;
 mod coverage;
+mod debian;
 mod demo;
+mod dist;
+mod glibc;
 mod gpu;
 mod mpi;
 mod package;
@@ -23,6 +26,7 @@ mod pictures;
 mod run;
 mod test;
 mod tidy;
+mod zig;
 
 /// The chores of this workspace.
 #[derive(Parser)]
@@ -51,6 +55,9 @@ enum Command {
     Coverage(coverage::Arguments),
     /// Runs the same executables in process and on every MPI, and shows one table.
     Demo(demo::Arguments),
+    /// Makes an archive of programs that run on old systems: the command, those of the guide, and
+    /// yours.
+    Dist(dist::Arguments),
     /// Runs what there is for GPUs on those of this machine, case by case.
     Gpu(gpu::Arguments),
     /// Lists, provisions and locates the MPI libraries that the tests run on.
@@ -79,6 +86,7 @@ fn main() -> ExitCode {
         Command::Codegen(arguments) => codegen::main(&arguments),
         Command::Coverage(arguments) => coverage::main(&arguments),
         Command::Demo(arguments) => demo::main(&arguments),
+        Command::Dist(arguments) => dist::main(&arguments),
         Command::Gpu(arguments) => gpu::main(&arguments),
         Command::Mpi(arguments) => mpi::main(&arguments),
         Command::Package => package::main(),

@@ -145,7 +145,7 @@ fn target() -> PathBuf {
 }
 
 /// A folder in which there is nothing.
-fn empty(folder: &Path) -> std::io::Result<PathBuf> {
+pub(crate) fn empty(folder: &Path) -> std::io::Result<PathBuf> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}

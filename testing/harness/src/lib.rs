@@ -12,6 +12,7 @@ pub mod faults;
 pub mod mpi;
 pub mod place;
 pub mod programs;
+pub mod root;
 pub mod suites;
 pub mod table;
 pub mod tally;

@@ -28,9 +28,16 @@ pub fn build(package: &str, name: &str, debug: bool) -> Result<PathBuf, String> 
 /// # Errors
 /// A sentence if cargo fails.
 pub fn built(arguments: &[&str]) -> Result<Vec<(String, PathBuf)>, String> {
-    let mut command = workspace::cargo();
-    command.arg("build").args(arguments);
-    let messages = messages(command)?;
+    built_by(workspace::cargo(), arguments)
+}
+
+/// As [`built`], by a cargo that was prepared for it.
+///
+/// # Errors
+/// A sentence if cargo fails.
+pub fn built_by(mut cargo: Command, arguments: &[&str]) -> Result<Vec<(String, PathBuf)>, String> {
+    cargo.arg("build").args(arguments);
+    let messages = messages(cargo)?;
     Ok(messages.iter().filter_map(program).collect())
 }
 

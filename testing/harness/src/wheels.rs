@@ -155,6 +155,16 @@ pub const WHEELS: &[Wheel] = &[
         runs: false,
         by_default: false,
     },
+    Wheel {
+        folder: "ziglang-0.17.1",
+        package: "ziglang",
+        version: "0.17.1",
+        sha256: "ea6cc5d87b033cf0aedfbc8f9549a908cae6c50ac31f1698188fa48a74524b54",
+        inside: Some("ziglang"),
+        // No MPI: what links programs for systems older than this one.
+        runs: false,
+        by_default: false,
+    },
 ];
 
 /// The MPIs whose tests an emulator of aarch64 runs, by folder, with the sha256 of the wheel for

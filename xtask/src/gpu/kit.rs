@@ -6,10 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ranks_harness::programs::built;
+use ranks_harness::programs::built_by;
 use ranks_harness::workspace;
 
 use super::libraries;
+use crate::glibc;
+use crate::zig::System;
 
 /// The largest that a kit may be.
 const MOST: u64 = 64 << 20;
@@ -32,21 +34,17 @@ const COMPILER: [&str; 5] = [
 
 type Done<T> = Result<T, Box<dyn Error>>;
 
-/// Makes the kit in `folder`. With `provision` what is missing for the kernel is fetched.
+/// Makes the kit in `folder`, for old systems. With `provision` what is missing for that, and for
+/// the kernel, is fetched.
 pub(super) fn make(folder: &Path, provision: bool) -> Done<()> {
     fs::create_dir_all(folder)?;
     let mut about = Vec::new();
-    for program in programs()? {
-        let name = program.file_name().ok_or("a program without a name")?;
-        fs::copy(&program, folder.join(name))?;
-        let needs = glibc_of(&fs::read(&program)?);
-        let name = name.display();
-        about.push(match needs {
-            Some((major, minor)) => {
-                format!("{name} compiled for glibc {major}.{minor} and later")
-            }
-            None => format!("{name} compiled without a version of glibc"),
-        });
+    let system = System::old();
+    for (name, program) in programs(&system, provision)? {
+        fs::copy(&program, folder.join(&name))?;
+        let oldest = system.oldest;
+        glibc::check(&fs::read(&program)?, oldest).map_err(|why| format!("{name}: {why}"))?;
+        about.push(format!("{name} compiled for glibc {oldest} and later"));
     }
     let cubin = folder.join("ring_shift.cubin");
     about.push(match kernel(&cubin, provision) {
@@ -74,19 +72,22 @@ pub(super) fn make(folder: &Path, provision: bool) -> Done<()> {
     Ok(())
 }
 
-/// Compiles the programs: where they are.
-fn programs() -> Done<Vec<PathBuf>> {
-    let programs = built(&[
-        "--release",
-        "--config",
-        "profile.release.strip='symbols'",
-        "--package=ranks-gpu",
-        "--package=ranks-nccl",
-        "--bin=ranks-gpu",
-        "--example=nccl_enqueue",
-    ])?;
+/// Compiles the programs: their names, and where they are.
+fn programs(system: &System, provision: bool) -> Done<Vec<(String, PathBuf)>> {
+    let mut cargo = workspace::cargo();
+    system.prepare(&mut cargo, provision)?;
+    let programs = built_by(
+        cargo,
+        &[
+            "--release",
+            "--package=ranks-gpu",
+            "--package=ranks-nccl",
+            "--bin=ranks-gpu",
+            "--example=nccl_enqueue",
+        ],
+    )?;
     if programs.len() == 2 {
-        return Ok(programs.into_iter().map(|(_, path)| path).collect());
+        return Ok(programs);
     }
     Err("the programs were not compiled".into())
 }
@@ -173,24 +174,6 @@ fn compiler(provision: bool) -> Result<PathBuf, String> {
     found().ok_or_else(|| "the packages of Python have no nvcc".to_owned())
 }
 
-/// The newest version of glibc that a program asks for.
-fn glibc_of(program: &[u8]) -> Option<(u32, u32)> {
-    const MARK: &[u8] = b"GLIBC_";
-    let version = |at: usize| -> Option<(u32, u32)> {
-        let rest = program.get(at + MARK.len()..)?;
-        let end = rest.iter().position(|byte| *byte == 0)?;
-        let text = std::str::from_utf8(rest.get(..end)?).ok()?;
-        let (major, minor) = text.split_once('.')?;
-        let minor = minor.split('.').next()?;
-        Some((major.parse().ok()?, minor.parse().ok()?))
-    };
-    let marks = program.windows(MARK.len()).enumerate();
-    marks
-        .filter(|(_, bytes)| *bytes == MARK)
-        .filter_map(|(at, _)| version(at))
-        .max()
-}
-
 /// The commit, if there is one, and whether it is what was compiled.
 fn revision() -> String {
     let said = Command::new("git")
@@ -200,16 +183,4 @@ fn revision() -> String {
     let said = said.ok().filter(|output| output.status.success());
     let said = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     said.unwrap_or_else(|| "of an unknown revision".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::glibc_of;
-
-    #[test]
-    fn the_newest_glibc_is_found() {
-        let program = b"..GLIBC_2.9\0GLIBC_2.34\0GLIBC_2.2.5\0GLIBC_PRIVATE\0";
-        assert_eq!(glibc_of(program), Some((2, 34)));
-        assert_eq!(glibc_of(b"static"), None);
-    }
 }

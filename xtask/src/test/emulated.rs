@@ -2,15 +2,13 @@
 //! below `target` without root and without installing anything.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 use ranks_harness::place::EMULATION;
 use ranks_harness::workspace;
 
-use crate::command::succeeded;
-use crate::mpi;
+use crate::{debian, mpi};
 
 /// The packages whose tests run there, unless others are named.
 pub(super) const PACKAGES: [&str; 7] = [
@@ -51,7 +49,7 @@ impl Emulated {
             if !bring {
                 return Err("without --offline the emulator is brought first".to_owned());
             }
-            emulated.bring_root()?;
+            debian::unpack(&DEBIAN, "arm64", None, &emulated.root())?;
         }
         Ok(emulated)
     }
@@ -82,52 +80,5 @@ impl Emulated {
             .env(variable("LINKER"), linker)
             .env(variable("RUNNER"), self.runner().join(" ".as_ref()))
             .envs(EMULATION);
-    }
-
-    /// Fetches the packages of Debian and unpacks them, with lists and a state of their own: as if
-    /// nothing were installed here.
-    fn bring_root(&self) -> Result<(), String> {
-        let work = self.folder.join(format!(".root.{}", std::process::id()));
-        for folder in ["lists/partial", "archives/partial", "root"] {
-            let folder = work.join(folder);
-            fs::create_dir_all(&folder)
-                .map_err(|error| format!("{}: {error}", folder.display()))?;
-        }
-        let apt = || {
-            let mut apt = Command::new("apt-get");
-            apt.arg("-qq")
-                .arg(format!("-oDir::State={}", work.display()));
-            apt.arg(format!("-oDir::Cache={}", work.display()));
-            apt.args([
-                "-oAPT::Architectures::=arm64",
-                "-oDir::State::status=/dev/null",
-            ]);
-            apt.args(["-oDebug::NoLocking=1", "-oAPT::Sandbox::User="]);
-            apt
-        };
-        succeeded(apt().arg("update"))?;
-        let mut fetch = apt();
-        fetch.args([
-            "install",
-            "--yes",
-            "--download-only",
-            "--no-install-recommends",
-        ]);
-        succeeded(fetch.args(DEBIAN))?;
-        let archives = work.join("archives");
-        let entries = fs::read_dir(&archives).map_err(|error| error.to_string())?;
-        for package in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-            if package.extension().is_some_and(|ending| ending == "deb") {
-                succeeded(
-                    Command::new("dpkg")
-                        .arg("-x")
-                        .arg(&package)
-                        .arg(work.join("root")),
-                )?;
-            }
-        }
-        let made = fs::rename(work.join("root"), self.root());
-        let _ = fs::remove_dir_all(&work);
-        made.map_err(|error| format!("{}: {error}", self.root().display()))
     }
 }
