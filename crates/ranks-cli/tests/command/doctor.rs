@@ -168,6 +168,26 @@ fn a_launcher_that_says_nonsense() {
     );
 }
 
+/// Ranks were told to be threads, and such a program ends with an error.
+#[test]
+fn a_launcher_and_no_library() {
+    let mut command = bare();
+    command.arg("doctor");
+    command.envs([
+        ("PMI_FD", "9"),
+        ("PMI_RANK", "1"),
+        ("PMI_SIZE", "2"),
+        ("MPI_LOCALRANKID", "1"),
+    ]);
+    said(&mut command).is_trouble(
+        &[
+            "started by MPICH's mpiexec as rank 1 of 2, and no MPI library is found",
+            "such a program ends with an error",
+        ],
+        &["in a container: bind its prefix", "RANKS_MPI=/path/to"],
+    );
+}
+
 #[test]
 fn the_report_as_json() {
     let report = said(

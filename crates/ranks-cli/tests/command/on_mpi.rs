@@ -83,6 +83,38 @@ fn ranks_come_up_and_the_report_names_their_mpi() {
     }
 }
 
+/// It was said not to be there, since the linker's words about what it needs are the same.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_library_without_those_that_it_needs() {
+    for installation in named() {
+        let name = &installation.name;
+        let scratch = Scratch::new(&format!("lacks-{name}"));
+        let library = scratch
+            .path()
+            .join(installation.library.file_name().unwrap());
+        fs::copy(&installation.library, &library).unwrap();
+        let report = said(
+            with(&installation, Path::new("/nonexistent"))
+                .arg("doctor")
+                .env("RANKS_MPI", &library),
+        );
+        // Others need none, or find them among the system's.
+        let needs = name.starts_with("openmpi-5");
+        if !needs && !report.text.contains("no MPI library can be opened") {
+            continue;
+        }
+        let file = library.display().to_string();
+        report.is_trouble(
+            &["no MPI library can be opened", &file],
+            &[
+                "install what it lacks (in a container: bind it; `ldd ",
+                &file,
+            ],
+        );
+    }
+}
+
 #[test]
 #[ignore = "needs an MPI"]
 fn the_wrong_launcher() {

@@ -71,7 +71,9 @@ impl Libraries {
         let names = self.names();
         let there = self.tried.iter().find_map(|tried| {
             let reason = tried.answer.as_ref().err()?;
-            (!reason.contains(NOT_THERE)).then_some((tried, reason))
+            // Of a file that is there, the words are about a library that it needs.
+            let is_there = !reason.contains(NOT_THERE) || tried.file.is_file();
+            is_there.then_some((tried, reason))
         });
         if let Some(script) = self.linker_scripts.first() {
             let Script { file, libraries } = script;
@@ -89,6 +91,18 @@ impl Libraries {
             };
             return Finding::trouble(what, remedy);
         }
+        if let Some((tried, reason)) = there {
+            let what = format!(
+                "no MPI library can be opened; {}: {reason}",
+                tried.file.display()
+            );
+            let remedy = format!(
+                "install what it lacks (in a container: bind it; `ldd {}` outside names all), or name another one: RANKS_MPI={}",
+                tried.file.display(),
+                names.first().unwrap_or(&"/path/to/libmpi.so.12")
+            );
+            return Finding::trouble(what, remedy);
+        }
         if let Some(name) = names.first() {
             let what = format!(
                 "no MPI is where programs look for it, and {} are installed: {}",
@@ -100,17 +114,18 @@ impl Libraries {
                 format!("RANKS_MPI={name}, or start programs with ranks run --mpi {name}"),
             );
         }
-        if let Some((tried, reason)) = there {
-            let what = format!(
-                "no MPI library can be opened; {}: {reason}",
-                tried.file.display()
-            );
-            let remedy =
-                "install what it lacks, or name another one: RANKS_MPI=/path/to/libmpi.so.12";
-            return Finding::trouble(what, remedy);
-        }
         let chosen = std::env::var(super::CHOICE).ok();
         let chosen = chosen.map_or_else(String::new, |name| format!(" (RANKS_MPI is {name})"));
+        if self.environment.launcher.is_some() {
+            return Finding::trouble(
+                format!(
+                    "{}, and no MPI library is found{chosen}: such a program ends with an error",
+                    self.started
+                ),
+                "install the MPI of that launcher (in a container: bind its prefix, at the place that it has outside), or name one: \
+                 RANKS_MPI=/path/to/libmpi.so.12",
+            );
+        }
         Finding::trouble(
             format!(
                 "no MPI library is found{chosen}: ranks are threads of one process, on this machine only"
