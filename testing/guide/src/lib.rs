@@ -44,6 +44,7 @@ pages! {
     from_mpi4py: "docs/guide/from-mpi4py.md",
     from_ferrompi: "docs/guide/from-ferrompi.md",
     running: "docs/guide/running.md",
+    containers: "docs/guide/containers.md",
     when_it_hangs: "docs/guide/when-it-hangs.md",
     administrators: "docs/guide/administrators.md",
     performance: "docs/guide/performance.md",

@@ -178,7 +178,12 @@ const TABLE: [Row; 42] = [
             "ranks-load",
             "ranks-mpi-sys",
         ],
-        &["half-mpi", "pmpi-counter-int", "pmpi-counter-word"],
+        &[
+            "half-mpi",
+            "pmpi-counter-int",
+            "pmpi-counter-word",
+            "ranks-harness",
+        ],
     ),
     ("cuda-double", &[], &[]),
     (

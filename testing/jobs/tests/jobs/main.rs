@@ -10,6 +10,8 @@
 mod adopting;
 mod allocations;
 mod comparing;
+#[cfg(target_os = "linux")]
+mod containers;
 mod environments;
 mod failing;
 mod finalized;
