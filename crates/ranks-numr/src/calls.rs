@@ -2,7 +2,7 @@
 //! asked for, and started.
 #![allow(unsafe_code)]
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ranks_comm::Error;
 use ranks_raw::{Dtype, RawCollectives, RawOp};
@@ -32,7 +32,7 @@ impl NumrCommunicator {
             .and_then(|()| Span::of("ptr", address, 1, count, dtype.size()));
         let buffer = self.agreed(call, ready)?;
         let (send, recv) = (buffer.begin(), buffer.begin_mut());
-        self.begins();
+        let _begun = self.begins();
         let begun = match self.in_rank_order() {
             // SAFETY: the caller's promise; what is done on `aside` is complete when it returns.
             Some(aside) => unsafe { rank_order::allreduce(aside, buffer, dtype, op) },
@@ -57,7 +57,7 @@ impl NumrCommunicator {
             .is_a_rank("root", root)
             .and_then(|()| Span::of("ptr", address, 1, count, dtype.size()));
         let buffer = self.agreed(call, ready)?;
-        self.begins();
+        let _begun = self.begins();
         // SAFETY: the caller's promise.
         let begun = unsafe { self.raw.bcast(buffer.begin_mut(), count, dtype, root) };
         self.outcome(call.name, begun)
@@ -77,7 +77,7 @@ impl NumrCommunicator {
         let ready = self.block_and_all(("send_ptr", send), ("recv_ptr", recv), count, dtype);
         let (send, recv) = self.agreed(call, ready)?;
         let (send, recv) = (send.begin(), recv.begin_mut());
-        self.begins();
+        let _begun = self.begins();
         // SAFETY: the caller's promise; the two are apart, or the one is this rank's block of the
         // other, as was checked.
         let begun = unsafe { self.raw.allgather(send, recv, count, dtype) };
@@ -101,7 +101,7 @@ impl NumrCommunicator {
         });
         let (recv, send) = self.agreed(call, ready)?;
         let (from, to) = (send.begin(), recv.begin_mut());
-        self.begins();
+        let _begun = self.begins();
         let begun = match self.in_rank_order() {
             // SAFETY: the caller's promise; the two are apart, or the one is this rank's block of
             // the other, as was checked.
@@ -128,7 +128,7 @@ impl NumrCommunicator {
         if self.raw.size() == 1 {
             return Ok(()); // there is nobody to tell, and `recv` expects nothing
         }
-        self.begins();
+        let _begun = self.begins();
         // SAFETY: the caller's promise.
         let begun = unsafe { self.raw.send(buffer.begin(), count, dtype, dest, tag) };
         self.outcome("send", begun)
@@ -150,15 +150,22 @@ impl NumrCommunicator {
         if self.raw.size() == 1 {
             return Ok(()); // as in `isend`
         }
-        self.begins();
+        let _begun = self.begins();
         // SAFETY: the caller's promise.
         let begun = unsafe { self.raw.recv(buffer.begin_mut(), count, dtype, source, tag) };
         self.outcome("recv", begun)
     }
 
-    /// Counts an operation that is in flight from now on.
-    fn begins(&self) {
-        self.begun.fetch_add(1, Ordering::AcqRel);
+    /// Counts, when it is dropped, an operation that was begun before: not earlier, since one
+    /// thread may complete what is in flight while another one begins it.
+    fn begins(&self) -> impl Drop {
+        struct Begun<'a>(&'a AtomicU64);
+        impl Drop for Begun<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::AcqRel);
+            }
+        }
+        Begun(&self.begun)
     }
 
     /// Numr's `sync`.

@@ -2,7 +2,7 @@
 //! does nothing.
 
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use numr_0_14::dtype::DType;
@@ -21,6 +21,8 @@ struct Noted {
     calls: Mutex<Vec<String>>,
     /// What every operation fails with.
     fails: Option<(ErrorKind, &'static str)>,
+    /// A communicator that is synchronised while a send begins.
+    synced_within_send: Mutex<Weak<NumrCommunicator>>,
 }
 
 impl Noted {
@@ -164,6 +166,10 @@ impl RawCollectives for Noted {
         dest: usize,
         tag: u32,
     ) -> Result<()> {
+        let synced = self.synced_within_send.lock().unwrap().upgrade();
+        if let Some(comm) = synced {
+            comm.sync().unwrap();
+        }
         self.note(format!(
             "send {:#x} {count} {dtype:?} {dest} {tag}",
             at.addr()
@@ -416,4 +422,17 @@ fn a_drop_waits_for_so_long_and_logs_once() {
     comm.sync().unwrap();
     assert_eq!(logged(|| drop(comm)), [""; 0]);
     assert_eq!(noted.calls(), ["send 0x1000 4 U8 0 5", "sync"]);
+}
+
+/// What was counted before it was begun was taken for complete by a thread that synchronised in
+/// between, and the drop did not wait for it.
+#[test]
+fn a_drop_waits_for_what_began_while_others_were_completed() {
+    let (noted, comm) = over(Noted::default());
+    let comm = Arc::new(comm);
+    *noted.synced_within_send.lock().unwrap() = Arc::downgrade(&comm);
+    // SAFETY: nothing is done with the memory.
+    unsafe { comm.send(0x1000, 4, DType::U8, 0, 5) }.unwrap();
+    drop(comm);
+    assert_eq!(noted.calls(), ["sync", "send 0x1000 4 U8 0 5", "wait 5s"]);
 }
