@@ -55,10 +55,14 @@ macro_rules! fractional {
         impl Fractional for $type {}
         impl fractions::Fractions for $type {
             const COMPONENTS: usize = 1;
+            #[inline]
             fn difference(self, other: $type) -> $type { self - other }
             #[allow(clippy::cast_precision_loss, reason = "there are not so many ranks")]
+            #[inline]
             fn quotient(self, $divisor: usize) -> $type { let $number = self; $divided }
+            #[inline]
             fn finite_or_zero(self) -> $type { if self.is_finite() { self } else { <$type>::from_bits(0) } }
+            #[inline]
             fn component(self, _: usize) -> f64 { let $number = self; $as_f64 }
             #[allow(clippy::cast_possible_truncation, reason = "the form has that many bits")]
             fn rounded(component: impl Fn(usize, fractions::FloatFormat) -> u64) -> $type {
@@ -86,11 +90,15 @@ macro_rules! complex {
         impl Fractional for num_complex::Complex<$type> {}
         impl fractions::Fractions for num_complex::Complex<$type> {
             const COMPONENTS: usize = 2;
+            #[inline]
             fn difference(self, other: Self) -> Self { self - other }
+            #[inline]
             fn quotient(self, divisor: usize) -> Self {
                 Self::new(self.re.quotient(divisor), self.im.quotient(divisor))
             }
+            #[inline]
             fn finite_or_zero(self) -> Self { Self::new(self.re.finite_or_zero(), self.im.finite_or_zero()) }
+            #[inline]
             fn component(self, index: usize) -> f64 { (if index == 0 { self.re } else { self.im }).into() }
             fn rounded(component: impl Fn(usize, fractions::FloatFormat) -> u64) -> Self {
                 let part = |index| <$type>::rounded(|_, form| component(index, form));

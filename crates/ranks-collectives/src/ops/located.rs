@@ -112,12 +112,14 @@ pub(crate) mod pairs {
             impl Pairs for $type {
                 type Pair = $name;
                 fn pair_datatype() -> Option<MPI_Datatype> { $datatype }
+                #[inline]
                 fn pair(value: $type, index: i32) -> $name {
                     let mut pair = $name::zeroed();
                     pair.value = value;
                     pair.index = index;
                     pair
                 }
+                #[inline]
                 fn parts(pair: &$name) -> ($type, i32) { (pair.value, pair.index) }
             }
         )* };

@@ -102,18 +102,27 @@ macro_rules! integers {
         impl arithmetic::Arithmetic for $type {
             #[inline(always)]
             fn datatype() -> Option<MPI_Datatype> { Some(TypeOf::<$type>::datatype()) }
+            #[inline]
             fn sum(self, other: $type) -> $type { self.wrapping_add(other) }
+            #[inline]
             fn product(self, other: $type) -> $type { self.wrapping_mul(other) }
         }
         impl arithmetic::Compare for $type {
+            #[inline]
             fn smaller(self, other: $type) -> $type { if other < self { other } else { self } }
+            #[inline]
             fn larger(self, other: $type) -> $type { if other > self { other } else { self } }
         }
         impl arithmetic::Bits for $type {
+            #[inline]
             fn bit_and(self, other: $type) -> $type { self & other }
+            #[inline]
             fn bit_or(self, other: $type) -> $type { self | other }
+            #[inline]
             fn bit_xor(self, other: $type) -> $type { self ^ other }
+            #[inline]
             fn truth(self) -> bool { self != 0 }
+            #[inline]
             fn from_truth(truth: bool) -> $type { <$type>::from(truth) }
         }
     )* };
@@ -126,12 +135,17 @@ macro_rules! floats {
         impl arithmetic::Arithmetic for $type {
             #[inline(always)]
             fn datatype() -> Option<MPI_Datatype> { Some(TypeOf::<$type>::datatype()) }
+            #[inline]
             fn sum(self, other: $type) -> $type { self + other }
+            #[inline]
             fn product(self, other: $type) -> $type { self * other }
+            #[inline]
             fn canonical(self) -> $type { if self.is_nan() { <$type>::NAN } else { self } }
         }
         impl arithmetic::Compare for $type {
+            #[inline]
             fn smaller(self, other: $type) -> $type { if other < self { other } else { self } }
+            #[inline]
             fn larger(self, other: $type) -> $type { if other > self { other } else { self } }
         }
     )* };
@@ -148,12 +162,17 @@ macro_rules! halves {
         impl arithmetic::Arithmetic for $type {
             #[inline(always)]
             fn datatype() -> Option<MPI_Datatype> { None }
+            #[inline]
             fn sum(self, other: $type) -> $type { self + other }
+            #[inline]
             fn product(self, other: $type) -> $type { self * other }
+            #[inline]
             fn canonical(self) -> $type { if self.is_nan() { <$type>::NAN } else { self } }
         }
         impl arithmetic::Compare for $type {
+            #[inline]
             fn smaller(self, other: $type) -> $type { if other < self { other } else { self } }
+            #[inline]
             fn larger(self, other: $type) -> $type { if other > self { other } else { self } }
         }
     )* };
@@ -169,8 +188,11 @@ macro_rules! complex {
         impl arithmetic::Arithmetic for num_complex::Complex<$type> {
             #[inline(always)]
             fn datatype() -> Option<MPI_Datatype> { Some($datatype) }
+            #[inline]
             fn sum(self, other: Self) -> Self { self + other }
+            #[inline]
             fn product(self, other: Self) -> Self { self * other }
+            #[inline]
             fn canonical(self) -> Self { Self::new(self.re.canonical(), self.im.canonical()) }
         }
     )* };
