@@ -118,7 +118,7 @@ where
 /// Takes the arguments one by one, so that nothing need be built in memory before it is called.
 #[cold]
 #[inline(never)]
-fn slow_path<M: Mover, T: Pod>(
+pub(crate) fn slow_path<M: Mover, T: Pod>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],

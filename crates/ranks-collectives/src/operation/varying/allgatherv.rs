@@ -45,17 +45,5 @@ pub(crate) fn allgatherv_into<T: Pod>(
         let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
         return mpi::gatherings::small::<Allgatherv, T>(comm.recorded(over, call), ints, gathering);
     }
-    slow_path(comm, send, recv, blocks)
-}
-
-/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
-#[cold]
-#[inline(never)]
-fn slow_path<T: Pod>(
-    comm: &Communicator,
-    send: &[T],
-    recv: &mut [T],
-    blocks: &Blocks,
-) -> Result<()> {
-    moves::moved::<Allgatherv, T>(comm, send, recv, blocks)
+    moves::slow_path::<Allgatherv, T>(comm, send, recv, blocks)
 }

@@ -94,19 +94,7 @@ pub(crate) fn alltoallv_into<T: Pod>(
         let exchange = Exchange::new(NAME, comm, (send, blocks.0), (recv, blocks.1))?;
         return mpi::exchanges::small::<T>(comm.recorded(over, call), ints, exchange);
     }
-    slow_path(comm, send, recv, blocks)
-}
-
-/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
-#[cold]
-#[inline(never)]
-fn slow_path<T: Pod>(
-    comm: &Communicator,
-    send: &[T],
-    recv: &mut [T],
-    blocks: (&Blocks, &Blocks),
-) -> Result<()> {
-    moves::moved::<Alltoallv, T>(comm, send, recv, blocks)
+    moves::slow_path::<Alltoallv, T>(comm, send, recv, blocks)
 }
 
 fn found_out<T: Pod>(
