@@ -1,21 +1,21 @@
 //! Sets of pending operations, completed in any order.
 
+mod pending;
+
 use std::fmt;
 use std::time::Instant;
 
 use crate::call::hold;
 use crate::call::limit::{self, Pause};
-use crate::communicator::Communicator;
 use crate::op::mpi::any::wait_any;
 use crate::op::mpi::request_copies::ROOMS;
 use crate::op::ordered::Ordered;
-use crate::op::request::Request;
-use crate::op::scope::{Borrowed, ScopedRequest};
 use crate::result::{Error, ErrorKind, Result, Status};
-use crate::transport::pending_op::PendingOp;
 
-/// Operations that are completed together: [`Request`]s of one type of buffer, or
-/// [`ScopedRequest`]s of one scope.
+pub use pending::Pending;
+
+/// Operations that are completed together: [`Request`](crate::Request)s of one type of buffer, or
+/// [`ScopedRequest`](crate::ScopedRequest)s of one scope.
 ///
 /// Each has a key: the number of operations put in before it. A complete operation leaves the set;
 /// `wait_any` and its kin return `None` or an empty list when none is left. Dropping the set drops
@@ -83,101 +83,6 @@ pub struct Completed<B, S = Status> {
 
 /// A complete operation; it has a status if it did not fail.
 type Ended<B> = Completed<B, Option<Status>>;
-
-/// Operations that can be put into [`Requests`]: [`Request`] and [`ScopedRequest`].
-pub trait Pending: sealed::Sealed<Memory = Self::Buffer> {
-    /// The buffer that is given back on completion.
-    type Buffer;
-}
-
-mod sealed {
-    use super::{Communicator, Instant, PendingOp, Result, Status};
-
-    pub trait Sealed: Sized {
-        type Memory;
-
-        /// Tests for completion.
-        fn is_over(&mut self) -> Result<bool>;
-
-        /// Waits, and takes it apart; an error means that this thread may not.
-        fn end(self) -> Result<(Self::Memory, Result<Status>)>;
-
-        /// The communicator of the operation.
-        fn comm(&self) -> &Communicator;
-
-        /// Returns an error if it has been waited for since `waiting`, and not all ranks have come
-        /// to it within the limit of comparisons.
-        fn is_in_time(&mut self, waiting: Instant) -> Result<()>;
-
-        /// The pending operation, if the request itself keeps it.
-        fn flight(&mut self) -> Option<CallInFlight<'_>>;
-    }
-
-    /// A pending operation, opaque to other crates.
-    #[derive(Debug)]
-    pub struct CallInFlight<'a>(pub(crate) &'a mut PendingOp);
-}
-
-impl<B: Send + 'static> Pending for Request<B> {
-    type Buffer = B;
-}
-
-impl<B: Send + 'static> sealed::Sealed for Request<B> {
-    type Memory = B;
-
-    fn is_over(&mut self) -> Result<bool> {
-        self.test()
-    }
-
-    fn end(self) -> Result<(B, Result<Status>)> {
-        self.complete()
-    }
-
-    fn comm(&self) -> &Communicator {
-        Request::comm(self)
-    }
-
-    fn is_in_time(&mut self, waiting: Instant) -> Result<()> {
-        let comm = Request::comm(self).clone();
-        self.flight_mut().is_in_time(&comm, waiting)
-    }
-
-    fn flight(&mut self) -> Option<sealed::CallInFlight<'_>> {
-        Some(sealed::CallInFlight(self.flight_mut()))
-    }
-}
-
-impl<B: Borrowed> Pending for ScopedRequest<'_, B> {
-    type Buffer = Option<B>;
-}
-
-impl<B: Borrowed> sealed::Sealed for ScopedRequest<'_, B> {
-    type Memory = Option<B>;
-
-    fn is_over(&mut self) -> Result<bool> {
-        self.test()
-    }
-
-    fn end(self) -> Result<(Option<B>, Result<Status>)> {
-        // With an error the slice stays in use until the scope ends.
-        Ok(match self.wait() {
-            Ok((buffer, status)) => (Some(buffer), Ok(status)),
-            Err(error) => (None, Err(error)),
-        })
-    }
-
-    fn comm(&self) -> &Communicator {
-        ScopedRequest::comm(self)
-    }
-
-    fn is_in_time(&mut self, waiting: Instant) -> Result<()> {
-        ScopedRequest::is_in_time(self, waiting)
-    }
-
-    fn flight(&mut self) -> Option<sealed::CallInFlight<'_>> {
-        None
-    }
-}
 
 impl<R: Pending> Requests<R> {
     /// An empty set.
