@@ -1,4 +1,4 @@
-//! What the sources use besides, and what is not looked at.
+//! Stand-ins for the rest that the sources use, which is not looked at.
 
 pub(crate) mod in_process;
 

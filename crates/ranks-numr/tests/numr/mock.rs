@@ -424,8 +424,8 @@ fn a_drop_waits_for_so_long_and_logs_once() {
     assert_eq!(noted.calls(), ["send 0x1000 4 U8 0 5", "sync"]);
 }
 
-/// What was counted before it was begun was taken for complete by a thread that synchronised in
-/// between, and the drop did not wait for it.
+/// An operation that was counted before it was begun was taken for complete by a thread that
+/// synchronised in between, and the drop did not wait for it.
 #[test]
 fn a_drop_waits_for_what_began_while_others_were_completed() {
     let (noted, comm) = over(Noted::default());

@@ -82,8 +82,8 @@ fn an_address_of_a_device_is_refused_unless_asked_for(world: Communicator) -> Re
     comm.barrier()
 }
 
-/// What is combined or divided by functions of ours is copied, also where a library is given
-/// addresses of devices: this one cannot read what is behind them.
+/// Elements that are combined or divided by functions of ours are copied, also where a library is
+/// given addresses of devices: this one cannot read what is behind them.
 #[ranks_test::ranks(1, 2, 3)]
 fn memory_of_a_device_was_looked_at_by_operations_of_ours(world: Communicator) -> Result<()> {
     if matches!(world.backend(), Backend::Mpi(_)) {

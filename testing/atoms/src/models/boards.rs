@@ -16,7 +16,7 @@ fn board(ranks: usize) -> Arc<Places> {
     ))
 }
 
-/// What a rank writes in a round.
+/// The value that a rank writes in a round.
 fn mine(number: u64, rank: usize) -> u64 {
     10 * number + rank as u64
 }
@@ -49,9 +49,9 @@ fn rounds(places: &Places, me: usize, count: u64) {
     }
 }
 
-/// What each rank has written before it came is read by all when the round is over, in three rounds
-/// that take turns with two notices. Fails if the counting in `come`, the store that begins the
-/// next round or the load of `is_over` is relaxed, and with one notice for all rounds.
+/// The values that ranks have written before they came are read by all when the round is over, in
+/// three rounds that take turns with two notices. Fails if the counting in `come`, the store that
+/// begins the next round or the load of `is_over` is relaxed, and with one notice for all rounds.
 pub(super) fn notices_of_a_round_are_read() {
     let it = board(2);
     let other = it.clone();

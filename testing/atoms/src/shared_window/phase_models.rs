@@ -6,9 +6,9 @@ use super::steps::{Goal, Mark, Step};
 use crate::Communicator;
 use crate::models::{Memory, shared};
 
-/// What each rank has written before it arrived is read by all after the step, and written anew
-/// after the next one; three steps take turns with two words. Fails if the store in `arrive`, or
-/// the load in `has`, is relaxed.
+/// The memory that each rank has written before it arrived is read by all after the step, and
+/// written anew after the next one; three steps take turns with two words. Fails if the store in
+/// `arrive`, or the load in `has`, is relaxed.
 pub(crate) fn memory_of_a_phase_is_read_in_the_next() {
     let marks = || -> Vec<Mark> { (0..2).map(|_| Mark::default()).collect() };
     let memory = || -> Vec<Memory> { (0..2).map(|_| Memory::default()).collect() };

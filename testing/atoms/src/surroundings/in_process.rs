@@ -1,4 +1,4 @@
-//! What the sources of the folder `in_process` use besides.
+//! Stand-ins for the rest that the sources of the folder `in_process` use.
 
 /// Things that a world holds.
 macro_rules! things {

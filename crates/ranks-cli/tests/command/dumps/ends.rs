@@ -5,7 +5,7 @@ pub(super) struct End {
     pub(super) how: &'static str,
     /// Why its dump was written.
     pub(super) reason: &'static str,
-    /// What its error begins with, if it had one.
+    /// The beginning of its error, if it had one.
     pub(super) error: &'static str,
     pub(super) call: Called,
     /// The last collective that it began.

@@ -1,6 +1,6 @@
 //! The inbox of a rank: messages that its threads have not looked at yet.
 //!
-//! Who sends holds its lock for no longer than it takes to add to a list. Matching is left to the
+//! A sender holds its lock for no longer than it takes to add to a list. Matching is left to the
 //! threads of the receiver, which move the whole list to the [queues](super::mailbox::Queues) when
 //! they look for a message: a message of a sender that is not synchronous may arrive later as well.
 
