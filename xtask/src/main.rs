@@ -20,6 +20,7 @@ mod demo;
 mod dist;
 mod glibc;
 mod gpu;
+mod lanes;
 mod mpi;
 mod package;
 mod pictures;

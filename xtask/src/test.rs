@@ -9,14 +9,13 @@ use ranks_harness::tally::{Cell, Failure, Row, Tally};
 use ranks_harness::{faults, suites, workspace};
 use ranks_test::driver::{Binary, Case, KnownFault, Suite};
 
-use crate::{Outcome, mpi};
+use crate::{Outcome, lanes, mpi};
 use emulated::Emulated;
 
 mod cargo;
 mod emulated;
 mod huge;
 mod jobs;
-mod lanes;
 mod libraries;
 
 /// The choice of tests and of MPIs.
@@ -126,7 +125,7 @@ pub(crate) fn main(mut arguments: Arguments) -> Outcome {
             } else {
                 jobs::tests(arguments, &binaries)?
             },
-            huge: huge::tests(&binaries, &huge)?,
+            huge: huge::tests(&binaries, &huge, &places)?,
         };
         let all = arguments.package.is_empty();
         for fault in faults::about_nothing(&faults, &tests.on_ranks)
@@ -147,11 +146,13 @@ pub(crate) fn main(mut arguments: Arguments) -> Outcome {
             tally.total.skipped += 1;
             tally.left_out.push(case.clone());
         }
-        let with_huge = huge::places(&places);
+        let with_jobs = |place: &&Place| !arguments.mpi.is_empty() || !place.is_between_others();
+        let with_jobs: Vec<&Place> = places.iter().filter(with_jobs).collect();
+        let mut of_jobs = jobs::on_mpis(&with_jobs, &tests.jobs, &mut tally);
         for place in &places {
-            let with_huge = with_huge.iter().any(|other| other.name == place.name);
+            let of_jobs = of_jobs.remove(place.name.as_str()).unwrap_or_default();
             on_mpi(
-                place, arguments, required, &faults, &tests, with_huge, &mut tally,
+                place, arguments, required, &faults, &tests, of_jobs, &mut tally,
             );
         }
     }
@@ -244,7 +245,7 @@ fn on_mpi(
     required: bool,
     faults: &[KnownFault],
     tests: &Tests,
-    with_huge: bool,
+    of_jobs: Cell,
     tally: &mut Tally,
 ) {
     let mut row = Row {
@@ -323,14 +324,10 @@ fn on_mpi(
             Cell::default()
         });
     }
-    cells.push(if named || !place.is_between_others() {
-        jobs::on_mpi(place, &tests.jobs, tally)
-    } else {
-        Cell::default()
-    });
+    cells.push(of_jobs);
     let mut huge = Cell::default();
     let of_gigabytes = tests.huge.at(place);
-    for &ranks in arguments.np.iter().filter(|_| with_huge) {
+    for &ranks in &arguments.np {
         huge += run_suites(&of_gigabytes, ranks, tally);
     }
     cells.push(huge);

@@ -9,7 +9,7 @@ use ranks_launch::Installation;
 use super::gates::Gates;
 use super::report::{Column, Report};
 use super::{heap, profile, yardstick};
-use crate::{Outcome, mpi};
+use crate::{Outcome, lanes, mpi};
 
 /// The choice of what to count on.
 #[derive(clap::Args)]
@@ -56,22 +56,19 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         .join("bench-calls");
 
     let mut report = Report::default();
-    for name in &chosen {
-        let counted = mpi::matrix(std::slice::from_ref(name), true)
-            .and_then(|found| {
-                found
-                    .into_iter()
-                    .next()
-                    .ok_or_else(|| format!("{name} is not here"))
-            })
-            .and_then(|installation| {
-                columns(
-                    &installation,
-                    &programs.calls,
-                    arguments.calls,
-                    &folder.join(name),
-                )
-            });
+    let found = chosen.iter().map(|name| {
+        let found = mpi::matrix(std::slice::from_ref(name), true)?;
+        let first = found.into_iter().next();
+        first.ok_or_else(|| format!("{name} is not here"))
+    });
+    let found: Vec<_> = found.collect();
+    // Instructions are as many, whoever else runs.
+    let counted = lanes::side_by_side(&found, lanes::of(1), |installation| {
+        let installation = installation.as_ref().map_err(String::clone)?;
+        let folder = folder.join(&installation.name);
+        columns(installation, &programs.calls, arguments.calls, &folder)
+    });
+    for (name, counted) in chosen.iter().zip(counted) {
         match counted {
             Ok(columns) => report.columns.extend(columns),
             Err(error) => report.absent.push(format!("{name}: {error}")),

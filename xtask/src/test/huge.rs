@@ -34,6 +34,8 @@ pub(super) struct Huge {
     pub(super) tests: Vec<(Binary, Vec<Case>)>,
     /// Those for which there is none, each with the reason.
     pub(super) left_out: Vec<String>,
+    /// The MPIs that they run on.
+    places: Vec<String>,
 }
 
 /// The reason with which such a test is ignored, and how many gigabytes it names.
@@ -43,8 +45,15 @@ pub(super) fn gigabytes(reason: &str) -> Option<u64> {
 }
 
 /// Finds the tests in `needs`, names and gigabytes as libtest told them, in the binaries.
-pub(super) fn tests(binaries: &[Binary], needs: &BTreeMap<String, u64>) -> Result<Huge, String> {
-    let mut huge = Huge::default();
+pub(super) fn tests(
+    binaries: &[Binary],
+    needs: &BTreeMap<String, u64>,
+    places: &[Place],
+) -> Result<Huge, String> {
+    let mut huge = Huge {
+        places: one_of_each_abi(places),
+        ..Huge::default()
+    };
     if needs.is_empty() {
         return Ok(huge);
     }
@@ -74,6 +83,9 @@ pub(super) fn tests(binaries: &[Binary], needs: &BTreeMap<String, u64>) -> Resul
 impl Huge {
     /// Those that run at a place.
     pub(super) fn at(&self, place: &Place) -> Vec<(Binary, Vec<Case>)> {
+        if !self.places.contains(&place.name) {
+            return Vec::new();
+        }
         let all = place.abi != "standard";
         let tests = self.tests.iter();
         tests
@@ -83,8 +95,8 @@ impl Huge {
     }
 }
 
-/// The places to run them on.
-pub(super) fn places(places: &[Place]) -> Vec<&Place> {
+/// The names of the MPIs to run them on.
+fn one_of_each_abi(places: &[Place]) -> Vec<String> {
     let mut chosen: Vec<&Place> = Vec::new();
     for name in PLACES {
         let here = |place: &&Place| place.name == name && place.installation.is_ok();
@@ -94,7 +106,7 @@ pub(super) fn places(places: &[Place]) -> Vec<&Place> {
             chosen.push(place);
         }
     }
-    chosen
+    chosen.iter().map(|place| place.name.clone()).collect()
 }
 
 /// The memory that can be had without swapping, in gigabytes; none where nobody tells.

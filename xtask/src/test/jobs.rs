@@ -1,6 +1,7 @@
 //! Tests that start jobs themselves, and so cannot be run inside of one: each binary runs once on
 //! each MPI.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::process::Command;
 
@@ -10,7 +11,7 @@ use ranks_test::driver::{Binary, Case};
 
 use super::Arguments;
 use super::cargo;
-use super::lanes;
+use crate::lanes;
 
 /// The binaries with such tests: those of the driver itself, whole programs, and the command that
 /// starts programs.
@@ -61,12 +62,32 @@ fn command(binary: &Binary) -> Command {
     command
 }
 
-/// Runs them on one MPI, binaries side by side.
-pub(super) fn on_mpi(place: &Place, tests: &[(Binary, Vec<String>)], tally: &mut Tally) -> Cell {
-    let mut environment = vec![("RANKS_TEST_MPI", OsStr::new(&place.name))];
-    let here = place.environment();
-    environment.extend(here.map(|(name, value)| (name, OsStr::new(value))));
-    run(&place.name, &environment, tests, tally)
+/// Runs them on MPIs, several at a time: what jobs of one wait for, those of another use. One by one
+/// where ranks that wait keep their cores.
+pub(super) fn on_mpis<'places>(
+    places: &[&'places Place],
+    tests: &[(Binary, Vec<String>)],
+    tally: &mut Tally,
+) -> BTreeMap<&'places str, Cell> {
+    let here = places.iter().filter(|place| place.installation.is_ok());
+    let (alone, together): (Vec<&Place>, _) =
+        here.partition(|place| place.is_short_of_cores(usize::MAX));
+    let mut cells = BTreeMap::new();
+    for (places, lanes) in [(together, cores()), (alone, 1)] {
+        let done = lanes::side_by_side(&places, lanes, |place| {
+            let mut environment = vec![("RANKS_TEST_MPI", OsStr::new(&place.name))];
+            let own = place.environment();
+            environment.extend(own.map(|(name, value)| (name, OsStr::new(value))));
+            let mut tally = Tally::default();
+            (run(&place.name, &environment, tests, &mut tally), tally)
+        });
+        for (place, (cell, of_place)) in places.iter().zip(done) {
+            tally.total += cell;
+            tally.append(of_place);
+            cells.insert(place.name.as_str(), cell);
+        }
+    }
+    cells
 }
 
 /// Runs ignored tests with variables in the environment, at a place whose name is shown.

@@ -1,4 +1,4 @@
-//! Several jobs at the same time, where there are cores for them.
+//! Several things at the same time, where there are cores for them.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,12 +7,12 @@ use ranks_harness::place::cores;
 
 /// The number of jobs of so many ranks that have a core for each rank at the same time; one in any
 /// case.
-pub(super) fn of(ranks: usize) -> usize {
+pub(crate) fn of(ranks: usize) -> usize {
     (cores() / ranks.max(1)).max(1)
 }
 
 /// The results of `work` for each item, in their order; on so many threads.
-pub(super) fn side_by_side<I: Sync, R: Send>(
+pub(crate) fn side_by_side<I: Sync, R: Send>(
     items: &[I],
     lanes: usize,
     work: impl Fn(&I) -> R + Sync,
