@@ -104,6 +104,7 @@ impl<'a, T> Gathering<'a, T> {
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as
     /// [`new`](Self::new).
+    #[inline]
     pub(crate) fn at(
         operation: &'static str,
         comm: &Communicator,
@@ -171,6 +172,7 @@ impl<'a, T> Scattering<'a, T> {
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank;
     /// [`Length`](ranks_comm::ErrorKind::Length) or [`Argument`](ranks_comm::ErrorKind::Argument)
     /// if the slices do not fit.
+    #[inline]
     pub(crate) fn from(
         operation: &'static str,
         comm: &Communicator,

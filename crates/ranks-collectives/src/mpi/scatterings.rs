@@ -1,12 +1,14 @@
 //! Scatters of blocks of lengths of their own.
 
 use std::borrow::Cow;
+use std::ffi::c_int;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf};
+use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf, check};
+use ranks_comm::record::Over;
 
-use super::functions::{Moves, Scatterv};
+use super::functions::{Moved, Moves, Named, Native, Scatterv};
 use super::large_varying::{self, is_through_types};
 use super::packed;
 use super::varying::{self, Division, SliceInBlocks, Varying};
@@ -38,6 +40,30 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, scattering: Scattering<'_, T>) -> Re
         return large_varying::scattered(comm, scattering);
     }
     varying::blocking::<Scatterv, T>(comm, varying(scattering))
+}
+
+/// Blocks that `int`s can count and place: `ints`, made by the scattering's own blocks for this
+/// type.
+#[inline(always)]
+pub(crate) fn small<T: Pod>(
+    comm: impl Over<Target = Comm>,
+    ints: &[c_int],
+    scattering: Scattering<'_, T>,
+) -> Result<()> {
+    let (send, recv) = (scattering.send.slice, scattering.recv);
+    let (counts, displacements) = ints.split_at(ints.len() / 2);
+    let with = Moved::<Native> {
+        send_counts: counts.as_ptr(),
+        send_displacements: displacements.as_ptr(),
+        recv_count: TypeOf::<T>::count(recv.as_deref().map_or(0, <[T]>::len)),
+        root: scattering.root.number,
+        ..Moved::between(send, recv)
+    };
+    // SAFETY: `recv` is one block, and the blocks lie in `send`, as `Scattering` has proven; counts
+    // and displacements are theirs in items of the datatype.
+    let code = unsafe { Scatterv::blocking(with, comm.native) };
+    comm.over();
+    check(code, Scatterv::BLOCKING)
 }
 
 pub(crate) fn nonblocking<T: Pod>(

@@ -167,7 +167,7 @@ pub trait VaryingCollectives: Sealed {
         blocks: &Blocks,
         root: usize,
     ) -> Result<()> {
-        moves::moved::<Gatherv, T>(self.communicator(), send, recv, (blocks, root))
+        gatherv::gatherv_into(self.communicator(), send, recv, blocks, root)
     }
 
     /// Collects a block of each rank in `data` of `root`, where its own is already in its place.
@@ -217,7 +217,7 @@ pub trait VaryingCollectives: Sealed {
         recv: &mut [T],
         root: usize,
     ) -> Result<()> {
-        moves::moved::<Scatterv, T>(self.communicator(), send, recv, (blocks, root))
+        scatterv::scatterv_into(self.communicator(), send, blocks, recv, root)
     }
 
     /// Deals out `data` of `root`, which its `blocks` divide and which keeps its own block in its

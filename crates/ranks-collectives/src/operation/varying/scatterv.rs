@@ -1,10 +1,14 @@
 //! Scatter: blocks of different lengths from the root, one for each rank.
 
 use bytemuck::Pod;
+use ranks_comm::backend::TypeOf;
+use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::blocks::Blocks;
+use crate::arguments::varying::Scattering;
+use crate::mpi;
 use crate::mpi::functions::{Bcast, Scatterv};
 use crate::operation::moves;
 use crate::operation::varying::counts;
@@ -35,6 +39,26 @@ pub(crate) fn scatterv<T: Pod>(
     let told = counts::read(NAME, &all)?;
     let mut recv = counts::room(NAME, told.counts()[comm.rank()])?;
     let blocks = if at_root { blocks } else { &told };
-    moves::moved::<Scatterv, T>(comm, send, &mut recv, (blocks, root))?;
+    scatterv_into(comm, send, blocks, &mut recv, root)?;
     Ok(recv)
+}
+
+#[inline]
+pub(crate) fn scatterv_into<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    blocks: &Blocks,
+    recv: &mut [T],
+    root: usize,
+) -> Result<()> {
+    let call = record::Call::of(const { &Kind::moving::<T>(NAME).rooted() }).root(root);
+    if let Some(ints) = blocks.kept_ints(TypeOf::<T>::items())
+        && let Some(over) = comm.fast_path_collective(1)
+    {
+        let call = call.count_u32(recv.len());
+        let scattering = Scattering::from(NAME, comm, send, recv, blocks, root)?;
+        let comm = comm.recorded(over, call);
+        return mpi::scatterings::small::<T>(comm, ints, scattering);
+    }
+    moves::slow_path::<Scatterv, T>(comm, send, recv, (blocks, root))
 }
