@@ -3,16 +3,17 @@
 
 use std::time::{Duration, Instant};
 
+use crate::call::callback;
 use crate::call::limit::{self, Pause};
-use crate::call::{callback, record};
+use crate::call::record::{self, Call, Over as _};
 use crate::communicator::Communicator;
 use crate::data::in_flight::KeepAlive;
 use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::{Backend, StartedOp};
 use crate::transport::completion::Completion;
-use crate::transport::in_process;
 use crate::transport::pending_op::{Deferred, PendingOp};
+use crate::transport::{in_process, mpi};
 
 impl PendingOp {
     /// An operation that a sibling crate has started.
@@ -110,6 +111,22 @@ impl PendingOp {
             }
         }
         self.is_refused()
+    }
+
+    /// Waits on the fast path, and takes the outcome; `None` if that is for [`wait`](Self::wait).
+    #[inline]
+    pub(crate) fn wait_fast(&mut self, comm: &Communicator) -> Option<Result<Status>> {
+        let Self::Mpi(mpi::PendingOp::Native(native)) = self else {
+            return None;
+        };
+        let library = comm.fast_path(1).filter(|_| native.is_plain())?;
+        let recorded = comm.recorded(library, Call::of(record::WAIT));
+        let outcome = native.wait();
+        recorded.over();
+        // One that is pending after the failure of a rank is asked for again.
+        let outcome = outcome.ok()?;
+        *self = Self::Gone;
+        Some(outcome)
     }
 
     /// Waits until all ranks have compared their calls, where that has a limit.

@@ -107,7 +107,19 @@ impl<B: Send + 'static> Request<B> {
     /// now owned by the runtime.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    #[inline]
     pub fn complete(mut self) -> Result<(B, Result<Status>)> {
+        if let Some(outcome) = self.flight.wait_fast(&self.comm)
+            && let Some(buffer) = self.memory()
+        {
+            return Ok((buffer, outcome));
+        }
+        self.complete_slow()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn complete_slow(mut self) -> Result<(B, Result<Status>)> {
         self.flight.wait(&self.comm)?;
         self.finish()
     }
@@ -215,7 +227,18 @@ impl<T: Pod + Send> Request<Vec<T>> {
 }
 
 impl<B: Send + 'static> Drop for Request<B> {
+    #[inline]
     fn drop(&mut self) {
+        if self.buffer.is_some() {
+            self.let_memory_go();
+        }
+    }
+}
+
+impl<B: Send + 'static> Request<B> {
+    /// Frees the buffer of a complete operation; another keeps it.
+    #[cold]
+    fn let_memory_go(&mut self) {
         drop(self.memory());
         if let Some(buffer) = self.buffer.take() {
             let flight = std::mem::replace(&mut self.flight, PendingOp::Gone);

@@ -18,7 +18,6 @@ use crate::op::mpi::batch::Rooms;
 use crate::result::{Error, Result};
 use crate::transport::backend::StartedOp;
 use crate::transport::mpi::SendMode;
-use crate::transport::pending_op::PendingOp;
 
 pub use request::{Borrowed, ScopedRequest};
 
@@ -259,8 +258,7 @@ impl<'scope> Scope<'scope, '_> {
         buffer: NonNull<[T]>,
         begin: impl FnOnce() -> Result<StartedOp>,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let begin = || begin().map(|begun| PendingOp::begun(self.inner.comm, role, begun));
-        let place = self.inner.begin(begin)?;
+        let place = self.inner.begin_other(role, begin)?;
         Ok(self.request(place, buffer.as_ptr().cast(), buffer.len()))
     }
 

@@ -137,9 +137,14 @@ impl Communicator {
     ) -> Result<PendingOp> {
         let source = self.source(role.operation, source)?;
         let tag = self.tag(role.operation, tag)?;
-        let kind = Kind::receive(role.operation);
+        let call = Call::of(Kind::receive(role.operation)).from(source, tag);
+        if let (RecvTarget::Into(span), Some(element)) = (&landing, role.element)
+            && let Some(comm) = self.lanes().fast_path_receive(call, span.bytes())
+        {
+            return comm.0.irecv_fast(role, element, *span, source, tag);
+        }
         self.dispatch(
-            Call::of(kind).from(source, tag),
+            call,
             |comm| comm.irecv(role, landing, source, tag),
             |comm| Ok(comm.irecv(role, landing, source, tag)),
         )

@@ -3,6 +3,7 @@
 
 use crate::call::record::Call;
 use crate::communicator::Communicator;
+use crate::data::datatype::TypeOf;
 use crate::data::element::Pod;
 use crate::data::owned::SendBuffer;
 use crate::data::source::Destination;
@@ -128,6 +129,13 @@ impl Communicator {
         let call = Call::of(mode.nonblocking_kind::<T>())
             .items(data.len())
             .to(dest, tag);
+        let items = data.len() * TypeOf::<T>::items();
+        if mode == SendMode::Standard
+            && let Some(comm) = self.lanes().fast_path(call, items)
+        {
+            // SAFETY: by this function's contract.
+            return unsafe { comm.isend_fast(role, mode, data, dest, tag) };
+        }
         let _entered = self.enter(call)?;
         match self.backend() {
             Backend::Mpi(comm) if mode == SendMode::Buffered => {

@@ -45,6 +45,7 @@ impl PendingOp {
         Self::Over(Ok(Completion::plain(status)))
     }
 
+    #[inline]
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Self::Over(_) | Self::Gone => true,
@@ -90,6 +91,7 @@ impl PendingOp {
 
 impl PendingOp {
     /// Proof that nothing works on its memory any more.
+    #[inline]
     pub(crate) fn ended(&self) -> Option<Over> {
         // SAFETY: an operation is complete when its backend has said that it is, or if none was
         // started.

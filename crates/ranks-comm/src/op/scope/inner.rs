@@ -13,9 +13,10 @@ use crate::call::last_words::last_words;
 use crate::call::limit::{self, Pause};
 use crate::call::record::{self, Call, Class};
 use crate::communicator::Communicator;
+use crate::data::raw_slice::OpInfo;
 use crate::op::mpi::batch::{Batch, Rooms};
 use crate::result::{Error, ErrorKind, Result, Status};
-use crate::transport::backend::Backend;
+use crate::transport::backend::{Backend, StartedOp};
 use crate::transport::mpi::ThreadFastPaths;
 use crate::transport::pending_op::PendingOp;
 
@@ -92,6 +93,27 @@ impl<'a> Inner<'a> {
     pub(super) fn begin(&self, begin: impl FnOnce() -> Result<PendingOp>) -> Result<RequestSlot> {
         self.beginning.set(true);
         let begun = begin().map(|flight| self.keep(flight));
+        self.beginning.set(false);
+        begun
+    }
+
+    /// As [`begin`](Self::begin), for an operation of a sibling crate: one that is a request of the
+    /// library and nothing else is kept among those of messages.
+    pub(super) fn begin_other(
+        &self,
+        role: &'static OpInfo,
+        begin: impl FnOnce() -> Result<StartedOp>,
+    ) -> Result<RequestSlot> {
+        self.beginning.set(true);
+        let begun = begin().map(
+            |begun| match (begun, self.comm.backend(), self.batch.room()) {
+                (StartedOp::Mpi(request), Backend::Mpi(_), Some(room)) => {
+                    self.batch.adopt(room, role, &request);
+                    RequestSlot::Batch(room)
+                }
+                (begun, ..) => self.keep(PendingOp::begun(self.comm, role, begun)),
+            },
+        );
         self.beginning.set(false);
         begun
     }

@@ -54,6 +54,27 @@ pub(crate) struct Native {
 }
 
 impl Comm {
+    /// Starts a send of as many items as an `int` can count, in a mode of `mode_here`, as a request
+    /// of its own.
+    ///
+    /// # Safety
+    /// As [`isend`](Self::isend).
+    #[inline]
+    pub(crate) unsafe fn isend_fast<T: Pod>(
+        &self,
+        role: &'static OpInfo,
+        mode: SendMode,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<pending_op::PendingOp> {
+        let mut cell = Cell::new();
+        // SAFETY: by this function's contract.
+        let code = unsafe { self.isend_small(mode, data, dest, tag, &raw mut cell) };
+        check(code, role.operation)?;
+        Ok(self.native(cell, role, 0))
+    }
+
     /// Starts a send.
     ///
     /// # Safety
@@ -65,16 +86,14 @@ impl Comm {
         dest: Destination,
         tag: i32,
     ) -> Result<pending_op::PendingOp> {
-        let mut cell = Cell::new();
-        let role = mode.role();
-        let mode = self.mode_here(mode);
-        let code = if is_small(data) {
+        let (role, mode) = (mode.role(), self.mode_here(mode));
+        if is_small(data) {
             // SAFETY: by this function's contract; an `int` can count the items.
-            unsafe { self.isend_small(mode, data, dest, tag, &raw mut cell) }
-        } else {
-            // SAFETY: by this function's contract.
-            unsafe { self.isend_large(mode, data, dest, tag, &mut cell) }
-        };
+            return unsafe { self.isend_fast(role, mode, data, dest, tag) };
+        }
+        let mut cell = Cell::new();
+        // SAFETY: by this function's contract.
+        let code = unsafe { self.isend_large(mode, data, dest, tag, &mut cell) };
         check(code, role.operation)?;
         Ok(self.native(cell, role, 0))
     }
@@ -159,23 +178,35 @@ impl Comm {
             RecvTarget::Into(span)
                 if span.bytes() >= self.claim_below.max(1) && !self.claims.is_waiting() =>
             {
-                let capacity = landing.capacity(element);
-                let code = match self.irecv_posted(span, source, tag) {
-                    Ok(cell) => return Ok(self.native(cell, role, capacity)),
-                    Err(code) => code,
-                };
-                let error = not_received(code, role.operation, capacity, element.width);
-                match error.kind() {
-                    // MPICH 3.4 reports it immediately if the message has arrived already; here the
-                    // wait reports it, as elsewhere.
-                    ErrorKind::Truncated => Ok(pending_op::PendingOp::Over(Err(error))),
-                    _ => Err(error),
-                }
+                self.irecv_fast(role, element, span, source, tag)
             }
             _ => {
                 let claim = self.claim(role, element, landing, source, tag);
                 Ok(pending_op::PendingOp::Mpi(PendingOp::Claim(claim)))
             }
+        }
+    }
+
+    /// Starts a receive that need not be matched first, as a request of its own.
+    pub(crate) fn irecv_fast(
+        &self,
+        role: &'static OpInfo,
+        element: Element,
+        span: RawSlice,
+        source: Source,
+        tag: Tag,
+    ) -> Result<pending_op::PendingOp> {
+        let capacity = RecvTarget::Into(span).capacity(element);
+        let code = match self.irecv_posted(span, source, tag) {
+            Ok(cell) => return Ok(self.native(cell, role, capacity)),
+            Err(code) => code,
+        };
+        let error = not_received(code, role.operation, capacity, element.width);
+        match error.kind() {
+            // MPICH 3.4 reports it immediately if the message has arrived already; here the wait
+            // reports it, as elsewhere.
+            ErrorKind::Truncated => Ok(pending_op::PendingOp::Over(Err(error))),
+            _ => Err(error),
         }
     }
 
@@ -359,8 +390,14 @@ impl Native {
         let _ = self.release();
     }
 
+    /// Returns `true` if nothing is to be done at its completion but to look at the status.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.keep.is_none() && self.ended.is_none() && !self.persistent
+    }
+
     /// The outcome; with an outer error it is still pending.
-    fn wait(&mut self) -> Result<Result<Status>> {
+    pub(crate) fn wait(&mut self) -> Result<Result<Status>> {
         if let Some(outcome) = self.ended.take() {
             return Ok(outcome);
         }
