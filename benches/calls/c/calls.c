@@ -22,7 +22,7 @@ struct state {
     double *send, *recv;
     double many_send[HALF], many_recv[HALF];
     int counts[1], displacements[1];
-    MPI_Request prepared;
+    MPI_Request prepared, receive;
     MPI_Win window, shared;
     long long one, old;
     int since_flush;
@@ -43,7 +43,17 @@ struct state {
 CALL(empty, (void)s)
 CALL(rank_table, MPI_Comm_rank(s->world, &s->rank))
 CALL(barrier, MPI_Barrier(s->world))
+CALL(bcast, MPI_Bcast(s->recv, 1, MPI_DOUBLE, s->rank, s->world))
+CALL(reduce, MPI_Reduce(s->send, s->recv, 1, MPI_DOUBLE, MPI_SUM, s->rank, s->world))
 CALL(allreduce, MPI_Allreduce(s->send, s->recv, 1, MPI_DOUBLE, MPI_SUM, s->world))
+CALL(gather, MPI_Gather(s->send, 1, MPI_DOUBLE, s->recv, 1, MPI_DOUBLE, s->rank, s->world))
+CALL(scatter, MPI_Scatter(s->send, 1, MPI_DOUBLE, s->recv, 1, MPI_DOUBLE, s->rank, s->world))
+CALL(allgather, MPI_Allgather(s->send, 1, MPI_DOUBLE, s->recv, 1, MPI_DOUBLE, s->world))
+CALL(alltoall, MPI_Alltoall(s->send, 1, MPI_DOUBLE, s->recv, 1, MPI_DOUBLE, s->world))
+CALL(reduce_scatter_block, MPI_Reduce_scatter_block(s->send, s->recv, 1, MPI_DOUBLE, MPI_SUM, s->world))
+CALL(scan, MPI_Scan(s->send, s->recv, 1, MPI_DOUBLE, MPI_SUM, s->world))
+CALL(gatherv, MPI_Gatherv(s->send, 1, MPI_DOUBLE, s->recv, s->counts, s->displacements, MPI_DOUBLE, s->rank, s->world))
+CALL(scatterv, MPI_Scatterv(s->send, s->counts, s->displacements, MPI_DOUBLE, s->recv, 1, MPI_DOUBLE, s->rank, s->world))
 CALL(allgatherv, MPI_Allgatherv(s->send, 1, MPI_DOUBLE, s->recv, s->counts, s->displacements, MPI_DOUBLE, s->world))
 CALL(alltoallv, MPI_Alltoallv(s->send, s->counts, s->displacements, MPI_DOUBLE, s->recv, s->counts, s->displacements,
                               MPI_DOUBLE, s->world))
@@ -56,6 +66,21 @@ CALL(sendrecv_bytes, MPI_Status status;
      MPI_Sendrecv(s->send, 8, MPI_BYTE, s->rank, TAG, s->recv, 8, MPI_BYTE, s->rank, TAG, s->world,
                   &status); KEEP(&status))
 
+CALL(isend_recv, MPI_Request request; MPI_Status status;
+     MPI_Isend(s->send, 1, MPI_DOUBLE, s->rank, TAG, s->world, &request);
+     MPI_Recv(s->recv, 1, MPI_DOUBLE, s->rank, TAG, s->world, &status); KEEP(&status);
+     MPI_Wait(&request, MPI_STATUS_IGNORE))
+CALL(irecv_send, MPI_Request request; MPI_Status status;
+     MPI_Irecv(s->recv, 1, MPI_DOUBLE, s->rank, TAG, s->world, &request);
+     MPI_Send(s->send, 1, MPI_DOUBLE, s->rank, TAG, s->world);
+     MPI_Wait(&request, &status); KEEP(&status))
+CALL(psendrecv, MPI_Status status;
+     MPI_Start(&s->receive); MPI_Start(&s->prepared);
+     MPI_Wait(&s->receive, &status); KEEP(&status); MPI_Wait(&s->prepared, MPI_STATUS_IGNORE))
+
+CALL(iallreduce, MPI_Request request;
+     MPI_Iallreduce(s->send, s->recv, 1, MPI_DOUBLE, MPI_SUM, s->world, &request);
+     MPI_Wait(&request, MPI_STATUS_IGNORE))
 #ifdef HAS_ALLREDUCE_INIT
 CALL(pallreduce, MPI_Start(&s->prepared); MPI_Wait(&s->prepared, MPI_STATUS_IGNORE))
 #endif
@@ -73,6 +98,12 @@ CALL(waitall64, MPI_Request requests[2 * HALF];
 CALL(put, MPI_Put(s->send, 1, MPI_DOUBLE, s->rank, 0, 1, MPI_DOUBLE, s->window);
      if (++s->since_flush == FLUSH) s->since_flush = 0, MPI_Win_flush(s->rank, s->window))
 CALL(put_flush, MPI_Put(s->send, 1, MPI_DOUBLE, s->rank, 0, 1, MPI_DOUBLE, s->window);
+     MPI_Win_flush(s->rank, s->window))
+CALL(get_flush, MPI_Get(s->recv, 1, MPI_DOUBLE, s->rank, 0, 1, MPI_DOUBLE, s->window);
+     MPI_Win_flush(s->rank, s->window))
+CALL(accumulate_flush, MPI_Accumulate(s->send, 1, MPI_DOUBLE, s->rank, 0, 1, MPI_DOUBLE, MPI_SUM, s->window);
+     MPI_Win_flush(s->rank, s->window))
+CALL(compare_and_swap, MPI_Compare_and_swap(&s->one, &s->one, &s->old, MPI_INT32_T, s->rank, 0, s->window);
      MPI_Win_flush(s->rank, s->window))
 CALL(fetch_and_op, MPI_Fetch_and_op(&s->one, &s->old, MPI_INT64_T, s->rank, 0, MPI_SUM, s->window);
      MPI_Win_flush(s->rank, s->window))
@@ -101,33 +132,54 @@ int main(int argc, char **argv) {
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     struct state state = {MPI_COMM_WORLD, 0, malloc(sizeof(double)), malloc(sizeof(double)), {0}, {0}, {1}, {0},
-                          MPI_REQUEST_NULL, MPI_WIN_NULL, MPI_WIN_NULL, 1, 0, 0};
+                          MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_WIN_NULL, MPI_WIN_NULL, 1, 0, 0};
     MPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
     *state.send = 1.0;
     *state.recv = 0.0;
     count("empty", empty, &state, calls);
     count("rank_table", rank_table, &state, calls);
-    count("barrier", barrier, &state, calls);
-    count("allreduce", allreduce, &state, calls);
-    count("allgatherv", allgatherv, &state, calls);
-    count("alltoallv", alltoallv, &state, calls);
     count("iprobe", iprobe, &state, calls);
     count("sendrecv", sendrecv, &state, calls);
     count("sendrecv_bytes", sendrecv_bytes, &state, calls);
+    count("isend_recv", isend_recv, &state, calls);
+    count("irecv_send", irecv_send, &state, calls);
+    MPI_Recv_init(state.recv, 1, MPI_DOUBLE, state.rank, TAG, MPI_COMM_WORLD, &state.receive);
+    MPI_Send_init(state.send, 1, MPI_DOUBLE, state.rank, TAG, MPI_COMM_WORLD, &state.prepared);
+    count("psendrecv", psendrecv, &state, calls);
+    MPI_Request_free(&state.receive);
+    MPI_Request_free(&state.prepared);
+    count("isendrecv", isendrecv, &state, calls);
+    count("waitall64", waitall64, &state, calls);
+    count("barrier", barrier, &state, calls);
+    count("bcast", bcast, &state, calls);
+    count("reduce", reduce, &state, calls);
+    count("allreduce", allreduce, &state, calls);
+    count("gather", gather, &state, calls);
+    count("scatter", scatter, &state, calls);
+    count("allgather", allgather, &state, calls);
+    count("alltoall", alltoall, &state, calls);
+    count("reduce_scatter_block", reduce_scatter_block, &state, calls);
+    count("scan", scan, &state, calls);
+    count("gatherv", gatherv, &state, calls);
+    count("scatterv", scatterv, &state, calls);
+    count("allgatherv", allgatherv, &state, calls);
+    count("alltoallv", alltoallv, &state, calls);
+    count("iallreduce", iallreduce, &state, calls);
 #ifdef HAS_ALLREDUCE_INIT
     MPI_Allreduce_init(state.send, state.recv, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &state.prepared);
     count("pallreduce", pallreduce, &state, calls);
     MPI_Request_free(&state.prepared);
 #endif
-    count("isendrecv", isendrecv, &state, calls);
-    count("waitall64", waitall64, &state, calls);
     double *memory;
     MPI_Win_allocate(8 * sizeof(double), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &state.window);
     memset(memory, 0, 8 * sizeof(double));
     MPI_Win_lock_all(0, state.window);
     count("put", put, &state, calls);
     count("put_flush", put_flush, &state, calls);
+    count("get_flush", get_flush, &state, calls);
+    count("accumulate_flush", accumulate_flush, &state, calls);
     count("fetch_and_op", fetch_and_op, &state, calls);
+    count("compare_and_swap", compare_and_swap, &state, calls);
     MPI_Win_unlock_all(state.window);
     MPI_Win_free(&state.window);
     MPI_Win_allocate_shared(8 * sizeof(double), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &state.shared);

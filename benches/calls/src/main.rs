@@ -9,35 +9,18 @@
 
 #![deny(unsafe_code)]
 
-use std::ffi::c_int;
 use std::hint::black_box;
 use std::io::{Error as IoError, ErrorKind as IoErrorKind};
 
+use ranks::ThreadLevel;
 use ranks::prelude::*;
-use ranks::{Persistent, ThreadLevel};
 
 mod callgrind;
+mod collectives;
+mod messages;
 mod runtime;
 mod table;
 mod windows;
-
-/// What the calls work on.
-struct State {
-    world: Communicator,
-    rank: usize,
-    asked: c_int,
-    send: Vec<f64>,
-    recv: Vec<f64>,
-    bytes: Vec<u8>,
-    received: Vec<u8>,
-    blocks: Blocks,
-    many_send: [f64; HALF],
-    many_recv: [f64; HALF],
-    prepared: Option<Persistent<(Vec<f64>, Vec<f64>)>>,
-}
-
-/// How many messages are under way at a time in `waitall64`, each with a send and a receive.
-const HALF: usize = 32;
 
 /// Turns before the counting begins: what is done once only is done by then.
 const WARM_UP: usize = 20;
@@ -56,90 +39,20 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 
     let runtime = runtime::of(level)?;
     let world = runtime.world();
-    let mut state = State {
-        rank: world.rank(),
-        asked: 0,
-        world,
-        send: vec![1.0],
-        recv: vec![0.0],
-        bytes: vec![1; 8],
-        received: vec![0; 8],
-        blocks: Blocks::from_counts(&[1])?,
-        many_send: [1.0; HALF],
-        many_recv: [0.0; HALF],
-        prepared: None,
-    };
-    count("empty", calls, &mut state, |_| Ok(()))?;
-    count("rank_table", calls, &mut state, |state| {
-        table::rank(&mut state.asked);
+    count("empty", calls, &mut (), |()| Ok(()))?;
+    count("rank_table", calls, &mut 0, |asked| {
+        table::rank(asked);
         Ok(())
     })?;
-    count("rank", calls, &mut state, |state| {
-        black_box(state.world.rank());
+    count("rank", calls, &mut &world, |world| {
+        black_box(world.rank());
         Ok(())
     })?;
-    count("barrier", calls, &mut state, |state| state.world.barrier())?;
-    count("allreduce", calls, &mut state, |state| {
-        state.world.allreduce(&state.send, &mut state.recv, Sum)
-    })?;
-    count("allgatherv", calls, &mut state, |state| {
-        state
-            .world
-            .allgatherv_into(&state.send, &mut state.recv, &state.blocks)
-    })?;
-    count("alltoallv", calls, &mut state, |state| {
-        state
-            .world
-            .alltoallv_into(&state.send, &state.blocks, &mut state.recv, &state.blocks)
-    })?;
-    count("iprobe", calls, &mut state, |state| {
-        black_box(state.world.iprobe(Source::Any, Tag::Any)?.is_some());
-        Ok(())
-    })?;
-    count("sendrecv", calls, &mut state, |state| {
-        let (world, me) = (&state.world, state.rank);
-        let status = world.sendrecv(&state.send, me, 7, &mut state.recv, me, 7)?;
-        black_box(&status);
-        Ok(())
-    })?;
-    count("sendrecv_bytes", calls, &mut state, |state| {
-        let (world, me) = (&state.world, state.rank);
-        let status = world.sendrecv(&state.bytes, me, 7, &mut state.received, me, 7)?;
-        black_box(&status);
-        Ok(())
-    })?;
-    let prepared = state.world.allreduce_init(vec![1.0], vec![0.0], Sum)?;
-    state.prepared = Some(prepared);
-    count("pallreduce", calls, &mut state, |state| {
-        if let Some(prepared) = state.prepared.take() {
-            state.prepared = Some(prepared.start()?.wait()?.0);
-        }
-        Ok(())
-    })?;
-    state.prepared = None;
-    count("isendrecv", calls, &mut state, |state| {
-        let (world, me) = (&state.world, state.rank);
-        world.scope(|s| {
-            s.irecv(&mut state.recv, me, 7)?;
-            s.isend(&state.send, me, 7)?;
-            Ok(())
-        })
-    })?;
-    count("waitall64", calls, &mut state, |state| {
-        let (world, me) = (&state.world, state.rank);
-        world.scope(|s| {
-            for value in state.many_recv.chunks_mut(1) {
-                s.irecv(value, me, 7)?;
-            }
-            for value in state.many_send.chunks(1) {
-                s.isend(value, me, 7)?;
-            }
-            Ok(())
-        })
-    })?;
-    windows::count_all(&state.world, calls)?;
+    messages::count_all(&world, calls)?;
+    collectives::count_all(&world, calls)?;
+    windows::count_all(&world, calls)?;
     let library = runtime.facts().to_string();
-    drop(state);
+    drop(world);
     runtime.finalize()?;
     report(&library)
 }

@@ -33,6 +33,19 @@ pub(crate) fn count_all(world: &Communicator, calls: usize) -> Result<()> {
         let (locked, send, me) = state;
         locked.put(*send, *me, 0)
     })?;
+    count("get_flush", calls, &mut (&locked, [0.0], me), |state| {
+        let (locked, recv, me) = state;
+        locked.get(recv, *me, 0)
+    })?;
+    count(
+        "accumulate_flush",
+        calls,
+        &mut (&locked, &send, me),
+        |state| {
+            let (locked, send, me) = state;
+            locked.accumulate(*send, Sum, *me, 0)
+        },
+    )?;
     locked.unlock()?;
     window.close()?.free()?;
 
@@ -41,6 +54,17 @@ pub(crate) fn count_all(world: &Communicator, calls: usize) -> Result<()> {
     count("fetch_and_op", calls, &mut (&locked, 1, me), |state| {
         let (locked, one, me) = state;
         black_box(locked.fetch_and_op(*one, Sum, *me, 0)?);
+        Ok(())
+    })?;
+    locked.unlock()?;
+    window.close()?.free()?;
+
+    // Open MPI up to 4.1.4 swaps no elements of 8 bytes.
+    let window = Window::<i32>::allocate(world, LEN)?.passive()?;
+    let locked = window.lock_all()?;
+    count("compare_and_swap", calls, &mut (&locked, 1, me), |state| {
+        let (locked, one, me) = state;
+        black_box(locked.compare_and_swap(*one, *one, *me, 0)?);
         Ok(())
     })?;
     locked.unlock()?;
