@@ -102,7 +102,7 @@ fn columns(
     calls: u32,
     folder: &Path,
 ) -> Result<Vec<Column>, String> {
-    let yardstick = yardstick::build(installation, folder)?;
+    let yardstick = yardstick::build(installation, "benches/calls/c/calls.c", folder)?;
     let mut environment = installation.env.clone();
     environment.push(("RANKS_BACKEND".into(), "mpi".into()));
     environment.push((

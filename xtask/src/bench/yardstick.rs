@@ -17,11 +17,15 @@ pub(super) fn is_standard(installation: &Installation) -> bool {
     name.is_some_and(|name| name.to_string_lossy().starts_with("libmpi_abi"))
 }
 
-/// Builds `benches/calls/c/calls.c` into `folder`; returns the program.
+/// Builds a program of one C file of the workspace into `folder`; returns it.
 ///
 /// # Errors
 /// Errors if the header, a C compiler or valgrind's header is missing.
-pub(super) fn build(installation: &Installation, folder: &Path) -> Result<PathBuf, String> {
+pub(super) fn build(
+    installation: &Installation,
+    source: &str,
+    folder: &Path,
+) -> Result<PathBuf, String> {
     let header = header(installation)?;
     let (Some(include), Some(name)) = (header.parent(), header.file_name()) else {
         return Err(format!("{} is no header", header.display()));
@@ -29,14 +33,14 @@ pub(super) fn build(installation: &Installation, folder: &Path) -> Result<PathBu
     let library = fs::canonicalize(&installation.library)
         .map_err(|error| format!("{}: {error}", installation.library.display()))?;
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let program = folder.join("calls");
+    let program = folder.join("c");
     let mut compiler = Command::new("cc");
     compiler
         .args(["-std=gnu11", "-O3", "-Wall", "-Wextra"])
         .arg(format!("-DMPI_HEADER=\"{}\"", name.to_string_lossy()))
         .arg("-I")
         .arg(include)
-        .arg(workspace::root().join("benches/calls/c/calls.c"))
+        .arg(workspace::root().join(source))
         .arg("-o")
         .arg(&program)
         .arg(&library);
