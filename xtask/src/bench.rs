@@ -7,6 +7,7 @@ mod gates;
 mod heap;
 mod profile;
 mod report;
+mod times;
 mod yardstick;
 
 /// The choice of what to measure.
@@ -20,10 +21,14 @@ pub(crate) struct Arguments {
 enum What {
     /// Counts instructions per call under callgrind, in C and in ranks, on a job of one rank.
     Calls(calls::Arguments),
+    /// Times messages and collectives of ranks, of C, of rsmpi, ferrompi and mpi4py on two ranks,
+    /// and those in process beside channels and rayon.
+    Times(times::Arguments),
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
     match &arguments.what {
         What::Calls(arguments) => calls::main(arguments),
+        What::Times(arguments) => times::main(arguments),
     }
 }
