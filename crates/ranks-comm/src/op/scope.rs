@@ -222,6 +222,10 @@ impl<'scope> Scope<'scope, '_> {
         let span = unsafe { RawSlice::of(buf) };
         let call = irecv_of::<T>(length, source, tag);
         let fast_path = || {
+            // MPICH 4.0 says of a message from nobody that it is from rank 0.
+            if source == Source::Null {
+                return None;
+            }
             let room = self.inner.batch.room()?;
             Some((
                 room,
@@ -296,7 +300,8 @@ impl<'scope> Scope<'scope, '_> {
         tag: Tag,
     ) -> Result<RequestSlot> {
         let call = irecv_of::<T>(length, source, tag);
-        if self.inner.batch.room().is_none()
+        if source != Source::Null
+            && self.inner.batch.room().is_none()
             && let Some(comm) = self.inner.lanes.fast_path_receive(call, span.bytes())
         {
             return self.inner.begin_in_batches(|batch, room| {

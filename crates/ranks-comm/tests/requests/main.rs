@@ -255,6 +255,12 @@ fn nobody_is_waited_for(world: Communicator) -> Result<()> {
     let (buffer, status) = world.irecv(vec![3u8; 2], nobody, 0)?.wait()?;
     assert_eq!((buffer, status.source()), (vec![3, 3], None));
     assert_eq!(world.irecv_vec::<u8>(nobody, 0)?.wait()?.0, [0u8; 0]);
+    let mut borrowed = [3u8; 2];
+    let source = world.scope(|s| {
+        let (_, status) = s.irecv(&mut borrowed, nobody, 0)?.wait()?;
+        Ok::<_, Error>(status.source())
+    })?;
+    assert_eq!((borrowed, source), ([3, 3], None));
     world.isend(vec![1u8], nobody, 0)?.wait()?;
     Ok(())
 }
