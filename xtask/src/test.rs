@@ -127,8 +127,8 @@ pub(crate) fn main(mut arguments: Arguments) -> Outcome {
             },
             huge: huge::tests(&binaries, &huge, &places)?,
         };
-        let all = arguments.package.is_empty();
-        for fault in faults::about_nothing(&faults, &tests.on_ranks)
+        let all = arguments.package.is_empty() && arguments.filter.is_empty() && !arguments.quick;
+        for fault in faults::about_nothing(&faults, &tests.on_ranks, &tests.jobs)
             .into_iter()
             .filter(|_| all)
         {
@@ -148,7 +148,7 @@ pub(crate) fn main(mut arguments: Arguments) -> Outcome {
         }
         let with_jobs = |place: &&Place| !arguments.mpi.is_empty() || !place.is_between_others();
         let with_jobs: Vec<&Place> = places.iter().filter(with_jobs).collect();
-        let mut of_jobs = jobs::on_mpis(&with_jobs, &tests.jobs, &mut tally);
+        let mut of_jobs = jobs::on_mpis(&with_jobs, &tests.jobs, &faults, &mut tally);
         for place in &places {
             let of_jobs = of_jobs.remove(place.name.as_str()).unwrap_or_default();
             on_mpi(

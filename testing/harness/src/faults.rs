@@ -58,15 +58,23 @@ fn parse(text: &str) -> Result<Vec<KnownFault>, String> {
     Ok(faults.collect())
 }
 
-/// The faults that are about no test of these: their tests have been renamed or removed.
+/// The faults that are about no test of these, on ranks or as jobs of their own: their tests have
+/// been renamed or removed.
 pub fn about_nothing<'a>(
     faults: &'a [KnownFault],
-    tests: &[(Binary, Vec<Case>)],
+    on_ranks: &[(Binary, Vec<Case>)],
+    jobs: &[(Binary, Vec<String>)],
 ) -> Vec<&'a KnownFault> {
     let about_one = |fault: &&KnownFault| {
-        tests
+        let is_about = |binary: &Binary, case: &Case| fault.is_about(&binary.name, case);
+        let is_about_job =
+            |binary: &Binary, name: &String| fault.is_about_function(&binary.name, name);
+        on_ranks
             .iter()
-            .any(|(binary, cases)| cases.iter().any(|case| fault.is_about(&binary.name, case)))
+            .any(|(binary, cases)| cases.iter().any(|case| is_about(binary, case)))
+            || jobs
+                .iter()
+                .any(|(binary, names)| names.iter().any(|name| is_about_job(binary, name)))
     };
     let is_about_tests = |fault: &&KnownFault| fault.test != END;
     faults
@@ -114,12 +122,14 @@ mod tests {
             runner: Vec::new(),
         };
         let cases = |name: &str| vec![(binary.clone(), vec![Case::parse(name).unwrap()])];
-        assert_eq!(about_nothing(&faults, &cases("a::b::np2")).len(), 0);
-        assert_eq!(about_nothing(&faults, &cases("a::c::np2")).len(), 1);
+        assert_eq!(about_nothing(&faults, &cases("a::b::np2"), &[]).len(), 0);
+        assert_eq!(about_nothing(&faults, &cases("a::c::np2"), &[]).len(), 1);
+        let jobs = vec![(binary.clone(), vec!["a::b".to_owned()])];
+        assert_eq!(about_nothing(&faults, &[], &jobs).len(), 0);
         let of_the_end = KnownFault {
             test: END.to_owned(),
             ..faults[0].clone()
         };
-        assert_eq!(about_nothing(&[of_the_end], &[]).len(), 0);
+        assert_eq!(about_nothing(&[of_the_end], &[], &[]).len(), 0);
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use ranks_harness::place::{Place, cores};
 use ranks_harness::tally::{Cell, Failure, Tally};
-use ranks_test::driver::{Binary, Case};
+use ranks_test::driver::{Binary, Case, KnownFault};
 
 use super::Arguments;
 use super::cargo;
@@ -67,6 +67,7 @@ fn command(binary: &Binary) -> Command {
 pub(super) fn on_mpis<'places>(
     places: &[&'places Place],
     tests: &[(Binary, Vec<String>)],
+    faults: &[KnownFault],
     tally: &mut Tally,
 ) -> BTreeMap<&'places str, Cell> {
     let here = places.iter().filter(|place| place.installation.is_ok());
@@ -79,7 +80,10 @@ pub(super) fn on_mpis<'places>(
             let own = place.environment();
             environment.extend(own.map(|(name, value)| (name, OsStr::new(value))));
             let mut tally = Tally::default();
-            (run(&place.name, &environment, tests, &mut tally), tally)
+            let (tests, known) = without_known(place, tests, faults, &mut tally);
+            let mut cell = run(&place.name, &environment, &tests, &mut tally);
+            cell.known = known;
+            (cell, tally)
         });
         for (place, (cell, of_place)) in places.iter().zip(done) {
             tally.total += cell;
@@ -88,6 +92,31 @@ pub(super) fn on_mpis<'places>(
         }
     }
     cells
+}
+
+/// The tests that the library of a place is not known to fail, and the number of the others.
+fn without_known(
+    place: &Place,
+    tests: &[(Binary, Vec<String>)],
+    faults: &[KnownFault],
+    tally: &mut Tally,
+) -> (Vec<(Binary, Vec<String>)>, usize) {
+    let here = |fault: &&KnownFault| !fault.over_hosts && fault.is_of(place.library());
+    let faults: Vec<&KnownFault> = faults.iter().filter(here).collect();
+    let mut tests = tests.to_vec();
+    for (binary, names) in &mut tests {
+        names.retain(|name| {
+            let about = |fault: &&&KnownFault| fault.is_about_function(&binary.name, name);
+            let known = faults.iter().find(about);
+            tally.known.extend(known.map(|fault| {
+                let (place, reason, link) = (&place.name, &fault.reason, &fault.link);
+                format!("{name} ({place}): {reason} {link}")
+            }));
+            known.is_none()
+        });
+    }
+    let known = tally.known.len();
+    (tests, known)
 }
 
 /// Runs ignored tests with variables in the environment, at a place whose name is shown.

@@ -55,9 +55,14 @@ impl KnownFault {
     /// Returns `true` if the fault is about this test.
     #[must_use]
     pub fn is_about(&self, binary: &str, case: &Case) -> bool {
-        matches(&self.test, case.function())
-            && self.binary.as_deref().is_none_or(|name| name == binary)
+        self.is_about_function(binary, case.function())
             && (self.ranks.is_empty() || self.ranks.contains(&case.ranks()))
+    }
+
+    /// Returns `true` if the fault is about a test of this path, on some number of ranks.
+    #[must_use]
+    pub fn is_about_function(&self, binary: &str, function: &str) -> bool {
+        matches(&self.test, function) && self.binary.as_deref().is_none_or(|name| name == binary)
     }
 }
 

@@ -117,12 +117,7 @@ fn ranks_of_an_mpi_that_is_bound_are_one_world() {
 #[ignore = "needs an MPI"]
 fn an_mpi_that_is_bound_elsewhere_is_named() {
     let image = Image::new("elsewhere");
-    // Open MPI 4.1 has to be at its own place: elsewhere its ranks wait for ever.
-    let is_old = |mpi: &Installation| {
-        let version = mpi.version.as_deref().unwrap_or_default();
-        mpi.family == Family::OpenMpi && version.starts_with("4.")
-    };
-    for mpi in bindable().filter(|mpi| !is_old(mpi)) {
+    for mpi in bindable() {
         let at = Path::new("/opt/mpi");
         let library = mpi.library.strip_prefix(prefix(&mpi)).unwrap();
         let mut variables = vec![format!("RANKS_MPI={}", at.join(library).display())];
