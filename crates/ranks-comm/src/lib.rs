@@ -93,7 +93,7 @@ pub use data::layout::{self, Layout};
 pub use data::owned::{RecvBuffer, SendBuffer};
 pub use data::source::{Destination, Source};
 pub use data::tag::Tag;
-pub use element::{Pod, Zeroable};
+pub use element::{Pack, Pod, Zeroable};
 pub use intercommunicator::{Intercommunicator, IntercommunicatorScope};
 #[cfg(feature = "async")]
 pub use op::future::RequestFuture;

@@ -1,4 +1,5 @@
-//! The derives `Pod` and `Zeroable` of `ranks` and its attribute `main`, which it re-exports.
+//! The derives `Pod`, `Zeroable` and `Pack` of `ranks` and its attribute `main`, which it
+//! re-exports.
 //!
 //! ```
 //! #[derive(Clone, Copy, ranks::Pod, ranks::Zeroable)]
@@ -21,6 +22,7 @@
 //! alone.
 #![deny(unsafe_code)]
 
+mod pack;
 mod program;
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
@@ -108,6 +110,70 @@ pub fn zeroable(item: TokenStream) -> TokenStream {
     item.implement("::ranks::bytemuck::Zeroable", &checks)
 }
 
+/// `Pack` for a struct without parameters, of fields that are `Pack`, and for an enum without fields
+/// whose `repr` is an integer.
+///
+/// ```
+/// #[derive(Debug, Clone, PartialEq, ranks::Pack)]
+/// #[repr(u8)]
+/// enum Wall {
+///     Open,
+///     Closed = 7,
+/// }
+///
+/// #[derive(Debug, Clone, PartialEq, ranks::Pack)]
+/// struct Cell {
+///     walls: [Wall; 6],
+///     value: f64,
+///     is_alive: bool,
+/// }
+/// ```
+/// ```compile_fail,E0277
+/// #[derive(ranks::Pack)]
+/// struct Named {
+///     name: String, // not of a fixed number of bytes
+/// }
+/// ```
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy)]
+/// struct Inner(bool);
+/// #[derive(ranks::Pack)]
+/// struct Outer(Inner); // derives nothing
+/// ```
+/// ```compile_fail
+/// #[derive(ranks::Pack)]
+/// enum Wall { Open, Closed } // no repr: how long is one?
+/// ```
+/// ```compile_fail
+/// #[derive(ranks::Pack)]
+/// #[repr(u8)]
+/// enum Wall { Open, Closed(f64) } // a field
+/// ```
+/// ```compile_fail
+/// #[derive(ranks::Pack)]
+/// struct Of<T>(T); // a parameter
+/// ```
+/// ```compile_fail
+/// #[derive(Clone, Copy, ranks::Pack)]
+/// #[repr(C)]
+/// union Either { one: u8, other: u32 } // a union
+/// ```
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy, ranks::Pack)]
+/// struct Flag(bool);
+/// fn send(world: &ranks::Communicator) {
+///     world.send(&[Flag(true)], 0, 0).unwrap(); // not packed
+/// }
+/// ```
+#[proc_macro_derive(Pack)]
+pub fn pack(item: TokenStream) -> TokenStream {
+    pack::of(item).unwrap_or_else(|| {
+        refused(
+            "a struct without parameters, or an enum without fields whose repr is an integer such as u8,",
+        )
+    })
+}
+
 /// Makes a program of a function that takes the world: the closure of `ranks::run`, and the value
 /// or the error that `main` returns.
 ///
@@ -157,10 +223,15 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// A struct that a derive is for.
 struct Item {
     name: String,
-    /// Names, or numbers.
-    fields: Vec<String>,
+    fields: Vec<Field>,
     /// `true` if its `repr` says how its fields lie.
     is_laid_out: bool,
+}
+
+struct Field {
+    /// Or its number.
+    name: String,
+    of_type: TokenStream,
 }
 
 impl Item {
@@ -182,7 +253,7 @@ impl Item {
         }
         let name = tokens.next()?.to_string();
         let fields = match tokens.next()? {
-            TokenTree::Group(fields) => names(&fields),
+            TokenTree::Group(list) => fields(&list),
             TokenTree::Punct(end) if end.as_char() == ';' => Vec::new(),
             _ => return None,
         };
@@ -194,7 +265,7 @@ impl Item {
     }
 
     fn of_each(&self, text: impl Fn(&str) -> String) -> String {
-        self.fields.iter().map(|field| text(field)).collect()
+        self.fields.iter().map(|field| text(&field.name)).collect()
     }
 
     /// The implementation, with `checks` of the fields as the compiler has them: an attribute may
@@ -223,23 +294,45 @@ fn says_how_fields_lie(attribute: TokenTree) -> bool {
         .any(|word| ["C", "transparent"].contains(&word.to_string().as_str()))
 }
 
-/// The names of the fields, or their numbers.
-fn names(fields: &Group) -> Vec<String> {
-    let name = |(number, field): (usize, Vec<TokenTree>)| {
-        let is_colon =
-            |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ':');
-        match field
-            .iter()
-            .position(is_colon)
-            .filter(|_| fields.delimiter() == Delimiter::Brace)
-        {
+fn fields(list: &Group) -> Vec<Field> {
+    let is_named = list.delimiter() == Delimiter::Brace;
+    let is_colon =
+        |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ':');
+    let field = |(number, tokens): (usize, Vec<TokenTree>)| {
+        let (name, of_type) = if is_named {
             // Attributes and visibilities before it have theirs in groups.
-            Some(colon) => field.get(colon.saturating_sub(1)).map(TokenTree::to_string),
-            None => Some(number.to_string()),
-        }
+            let colon = tokens.iter().position(is_colon)?;
+            (tokens.get(colon.checked_sub(1)?)?.to_string(), colon + 1)
+        } else {
+            (number.to_string(), type_without_name(&tokens))
+        };
+        let of_type = tokens.into_iter().skip(of_type).collect();
+        Some(Field { name, of_type })
     };
-    let fields = split(fields.stream()).into_iter().enumerate();
-    fields.filter_map(name).collect()
+    let fields = split(list.stream()).into_iter().enumerate();
+    fields.filter_map(field).collect()
+}
+
+/// The place at which the type of a field begins, behind its attributes and its visibility.
+fn type_without_name(field: &[TokenTree]) -> usize {
+    let is = |at: usize, text: &str| field.get(at).is_some_and(|token| token.to_string() == text);
+    let mut at = 0;
+    while is(at, "#") {
+        at += 2;
+    }
+    if !is(at, "pub") {
+        return at;
+    }
+    let of_visibility = |group: &Group| {
+        let word = group.stream().into_iter().next();
+        word.is_some_and(|word| {
+            ["crate", "self", "super", "in"].contains(&word.to_string().as_str())
+        })
+    };
+    match field.get(at + 1) {
+        Some(TokenTree::Group(group)) if of_visibility(group) => at + 2,
+        _ => at + 1,
+    }
 }
 
 /// The fields, split at the commas between them: not at those between parameters of a type.

@@ -131,7 +131,7 @@ pub use ranks_rma_window::{
 };
 
 pub use bytemuck;
-pub use element::{Pod, Zeroable};
+pub use element::{Pack, Pod, Zeroable};
 pub use ranks_macros::main;
 
 /// Start and end of a program's ranks, and what holds for all that they do.
@@ -193,11 +193,12 @@ pub mod p2p {
 /// }
 /// ```
 ///
-/// `bool`, `char`, enums, references and structs with padding are refused by the compiler. What is
-/// sent as one type should be received as the same: see the module `element` of `ranks-comm`.
+/// `bool`, `char`, enums, references and structs with padding are refused by the compiler. All but
+/// references are sent [packed](Pack). What is sent as one type should be received as the same: see
+/// the module `element` of `ranks-comm`.
 pub mod element {
     pub use ranks_comm::element::*;
-    pub use ranks_macros::{Pod, Zeroable};
+    pub use ranks_macros::{Pack, Pod, Zeroable};
 }
 
 /// The names that most programs use: `use ranks::prelude::*;`.

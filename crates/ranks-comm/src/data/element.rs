@@ -9,7 +9,7 @@
 //!
 //! Sending needs a value without uninitialised bytes, receiving needs that any bytes make a value;
 //! [`Pod`] is both. `bool`, `char`, enums, references and padded structs are refused by the
-//! compiler:
+//! compiler; they are sent [packed](Pack), by calls of their own:
 //!
 //! ```compile_fail,E0277
 //! fn receive_a_bool(world: &ranks::Communicator) {
@@ -55,12 +55,17 @@
 //! }
 //! ```
 
-pub use bytemuck::{Pod, Zeroable};
+pub(crate) mod pack;
 
-/// Checks that derives of `ranks` call, each of a field by how it is read.
+pub use bytemuck::{Pod, Zeroable};
+pub use pack::{Invalid, Pack};
+
+/// Items for derives of `ranks`: checks, each of a field by how it is read, and packed fields.
 #[doc(hidden)]
 pub mod derive {
     use bytemuck::{Pod, Zeroable};
+
+    pub use super::pack::Pair;
 
     /// The size of a field, which must be plain data.
     #[must_use]

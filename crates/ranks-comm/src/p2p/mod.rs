@@ -5,6 +5,7 @@ mod irecv;
 mod isend;
 pub(crate) mod message;
 pub(crate) mod outbox;
+mod packed;
 mod probe;
 mod recv;
 mod send;
