@@ -27,6 +27,7 @@ mod sharing;
 mod silent;
 mod surviving;
 mod threads;
+mod unreceived;
 mod world;
 
 use outcome::Outcome;
@@ -35,6 +36,7 @@ fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
+        ["unreceived", how] => unreceived::main(how),
         ["world"] => world::main(),
         ["failing", how] => failing::main(how),
         ["threads", "main-only", level] => threads::main_only(level),

@@ -25,3 +25,4 @@ pub(crate) mod observe;
 pub mod record;
 pub(crate) mod thread_guard;
 pub(crate) mod thread_level;
+pub(crate) mod unreceived;

@@ -232,7 +232,7 @@ impl Communicator {
             OPERATION,
             |comm| comm.set_name(&for_library),
             |comm| {
-                *comm.name.lock().unwrap_or_else(PoisonError::into_inner) = name.to_owned();
+                comm.set_name(name);
                 Ok(())
             },
         )

@@ -17,6 +17,7 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::runtime::{self, Runtime};
 use crate::transport::in_process::membership::Membership;
 use crate::transport::in_process::world::World;
+use crate::transport::mpi::unreceived;
 
 /// A type that every error can be turned into.
 pub(crate) type BoxedError = Box<dyn StdError + Send + Sync>;
@@ -93,6 +94,7 @@ where
             Ok(value)
         }
         Ok(Err(error)) if alone => {
+            unreceived::say_nothing();
             drop(world);
             if let Err(second) = end(runtime) {
                 eprintln!("ranks: {second}");

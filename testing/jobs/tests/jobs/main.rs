@@ -28,6 +28,7 @@ mod sharing;
 mod silent;
 mod surviving;
 mod threads;
+mod unreceived;
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::board::Board;
 use super::channels::Channels;
 use super::collective::Collective;
+use super::lock::lock;
 use super::mailbox::{Envelope, Pattern, Receipt};
 use super::membership::Membership;
 use super::payload::{Matched, Payload, Sent};
-use super::world::{WORLD_CONTEXT, World};
+use super::world::{WORLD_CONTEXT, WORLD_NAME, World};
 use crate::call::call_guard::CallGuard;
 use crate::call::limit::Limit;
 use crate::call::record::Recorder;
@@ -66,7 +67,7 @@ impl Comm {
             peers: Arc::clone(&members),
             members,
             rank,
-            name: Mutex::new("MPI_COMM_WORLD".to_owned()),
+            name: Mutex::new(WORLD_NAME.to_owned()),
             info: Mutex::default(),
             begun: AtomicU64::new(0),
             exchanged: AtomicU64::new(0),
@@ -148,6 +149,12 @@ impl Comm {
     pub(crate) fn close(&self) {
         self.place.gate.close();
         self.place.world.end(self.place.rank);
+    }
+
+    /// Sets the name, for this rank and for what is told of the run.
+    pub(crate) fn set_name(&self, name: &str) {
+        lock(&self.ranks().names).insert(self.context, name.to_owned());
+        name.clone_into(&mut lock(&self.name));
     }
 
     /// The hints that were set.

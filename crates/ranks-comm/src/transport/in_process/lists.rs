@@ -168,6 +168,19 @@ impl<T> Lists<T> {
         entry.item.as_mut().filter(|_| number == ticket.number)
     }
 
+    /// The items, in the order in which they came.
+    pub(super) fn in_order(&self) -> Vec<(Pattern, &T)> {
+        let mut all: Vec<(u64, Pattern, &T)> = self
+            .items
+            .iter()
+            .filter_map(|entry| Some((entry.number, entry.pattern, entry.item.as_ref()?)))
+            .collect();
+        all.sort_unstable_by_key(|(number, ..)| *number);
+        all.into_iter()
+            .map(|(_, pattern, item)| (pattern, item))
+            .collect()
+    }
+
     /// Takes an item out of its lists; it stays in the table.
     pub(super) fn unlist(&mut self, ticket: Ticket) {
         if self.get(ticket).is_some() {

@@ -175,6 +175,22 @@ impl Queues {
         self.arrived.remove(found)
     }
 
+    /// The messages of the program that were not received: what matches each, and its length.
+    pub(super) fn unreceived(&self) -> impl Iterator<Item = (Pattern, usize)> {
+        let messages = self.arrived.in_order().into_iter();
+        messages
+            .filter(|(_, message)| message.collective.is_none())
+            .map(|(pattern, message)| (pattern, message.payload.bytes().len()))
+    }
+
+    /// The posted receives that were abandoned before a message came.
+    pub(super) fn abandoned(&self) -> impl Iterator<Item = Pattern> {
+        let receives = self.posted.in_order().into_iter();
+        receives
+            .filter(|(_, posted)| posted.abandoned)
+            .map(|(pattern, _)| pattern)
+    }
+
     fn find(&mut self, pattern: &Pattern) -> Option<Ticket> {
         let kind = pattern.kind();
         if kind > 0 && self.wildcards & 1 << kind == 0 {

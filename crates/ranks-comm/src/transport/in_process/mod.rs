@@ -44,6 +44,7 @@ pub(crate) mod round;
 pub(crate) mod share;
 pub(crate) mod shared;
 pub(crate) mod topology;
+mod unreceived;
 pub(crate) mod waiting;
 pub(crate) mod watch;
 pub(crate) mod world;

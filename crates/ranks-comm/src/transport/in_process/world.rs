@@ -3,7 +3,7 @@
 //! Each has a mailbox, by which it is woken as well: `messages.rs` has the messages, `waiting.rs`
 //! the waits for them, `failures.rs` the failures that end these waits.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -18,10 +18,14 @@ use super::shared::Shared;
 use crate::call::hold::Hold;
 use crate::call::inflight_calls::Threads;
 use crate::call::limit::Limit;
+use crate::call::unreceived;
 
 /// The context of the world communicator's messages; collectives use the odd number that follows an
 /// even one.
 pub(crate) const WORLD_CONTEXT: u64 = 0;
+
+/// The name of that communicator.
+pub(crate) const WORLD_NAME: &str = "MPI_COMM_WORLD";
 
 /// All ranks of a run.
 #[derive(Debug)]
@@ -43,6 +47,8 @@ pub(crate) struct World {
     pub(crate) meetings: Meetings,
     pub(crate) exchanges: Exchanges,
     pub(crate) boards: Boards,
+    /// The names of communicators, by their contexts.
+    pub(crate) names: Mutex<HashMap<u64, String>>,
     /// Contexts of communicators that were revoked.
     pub(crate) revoked: Mutex<HashSet<u64>>,
     pub(crate) any_revoked: AtomicBool,
@@ -97,6 +103,7 @@ impl World {
             meetings: Meetings::default(),
             exchanges: Exchanges::default(),
             boards: Boards::default(),
+            names: Mutex::new(HashMap::from([(WORLD_CONTEXT, WORLD_NAME.to_owned())])),
             revoked: Mutex::default(),
             any_revoked: AtomicBool::new(false),
             patience: Patience::of(size),
@@ -142,6 +149,9 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         self.end_observing();
+        if unreceived::IS_TOLD {
+            self.tell_of_unreceived();
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use super::free_by_group::Members;
 use super::peer::Sentinels;
 use super::session::Session;
 use super::status::CountWord;
+use super::unreceived;
 use crate::call::{callback, limit};
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::comparison::Comparison;
@@ -140,14 +141,7 @@ impl Comm {
     }
 
     pub(crate) fn name(&self) -> Result<String> {
-        let mut name = [0u8; NAME];
-        let mut length: c_int = 0;
-        let pointer = name.as_mut_ptr().cast::<c_char>();
-        // SAFETY: the communicator is alive; the name has more room than any library asks for.
-        let code = unsafe { sys::MPI_Comm_get_name(self.canonical, pointer, &raw mut length) };
-        check(code, "MPI_Comm_get_name")?;
-        let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
-        Ok(name.to_string_lossy().into_owned())
+        name_of(self.canonical)
     }
 
     pub(crate) fn set_name(&self, name: &CStr) -> Result<()> {
@@ -167,6 +161,7 @@ impl Comm {
         };
         self.claims.close();
         self.session.detached.cancel_on(self.canonical);
+        unreceived::tell(self.canonical);
         let mut handle = self.canonical;
         // SAFETY: this is the last handle, as `Communicator::free` has checked, and `drop` looks at
         // `freed`.
@@ -314,6 +309,18 @@ impl Drop for Group {
             unsafe { sys::MPI_Group_free(&raw mut self.0) };
         }
     }
+}
+
+/// The name of a communicator; empty if it has none.
+pub(crate) fn name_of(comm: MPI_Comm) -> Result<String> {
+    let mut name = [0u8; NAME];
+    let mut length: c_int = 0;
+    let pointer = name.as_mut_ptr().cast::<c_char>();
+    // SAFETY: the communicator is alive; the name has more room than any library asks for.
+    let code = unsafe { sys::MPI_Comm_get_name(comm, pointer, &raw mut length) };
+    check(code, "MPI_Comm_get_name")?;
+    let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+    Ok(name.to_string_lossy().into_owned())
 }
 
 /// The rank and the size of a communicator.

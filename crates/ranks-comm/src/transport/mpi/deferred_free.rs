@@ -7,6 +7,7 @@ use ranks_mpi_sys::MPI_Comm;
 
 use super::child::FreedTogether;
 use super::error::check;
+use super::unreceived;
 use crate::result::Result;
 
 /// The objects whose free is deferred, in the order of their creation.
@@ -29,6 +30,7 @@ impl Waiting {
             Self::Comm(comm) => comm,
             Self::Other(other) => return other.free(),
         };
+        unreceived::tell(comm);
         // SAFETY: the handle was put aside when its last holder went, and is taken out once.
         let code = unsafe { sys::MPI_Comm_free(&raw mut comm) };
         check(code, "MPI_Comm_free")

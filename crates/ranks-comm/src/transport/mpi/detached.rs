@@ -168,6 +168,14 @@ impl DetachedOps {
         names
     }
 
+    /// The names of the receives that are still pending.
+    pub(crate) fn receives(&self) -> Vec<&'static str> {
+        self.sweep();
+        let mut names = self.names();
+        names.retain(|name| name.to_ascii_lowercase().contains("recv"));
+        names
+    }
+
     /// A text for the end of an error: the memory of the pending operations is leaked; empty if
     /// there are none.
     #[cold]

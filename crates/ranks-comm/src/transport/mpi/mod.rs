@@ -64,6 +64,7 @@ pub(crate) mod session;
 pub(crate) mod status;
 pub(crate) mod topology;
 pub(crate) mod turn;
+pub(crate) mod unreceived;
 pub(crate) mod waitall;
 
 pub use child::{Child, FreedTogether};

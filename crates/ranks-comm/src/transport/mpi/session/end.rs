@@ -14,7 +14,7 @@ use crate::call::thread_guard::THREAD_GUARD;
 use crate::call::thread_level::ThreadLevel;
 use crate::result::Result;
 use crate::transport::mpi::error::check;
-use crate::transport::mpi::{fault_tolerance, over_hosts, progress, query_ranks};
+use crate::transport::mpi::{fault_tolerance, over_hosts, progress, query_ranks, unreceived};
 
 /// The time that `MPI_Finalize` has at least, where a time limit is set.
 const LONG: Duration = Duration::from_secs(10);
@@ -52,6 +52,7 @@ impl Session {
         // Before the state is locked: an operation that completes may use it to find out a length.
         let settled = if may_call {
             self.last_call(limit).and_then(|alike| {
+                unreceived::tell_of_receives(&self.detached);
                 self.send_what_is_buffered(limit.map_or(Duration::MAX, |limit| limit.duration))?;
                 self.detached
                     .settle(limit.map_or(Duration::MAX, |limit| limit.duration))?;
@@ -96,6 +97,9 @@ impl Session {
         };
         let nobody_is_lost = fault_tolerance::nobody_is_lost(self.owner);
         if nobody_is_lost {
+            if self.owner {
+                unreceived::tell(sys::MPI_COMM_WORLD);
+            }
             let waiting = std::mem::take(&mut lock(&self.deferred).waiting);
             for waiting in waiting.into_values() {
                 outcome = outcome.and(waiting.free());

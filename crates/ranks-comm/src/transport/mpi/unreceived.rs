@@ -1,0 +1,91 @@
+//! The messages that have arrived on a communicator which is about to be freed, or whose library is
+//! about to end. They are looked at, and left where they are: of each rank the first.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Comm, MPI_Status};
+
+use super::communicator::{is_between, name_of, rank_and_size};
+use super::detached::DetachedOps;
+use super::error::check;
+use super::peer::to_standard;
+use super::session::whoami;
+use super::status;
+use crate::call::unreceived::{self, IS_TOLD, Left};
+use crate::data::source::Source;
+use crate::data::tag::Tag;
+use crate::result::{Result, Status};
+
+/// The number of looks at a communicator: some libraries take in what has arrived at the second
+/// one.
+const LOOKS: usize = 4;
+
+/// The ranks from which a first message is looked for.
+const RANKS: usize = 1024;
+
+/// `true` once the program has failed: it has said why, and not received what follows.
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn say_nothing() {
+    HAS_FAILED.store(true, Ordering::Relaxed);
+}
+
+fn is_told() -> bool {
+    IS_TOLD && !HAS_FAILED.load(Ordering::Relaxed) && !std::thread::panicking()
+}
+
+/// Tells of the receives that are about to be cancelled, since nobody waits for them.
+pub(super) fn tell_of_receives(detached: &DetachedOps) {
+    if is_told() {
+        let receives = Left::of(detached.receives().into_iter(), str::to_owned);
+        warn(&Left::default(), &receives);
+    }
+}
+
+/// Tells of what has arrived on the communicator. The thread may call the library.
+pub(super) fn tell(comm: MPI_Comm) {
+    // A communicator that cannot be looked at has failed before.
+    if is_told()
+        && let Ok(messages) = first_of_each(comm)
+    {
+        warn(&messages, &Left::default());
+    }
+}
+
+fn warn(messages: &Left, receives: &Left) {
+    let (rank, size) = whoami().unwrap_or_default();
+    unreceived::warn(rank, size, messages, receives);
+}
+
+fn first_of_each(comm: MPI_Comm) -> Result<Left> {
+    let mut any = None;
+    for _ in 0..LOOKS {
+        any = any.or(iprobe(comm, Source::Any)?);
+    }
+    let Some(any) = any else {
+        return Ok(Left::default());
+    };
+    let mut found = Vec::new();
+    if is_between(comm)? {
+        found.push(any);
+    } else {
+        for source in 0..rank_and_size(comm)?.1.min(RANKS) {
+            found.extend(iprobe(comm, Source::Rank(source))?);
+        }
+    }
+    let name = name_of(comm)?;
+    Ok(Left::of(found.into_iter(), |status: Status| {
+        let origin = unreceived::origin(status.source(), status.tag(), &name);
+        format!("{} bytes {origin}", status.bytes())
+    }))
+}
+
+fn iprobe(comm: MPI_Comm, source: Source) -> Result<Option<Status>> {
+    let (from, under) = (to_standard::source(source), to_standard::tag(Tag::Any));
+    let (mut flag, mut status) = (0, MPI_Status::EMPTY);
+    // SAFETY: the communicator is alive, and has that rank; flag and status are ours.
+    let code = unsafe { sys::MPI_Iprobe(from, under, comm, &raw mut flag, &raw mut status) };
+    check(code, "MPI_Iprobe")?;
+    Ok((flag != 0).then(|| status::decode(&status)))
+}
