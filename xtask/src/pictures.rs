@@ -1,15 +1,18 @@
-//! `cargo xtask pictures`: SVG made of the listings in ARCHITECTURE.md that name a picture, and of
-//! what the crates depend on.
+//! `cargo xtask pictures`: SVG made of the listings in pages that name a picture, of what the crates
+//! depend on, and of a job that was recorded.
 
 use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
 use ranks_harness::workspace;
 
 use crate::Outcome;
+use crate::command::succeeded;
 use crate::tidy::metadata::Metadata;
 
 mod crates;
+mod states;
 mod svg;
 mod way;
 
@@ -21,15 +24,24 @@ pub(crate) struct Arguments {
     check: bool,
 }
 
-const ARCHITECTURE: &str = "ARCHITECTURE.md";
+/// The pages with such listings.
+const PAGES: [&str; 2] = ["ARCHITECTURE.md", "docs/guide/windows.md"];
 const CRATES: &str = "docs/pictures/crates.svg";
+const TIMELINE: &str = "docs/pictures/timeline.svg";
+/// The files of the ranks of that job.
+const JOB: &str = "docs/pictures/timeline";
 
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let root = workspace::root();
-    let text = fs::read_to_string(root.join(ARCHITECTURE))
-        .map_err(|error| format!("{ARCHITECTURE}: {error}"))?;
-    let mut pictures = vec![(CRATES.to_owned(), crates::draw(&Metadata::of_workspace()?))];
-    pictures.extend(way::draw_all(&text));
+    let mut pictures = vec![
+        (CRATES.to_owned(), crates::draw(&Metadata::of_workspace()?)),
+        (TIMELINE.to_owned(), timeline(&root)?),
+    ];
+    for page in PAGES {
+        let text =
+            fs::read_to_string(root.join(page)).map_err(|error| format!("{page}: {error}"))?;
+        pictures.extend(of_page(&text));
+    }
     for (path, svg) in pictures {
         let file = root.join(&path);
         if !arguments.check {
@@ -40,4 +52,53 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The pictures that the listings of a page are, each with its path: those whose opening fence
+/// names one.
+fn of_page(page: &str) -> Vec<(String, String)> {
+    let mut pictures = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        let Some(path) = line.strip_prefix("```text ") else {
+            continue;
+        };
+        let listing: Vec<&str> = lines
+            .by_ref()
+            .take_while(|line| !line.starts_with("```"))
+            .collect();
+        let svg = if states::is_one(&listing) {
+            states::draw(&listing)
+        } else {
+            way::draw(&listing)
+        };
+        pictures.push((path.trim().to_owned(), svg));
+    }
+    pictures
+}
+
+/// The drawing of the recorded job, by `ranks timeline`.
+fn timeline(root: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    let drawing = root.join("target/timeline.svg");
+    let mut cargo = workspace::cargo();
+    cargo.args(["run", "--quiet", "--package", "ranks-cli", "--", "timeline"]);
+    succeeded(cargo.arg(root.join(JOB)).arg("--output").arg(&drawing))?;
+    Ok(fs::read_to_string(drawing)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_that_names_a_picture_is_one() {
+        let page = "# Page\n```rust\nfn f() {}\n```\n```text docs/a.svg\nf(&x)  calls\n> g  instead\nh\n```\n\
+            ```text docs/b.svg\nOne\nOther\nOne -> Other  go()\n```\n";
+        let pictures = of_page(page);
+        let paths: Vec<&str> = pictures.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(paths, ["docs/a.svg", "docs/b.svg"]);
+        assert!(
+            pictures[0].1.contains(">instead</text>") && pictures[1].1.contains(">go()</text>")
+        );
+    }
 }

@@ -61,6 +61,12 @@ impl Picture {
         }
     }
 
+    /// Writes text, from there on.
+    pub(super) fn label(&mut self, (x, y): (usize, usize), text: &str) {
+        let text = escaped(text);
+        let _ = writeln!(self.body, r#"<text x="{x}" y="{y}">{text}</text>"#);
+    }
+
     /// Draws an arrow.
     pub(super) fn arrow(&mut self, from: (usize, usize), to: (usize, usize)) {
         let _ = writeln!(

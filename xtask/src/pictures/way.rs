@@ -10,25 +10,7 @@ const GAP: usize = 22;
 /// Characters after which text is broken.
 const WRAP: usize = 64;
 
-/// The pictures that the listings of a page are, each with its path: those whose opening fence
-/// names one.
-pub(super) fn draw_all(page: &str) -> Vec<(String, String)> {
-    let mut pictures = Vec::new();
-    let mut lines = page.lines();
-    while let Some(line) = lines.next() {
-        let Some(path) = line.strip_prefix("```text ") else {
-            continue;
-        };
-        let listing: Vec<&str> = lines
-            .by_ref()
-            .take_while(|line| !line.starts_with("```"))
-            .collect();
-        pictures.push((path.trim().to_owned(), draw(&listing)));
-    }
-    pictures
-}
-
-fn draw(listing: &[&str]) -> String {
+pub(super) fn draw(listing: &[&str]) -> String {
     let mut picture = Picture::default();
     // The box that the next one comes after, and where the next one beside it begins.
     let mut last: Option<Box> = None;
@@ -88,12 +70,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_listing_that_names_a_picture_is_one() {
-        let page = "# Page\n```rust\nfn f() {}\n```\n```text docs/a.svg\nf(&x)  calls\n> g  instead\nh\n```\n";
-        let pictures = draw_all(page);
-        assert_eq!(pictures.len(), 1);
-        let (path, svg) = &pictures[0];
-        assert_eq!(path, "docs/a.svg");
+    fn each_line_is_a_box_with_an_arrow_to_the_next() {
+        let svg = draw(&["f(&x)  calls", "> g  instead", "h"]);
         assert!(svg.contains(">f(&amp;x)</text>"), "{svg}");
         assert_eq!(svg.matches("<line ").count(), 2);
     }

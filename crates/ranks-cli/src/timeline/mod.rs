@@ -1,5 +1,5 @@
 //! `ranks timeline`: the files that ranks wrote under `RANKS_TIMELINE`, as one trace that Perfetto
-//! and Chrome show.
+//! and Chrome show, or as a drawing.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 mod arrows;
+mod drawing;
 mod file;
 mod trace;
 
@@ -23,13 +24,21 @@ const LARGEST: u64 = 4 << 30;
 pub(crate) struct Arguments {
     /// The folder that RANKS_TIMELINE named.
     folder: PathBuf,
-    /// The file to write; ui.perfetto.dev opens it. [default: timeline.json in the folder]
+    /// The file to write: a drawing if its name ends in .svg, otherwise a trace that
+    /// ui.perfetto.dev opens. [default: timeline.json in the folder]
     #[arg(short, long)]
     output: Option<PathBuf>,
+    /// Draws what is between two times, in microseconds of the whole drawing: 2000..3500.
+    #[arg(long, value_name = "FROM..TO", value_parser = drawing::Between::read)]
+    between: Option<drawing::Between>,
 }
 
 pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
-    let Arguments { folder, output } = arguments;
+    let Arguments {
+        folder,
+        output,
+        between,
+    } = arguments;
     let mut ranks = Vec::new();
     for path in files(&folder)? {
         let read = rank_file::read(&path, LARGEST).and_then(|bytes| RankFile::read(&bytes));
@@ -50,15 +59,34 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         anstream::eprintln!("ranks: {remark}");
     }
     let output = output.unwrap_or_else(|| folder.join("timeline.json"));
+    let is_drawing = output.extension() == Some(OsStr::new("svg"));
+    if between.is_some() && !is_drawing {
+        return Err("--between is for drawings: give an --output that ends in .svg".into());
+    }
     let written = fs::File::create(&output).and_then(|file| {
         let mut file = BufWriter::new(file);
-        trace::write(&mut file, &ranks)?;
-        file.flush()
+        let left_out = if is_drawing {
+            drawing::write(&mut file, &ranks, between)?
+        } else {
+            trace::write(&mut file, &ranks)?;
+            Vec::new()
+        };
+        file.flush()?;
+        Ok(left_out)
     });
-    written.map_err(|error| format!("{}: {error}", output.display()))?;
+    let left_out = written.map_err(|error| format!("{}: {error}", output.display()))?;
+    if !left_out.is_empty() {
+        let what = left_out.join(", ");
+        anstream::eprintln!("ranks: {what} are not drawn; a trace has all of them");
+    }
     let calls: usize = ranks.iter().map(|rank| rank.events.len()).sum();
+    let opens = if is_drawing {
+        "any browser"
+    } else {
+        "https://ui.perfetto.dev"
+    };
     anstream::println!(
-        "{}: {calls} calls of {} ranks; https://ui.perfetto.dev opens it",
+        "{}: {calls} calls of {} ranks; {opens} opens it",
         output.display(),
         ranks.len()
     );

@@ -59,6 +59,19 @@ fn check_timeline(name: &str, folder: &Path, ranks: usize, barriers: usize) {
     let whole = format!("{name}: {}{}", made.text, made.errors);
     assert_eq!(made.status, Some(0), "{whole}");
     assert_eq!(made.errors, "", "{whole}");
+    let file = folder.join("timeline.svg");
+    let drawn = said(
+        Command::new(RANKS)
+            .arg("timeline")
+            .arg(folder)
+            .arg("-o")
+            .arg(&file),
+    );
+    assert_eq!((drawn.status, drawn.errors.as_str()), (Some(0), ""));
+    let drawing = fs::read_to_string(file).unwrap();
+    assert!(drawing.contains(&format!(">rank {}</text>", ranks - 1)));
+    assert!(drawing.matches("<title>MPI_Barrier,").count() >= barriers * ranks);
+    assert!(drawing.contains("marker-end") && drawing.ends_with("</svg>\n"));
     let trace = fs::read_to_string(folder.join("timeline.json")).unwrap();
     let trace: Value = serde_json::from_str(&trace).unwrap();
     let errors: Vec<f64> = trace["otherData"]["clocks"]
