@@ -18,6 +18,7 @@ mod coverage;
 mod debian;
 mod demo;
 mod dist;
+mod first_program;
 mod glibc;
 mod gpu;
 mod lanes;
@@ -59,13 +60,15 @@ enum Command {
     /// Makes an archive of programs that run on old systems: the command, those of the guide, and
     /// yours.
     Dist(dist::Arguments),
+    /// Types what README and the guide say of a first program, and compares what it prints.
+    FirstProgram(first_program::Arguments),
     /// Runs what there is for GPUs on those of this machine, case by case.
     Gpu(gpu::Arguments),
     /// Lists, provisions and locates the MPI libraries that the tests run on.
     Mpi(mpi::Arguments),
     /// Makes the packages of all crates, and builds and runs README's program from them alone.
     Package,
-    /// Draws the pictures of ARCHITECTURE.md, or checks that they are current.
+    /// Draws the pictures of the documentation, or checks that they are current.
     Pictures(pictures::Arguments),
     /// Builds an example and runs it on n ranks of one MPI, or in process.
     Run(run::Arguments),
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
         Command::Coverage(arguments) => coverage::main(&arguments),
         Command::Demo(arguments) => demo::main(&arguments),
         Command::Dist(arguments) => dist::main(&arguments),
+        Command::FirstProgram(arguments) => first_program::main(&arguments),
         Command::Gpu(arguments) => gpu::main(&arguments),
         Command::Mpi(arguments) => mpi::main(&arguments),
         Command::Package => package::main(),

@@ -140,7 +140,7 @@ fn tar(arguments: &[&str], package: &Path, folder: &Path) -> Result<String, Stri
     succeeded(tar.args(arguments).arg(package).current_dir(folder))
 }
 
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     workspace::root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
