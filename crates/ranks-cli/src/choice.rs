@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ranks_launch::{Allocation, Environment, Family, Ground, Installation, Scheduler, Search};
+use ranks_launch::{Environment, Family, Ground, Installation, Search};
 
 use crate::probe;
 
@@ -14,13 +14,6 @@ pub(crate) fn provisioned() -> Option<PathBuf> {
     std::env::var_os("RANKS_MPI_DIR")
         .filter(|value| !value.is_empty())
         .map(PathBuf::from)
-}
-
-/// Returns `true` if Slurm has given us nodes on which no rank runs yet: `srun` starts them then.
-pub(crate) fn in_slurm() -> bool {
-    Allocation::detect().is_some_and(|allocation| {
-        allocation.scheduler == Scheduler::Slurm && allocation.step.is_none()
-    })
 }
 
 /// Every installation that is found.

@@ -37,7 +37,7 @@ pub use environment::{Ancestor, Environment, Launcher, Malformed, Pmi};
 pub use family::Family;
 pub use ground::{Ground, Undecided};
 #[cfg(feature = "jobs")]
-pub use job::{Job, JobError, Outcome, RankOutput, Running, Written, stand_in};
+pub use job::{Job, JobError, Outcome, RankOutput, Running, Starter, Written, stand_in};
 pub use library::{
     ConfigError, Installation, LinkerScript, NETWORK_ATOMICS, Preference, RDMA_PER_REQUEST, Search,
     candidates, has_user_set,

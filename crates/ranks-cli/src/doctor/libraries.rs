@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use ranks_launch::{ConfigError, Environment, Family, Ground, LinkerScript, LoadedMpi, Undecided};
+use ranks_launch::{
+    ConfigError, Environment, Family, Ground, LinkerScript, LoadedMpi, Starter, Undecided,
+};
 use ranks_load::Candidate;
 use serde::Serialize;
 
@@ -69,10 +71,10 @@ impl Run {
         Ok(match choice::choose(None, None)? {
             Choice::Mpi(chosen) => Run {
                 library: Some(chosen.installation.library),
-                launcher: Some(if choice::in_slurm() {
-                    "srun".into()
-                } else {
-                    chosen.installation.launcher
+                launcher: Some(match Starter::detect() {
+                    Starter::Srun => "srun".into(),
+                    Starter::FluxRun => "flux run".into(),
+                    _ => chosen.installation.launcher,
                 }),
                 why: chosen.why,
             },

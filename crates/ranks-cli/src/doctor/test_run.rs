@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ranks_launch::{Job, Outcome};
+use ranks_launch::{Job, Outcome, Starter};
 use serde::Serialize;
 
 use crate::choice;
@@ -56,10 +56,12 @@ impl TestRun {
             Ok(me) => me,
             Err(error) => return failed(&on, error.to_string()),
         };
-        let over_mpi = installation.is_some();
+        let starter = Starter::detect();
+        let hosts = installation.as_ref().map(|mpi| starter.hosts(mpi.family));
         let job = Job::new(me)
             .args(["self-test"])
-            .by_srun(over_mpi && choice::in_slurm())
+            .started_by(starter)
+            .hosts(hosts.unwrap_or_default())
             .on(installation)
             .ranks(ranks)
             .timeout(LIMIT);

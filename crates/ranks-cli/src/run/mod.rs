@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use ranks_launch::{Allocation, Installation, Job, Outcome, Written};
+use ranks_launch::{Allocation, Installation, Job, Outcome, Starter, Written};
 
 use crate::choice::{self, Choice};
 use crate::run::observing::Observing;
@@ -74,19 +74,24 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     if let Some(installation) = installation.as_ref().filter(|_| arguments.fault_tolerant) {
         can_lose_ranks(installation)?;
     }
-    // `srun` ends a job of which a task dies; the launcher of the MPI starts its daemons on the
-    // nodes of the allocation.
-    let by_srun = installation.is_some()
-        && choice::in_slurm()
-        && !arguments.fault_tolerant
-        && arguments.mpiexec.is_none();
+    // A batch system ends a job of which a task dies; the launcher of the MPI starts its daemons on
+    // the nodes of the allocation.
+    let starter = if arguments.fault_tolerant || arguments.mpiexec.is_some() {
+        Starter::Launcher
+    } else {
+        Starter::detect()
+    };
+    let mut hosts = arguments.host;
+    if let Some(installation) = installation.as_ref().filter(|_| hosts.is_empty()) {
+        hosts = starter.hosts(installation.family);
+    }
     // On other hosts this command need not be.
-    let ends =
-        if installation.is_some() && arguments.host.is_empty() && Allocation::detect().is_none() {
-            Some(Ends::new()?)
-        } else {
-            None
-        };
+    let here = starter == Starter::Launcher && hosts.is_empty() && Allocation::detect().is_none();
+    let ends = if installation.is_some() && here {
+        Some(Ends::new()?)
+    } else {
+        None
+    };
     let threads = installation.is_none();
     let variables = arguments.observing.variables();
     let file_name = file.clone().into_os_string();
@@ -103,11 +108,11 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         None => (file, Vec::new()),
     };
     let mut job = Job::new(start)
-        .by_srun(by_srun)
+        .started_by(starter)
         .fault_tolerant(arguments.fault_tolerant)
         .on(installation)
         .ranks(arguments.ranks)
-        .hosts(arguments.host)
+        .hosts(hosts)
         .args(before)
         .args(program);
     job.env.extend(variables);

@@ -223,6 +223,58 @@ fn in_an_allocation_of_slurm_it_is_srun_with_the_plugin_of_the_mpi() {
     }
 }
 
+/// A launcher that was not built for PBS or LSF started all ranks on the first host.
+#[test]
+fn launchers_are_told_the_hosts_of_pbs_and_lsf() {
+    let scratch = Scratch::new("batch");
+    let nodes = scratch.put("nodes", "x0\nx0\nx1\nx1\n");
+    let nodes = nodes.display().to_string();
+    let pbs = [("PBS_JOBID", "12.server"), ("PBS_NODEFILE", nodes.as_str())];
+    let lsf = [("LSB_JOBID", "77"), ("LSB_MCPU_HOSTS", "x0 2 x1 2 ")];
+    let run = |variables: [(&str, &str); 2], mpi: &str, more: &[&str]| {
+        let mut command = with_launchers(&scratch);
+        command.envs(variables);
+        command.args(["run", "-n", "4", "--mpi", mpi]).args(more);
+        let job = said(command.arg("program"));
+        assert_eq!(job.status, Some(0), "{}", job.errors);
+        job.text
+    };
+    for variables in [pbs, lsf] {
+        let text = run(variables, "mpich-9", &[]);
+        assert!(text.contains("-hosts x0,x1 -ppn 2"), "{text}");
+        let text = run(variables, "openmpi-9", &[]);
+        assert!(text.contains("--host x0:2,x1:2"), "{text}");
+        let text = run(variables, "mpich-9", &["--host", "x1"]);
+        assert!(text.contains("-hosts x1 -ppn 4"), "{text}");
+    }
+    let alone = [("LSB_JOBID", "77"), ("LSB_MCPU_HOSTS", "x0 4")];
+    let text = run(alone, "mpich-9", &[]);
+    assert!(!text.contains("-hosts"), "{text}");
+}
+
+#[test]
+fn in_an_instance_of_flux_it_is_flux_run_on_all_of_its_nodes() {
+    for (name, plugin) in [("mpich-9", ""), ("openmpi-9", " -o pmi=pmix")] {
+        let scratch = Scratch::new(&format!("flux-{name}"));
+        let flux =
+            "case $1 in hostlist) echo n1 n2 ;; run) printf '0: %s\\n1: again\\n' \"$*\" ;; esac";
+        scratch.script("bin/flux", flux);
+        let mut command = with_launchers(&scratch);
+        command.env("FLUX_URI", "local:///run/flux/local-0");
+        command.args(["run", "-n", "2", "--mpi", name, "program", "x"]);
+        let job = said(&mut command);
+        assert_eq!(job.status, Some(0), "{}", job.errors);
+        let called = format!(
+            "[0] run --ntasks=2 --nodes=2 --requires=host:n1,n2{plugin} --label-io program x\n[1] again\n"
+        );
+        assert_eq!(job.text, called, "{}", job.errors);
+        // A task of Flux is no place to start others from.
+        command.env("FLUX_TASK_RANK", "0");
+        let job = said(&mut command);
+        assert!(job.text.contains("-n 2 "), "{}", job.text);
+    }
+}
+
 /// All that a job wrote was kept until somebody read it, and `| head` never ended.
 #[test]
 fn a_job_that_nobody_listens_to_any_more_ends() {

@@ -14,6 +14,7 @@ use crate::library::Installation;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod output;
+mod starter;
 #[cfg(not(unix))]
 #[path = "elsewhere.rs"]
 mod system;
@@ -23,6 +24,7 @@ mod system;
 
 pub use output::RankOutput;
 use output::{Labels, Splitter};
+pub use starter::Starter;
 use system::Supervised;
 pub use system::stand_in;
 
@@ -51,8 +53,8 @@ pub struct Job {
     pub ranks: usize,
     /// The hosts to run on; none leaves it to the launcher.
     pub hosts: Vec<String>,
-    /// `true` if Slurm's `srun` starts the ranks, instead of the launcher that belongs to the MPI.
-    pub by_srun: bool,
+    /// The starter of the ranks.
+    pub starter: Starter,
     /// `true` if it goes on without a rank that dies, where the launcher can.
     pub fault_tolerant: bool,
     /// The program.
@@ -77,7 +79,7 @@ impl Job {
             installation: None,
             ranks: 1,
             hosts: Vec::new(),
-            by_srun: false,
+            starter: Starter::Launcher,
             fault_tolerant: false,
             program: program.into(),
             args: Vec::new(),
@@ -106,9 +108,9 @@ impl Job {
         self
     }
 
-    /// Lets Slurm's `srun` start the ranks, as is right inside of an allocation of Slurm.
-    pub fn by_srun(mut self, yes: bool) -> Job {
-        self.by_srun = yes;
+    /// Lets somebody else start the ranks than the launcher that belongs to the MPI.
+    pub fn started_by(mut self, starter: Starter) -> Job {
+        self.starter = starter;
         self
     }
 
@@ -174,14 +176,11 @@ impl Job {
     fn command(&self) -> (Command, Labels) {
         let (mut command, labels) = match &self.installation {
             Some(installation) => {
-                let (mut command, labels) = if self.by_srun {
-                    (installation.srun(self.ranks, &self.hosts), Labels::Slurm)
-                } else {
-                    let mut command = installation.command_on(self.ranks, &self.hosts);
-                    let options = installation.fault_tolerance().unwrap_or_default();
-                    command.args(options.iter().filter(|_| self.fault_tolerant));
-                    (command, Labels::of(installation))
-                };
+                let (mut command, labels) =
+                    self.starter.command(installation, self.ranks, &self.hosts);
+                if self.fault_tolerant && self.starter == Starter::Launcher {
+                    command.args(installation.fault_tolerance().unwrap_or_default());
+                }
                 command.args(labels.arguments()).arg(&self.program);
                 if slurm_step(&Variables::new(&process_variable)).is_some() {
                     command.env(OVERLAP, "1");

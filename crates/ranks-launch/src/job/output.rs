@@ -39,6 +39,8 @@ pub(super) enum Labels {
     Prrte,
     /// `3: ` of `srun --label`, at the beginning of each line and nowhere else.
     Slurm,
+    /// The same of `flux run --label-io`.
+    Flux,
 }
 
 const HYDRA: (&str, &str) = ("<ranks:rank:", ">");
@@ -64,6 +66,7 @@ impl Labels {
             Labels::Orte => vec!["--tag-output".into()],
             Labels::Prrte => vec!["--output".into(), "tag".into()],
             Labels::Slurm => vec!["--label".into()],
+            Labels::Flux => vec!["--label-io".into()],
         }
     }
 
@@ -75,7 +78,7 @@ impl Labels {
             Labels::Hydra => find_hydra(ranks, text),
             Labels::Orte => find_open_mpi(ranks, text, 0),
             Labels::Prrte => find_open_mpi(ranks, text, 1),
-            Labels::Slurm => find_slurm(ranks, text),
+            Labels::Slurm | Labels::Flux => find_slurm(ranks, text),
         }
     }
 }
@@ -206,7 +209,7 @@ fn pieces(labels: Labels, ranks: usize, line: &[u8], write: &mut dyn FnMut(Optio
     let mut rest = line;
     let mut writer = None;
     loop {
-        let again = writer.is_none() || labels != Labels::Slurm;
+        let again = writer.is_none() || !matches!(labels, Labels::Slurm | Labels::Flux);
         let label = labels.find(ranks, rest).filter(|_| again);
         let (before, after) = match label {
             Some((start, end, rank)) => (&rest[..start], Some((&rest[end..], rank))),

@@ -11,6 +11,7 @@ use crate::machine::files::owner;
 
 mod command;
 mod cores;
+mod flux_run;
 mod in_path;
 mod parameters;
 mod srun;

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::{Command, Stdio};
 
-use super::Job;
+use super::{Job, Starter};
 use session::Session;
 use tree::Mark;
 
@@ -22,7 +22,9 @@ pub(super) fn start(job: &Job, mut command: Command) -> io::Result<Supervised> {
     let mark = Mark::new();
     command.env(Mark::VARIABLE, mark.value());
     let session = match &job.installation {
-        Some(installation) if !job.by_srun => Session::of(installation, &mut command, &mark)?,
+        Some(installation) if job.starter == Starter::Launcher => {
+            Session::of(installation, &mut command, &mark)?
+        }
         _ => None,
     };
     command
