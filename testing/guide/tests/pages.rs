@@ -86,6 +86,57 @@ fn scripts_have_the_syntax_of_bash() {
     assert!(scripts > 0, "there are scripts");
 }
 
+/// The pages show manifests of Kubernetes by including their files.
+#[test]
+fn manifests_of_kubernetes_are_yaml_that_says_what_ranks_need() {
+    let running = read("docs/guide/running.md");
+    let manifest = |name: &str| -> serde_json::Value {
+        let included = format!("{{{{#include kubernetes/{name}}}}}");
+        let blocks = blocks(&running, "yaml");
+        let shown = blocks.iter().any(|(_, block)| block.trim() == included);
+        assert!(shown, "{name} is not shown");
+        let text = read(&format!("docs/guide/kubernetes/{name}"));
+        serde_yaml_ng::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let job = manifest("indexed-job.yaml");
+    assert_eq!(
+        (&job["apiVersion"], &job["kind"]),
+        (&"batch/v1".into(), &"Job".into())
+    );
+    assert_eq!(job["spec"]["completionMode"], "Indexed");
+    let pod = &job["spec"]["template"]["spec"];
+    assert_eq!(pod["restartPolicy"], "Never");
+    let variables = pod["containers"][0]["env"].as_array().unwrap();
+    let variables = variables.iter().map(|variable| {
+        let text = |key: &str| variable[key].as_str().unwrap();
+        (text("name"), text("value"))
+    });
+    let variables: Vec<_> = variables.collect();
+    assert_eq!(
+        variables,
+        [("RANKS_BACKEND", "inprocess"), ("RANKS_NP", "4")]
+    );
+
+    let job = manifest("mpi-job.yaml");
+    let kind = (&job["apiVersion"], &job["kind"]);
+    assert_eq!(kind, (&"kubeflow.org/v2beta1".into(), &"MPIJob".into()));
+    let replicas = &job["spec"]["mpiReplicaSpecs"];
+    let (launcher, worker) = (&replicas["Launcher"], &replicas["Worker"]);
+    let slots = job["spec"]["slotsPerWorker"].as_u64().unwrap();
+    let ranks = slots * worker["replicas"].as_u64().unwrap();
+    let command = &launcher["template"]["spec"]["containers"][0]["command"];
+    assert_eq!(launcher["replicas"], 1);
+    assert_eq!(
+        (&command[0], &command[1]),
+        (&"mpiexec".into(), &"-n".into())
+    );
+    assert_eq!(command[2], ranks.to_string());
+    let pod = &worker["template"]["spec"];
+    let mounted = &pod["containers"][0]["volumeMounts"][0];
+    assert_eq!(mounted["mountPath"], "/dev/shm");
+    assert_eq!(mounted["name"], pod["volumes"][0]["name"]);
+}
+
 /// The table of `from-rsmpi.md` has rsmpi's 58 programs; each names the file of the test that does
 /// what the program does, but for the two that start processes.
 #[test]
