@@ -86,7 +86,7 @@ fn main() -> ExitCode {
         Command::AbiCheck => abi_check::main(),
         Command::Bench(arguments) => bench::main(&arguments),
         // In the place of this program: who ends it ends the cluster.
-        Command::Cluster { arguments } => Err(cluster().args(arguments).exec().into()),
+        Command::Cluster { arguments } => Err(cluster(&arguments).exec().into()),
         Command::Codegen(arguments) => codegen::main(&arguments),
         Command::Coverage(arguments) => coverage::main(&arguments),
         Command::Demo(arguments) => demo::main(&arguments),
@@ -106,13 +106,18 @@ fn main() -> ExitCode {
     })
 }
 
-/// The program of the hosts, with arguments to come, in the folder that it is called from: paths
-/// among them are from there.
-fn cluster() -> std::process::Command {
+/// The program of the hosts, in the folder that it is called from: paths among the arguments are
+/// from there.
+fn cluster(arguments: &[OsString]) -> std::process::Command {
     let mut cargo = std::process::Command::new(workspace::cargo().get_program());
     cargo
         .args(["run", "--quiet", "--manifest-path"])
         .arg(workspace::root().join("Cargo.toml"));
+    // Also for each cargo that the program starts.
+    if arguments.iter().any(|word| word == "--offline") {
+        cargo.env("CARGO_NET_OFFLINE", "true");
+    }
     cargo.args(["--package", "ranks-cluster", "--"]);
+    cargo.args(arguments);
     cargo
 }

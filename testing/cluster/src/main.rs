@@ -10,7 +10,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use clap::{Parser, Subcommand};
@@ -42,6 +42,9 @@ use state::State;
 /// What this program is called where it is the agent of launchers.
 const AGENTS: [&str; 2] = ["ssh", "rsh"];
 
+/// The variable by which cargo downloads nothing.
+const OFFLINE: &str = "CARGO_NET_OFFLINE";
+
 /// The roles of this program, which it is called by: the processes that a cluster is made of.
 const HEAD: &str = "ranks-cluster-head";
 const HOST: &str = "ranks-cluster-host";
@@ -59,6 +62,9 @@ struct Arguments {
     /// By what right namespaces are made.
     #[arg(long, global = true, value_enum, default_value_t = Right::Any)]
     right: Right,
+    /// Lets cargo download nothing.
+    #[arg(long, global = true)]
+    offline: bool,
     #[command(subcommand)]
     what: What,
 }
@@ -89,9 +95,12 @@ enum What {
     Run(job::Arguments),
     /// The same under a real Slurm, by `srun` and by each MPI's `mpiexec` in an allocation.
     Slurm(slurm::Arguments),
-    /// The same as a batch job of a real cluster (Slurm, PBS), from where its jobs are submitted:
-    /// writes the script, waits, shows what came of it.
+    /// The same, or all tests, as a batch job of a real cluster (Slurm, PBS, LSF, Flux), from where
+    /// its jobs are submitted: writes the script, waits, shows what came of it.
     Submit(submit::Arguments),
+    /// What `submit --test` has a job do, on its first node.
+    #[command(hide = true)]
+    Within { folder: PathBuf, hosts: Vec<String> },
     /// Runs the tests on ranks of this workspace over hosts, on each MPI, and shows one table.
     Test(suites::Arguments),
     /// Shows what becomes of a job when a rank or a host of it is lost, on each MPI.
@@ -123,10 +132,23 @@ fn main() -> ExitCode {
     if let Some(code) = role() {
         return code;
     }
-    carry_out(&Arguments::parse()).unwrap_or_else(|error| {
+    let arguments = Arguments::parse();
+    let outcome = if arguments.offline && std::env::var_os(OFFLINE).is_none() {
+        Err(offline().into())
+    } else {
+        carry_out(&arguments)
+    };
+    outcome.unwrap_or_else(|error| {
         eprintln!("error: {error}");
         ExitCode::FAILURE
     })
+}
+
+/// This command anew, with the variable for each cargo that it starts; returns why it cannot.
+fn offline() -> std::io::Error {
+    let mut again = Command::new("/proc/self/exe");
+    again.args(std::env::args_os().skip(1)).env(OFFLINE, "true");
+    again.exec()
 }
 
 fn carry_out(arguments: &Arguments) -> Outcome {
@@ -159,6 +181,7 @@ fn carry_out(arguments: &Arguments) -> Outcome {
         What::Run(job) => return job::main(job, &arguments.name, arguments.right),
         What::Slurm(job) => return slurm::main(job, &arguments.name, arguments.right),
         What::Submit(job) => return submit::main(job),
+        What::Within { folder, hosts } => return submit::within(folder, hosts),
         What::Cut { host } => faults::What::Cut(number(host)?).carry_out(&state, None)?,
         What::Heal { host } => faults::What::Heal(number(host)?).carry_out(&state, None)?,
         What::Freeze { host } => faults::What::Freeze(number(host)?).carry_out(&state, None)?,

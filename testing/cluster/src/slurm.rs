@@ -12,7 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ranks_harness::mpi;
-use ranks_launch::Installation;
+use ranks_launch::{Installation, Starter};
+use serde::{Deserialize, Serialize};
 
 use super::job::{self, copied, on_host};
 use super::lifetime::{Cluster, Life};
@@ -50,19 +51,33 @@ pub(crate) struct Arguments {
     job: job::Arguments,
 }
 
-/// Who starts the ranks of a job under Slurm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+/// Who starts the ranks of a job of a batch system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 pub(super) enum By {
     /// Slurm itself.
     Srun,
+    /// Flux itself.
+    Flux,
     /// The launcher that belongs to the MPI, inside of an allocation. Slurm starts its daemons.
     Mpiexec,
+}
+
+impl By {
+    /// The same as jobs call it.
+    pub(super) fn starter(self) -> Starter {
+        match self {
+            By::Srun => Starter::Srun,
+            By::Flux => Starter::FluxRun,
+            By::Mpiexec => Starter::Launcher,
+        }
+    }
 }
 
 impl fmt::Display for By {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             By::Srun => "srun",
+            By::Flux => "flux",
             By::Mpiexec => "mpiexec",
         })
     }
@@ -72,6 +87,9 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
     let job = &arguments.job;
     if job.ppn == 0 {
         return Err("a host needs at least one rank".into());
+    }
+    if arguments.by.contains(&By::Flux) {
+        return Err("flux run is of Flux, not of Slurm".into());
     }
     let all = job.mpi == ["all"];
     let chosen = mpi::matrix(if all { &[] } else { &job.mpi })?;
@@ -168,7 +186,7 @@ impl Jobs<'_> {
                 command.args(layout);
                 command
             }
-            By::Mpiexec => {
+            By::Flux | By::Mpiexec => {
                 let mut command = Command::new("salloc");
                 command.arg("--quiet").args(layout).arg("--");
                 command.arg(own.get_program()).args(own.get_args());

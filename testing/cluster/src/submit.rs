@@ -1,12 +1,13 @@
 //! `cargo xtask cluster submit`: a job on a real cluster, on each MPI: writes the script of its
-//! batch system, submits it, waits, and shows what came of it.
+//! batch system, submits it, waits, and shows what came of it. With `--test` that is all tests on
+//! ranks, and an archive to send in.
 //!
 //! What this machine and the nodes have in common is the folder of the workspace.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -18,10 +19,15 @@ use super::slurm::By;
 use super::verdict::{End, Expected, Mark, faults};
 use crate::Outcome;
 
+mod matrix;
+mod plan;
+mod script;
 mod shell;
 mod system;
+mod within;
 
 use system::System;
+pub(super) use within::main as within;
 
 /// How long the last file of a job may take to be seen here when the job has ended: file systems of
 /// clusters are slow.
@@ -50,12 +56,13 @@ pub(crate) struct Arguments {
     /// The batch system. [default: the one whose command is in PATH]
     #[arg(long, value_enum)]
     system: Option<System>,
-    /// Who starts the ranks. [default: both under Slurm, else mpiexec]
+    /// Who starts the ranks. [default: the batch system and mpiexec under Slurm and Flux, else
+    /// mpiexec]
     #[arg(long, value_enum, value_delimiter = ',')]
     by: Vec<By>,
-    /// For how many minutes nodes are asked for.
-    #[arg(long, default_value_t = 10)]
-    minutes: u32,
+    /// For how many minutes nodes are asked for. [default: 10, with --test 120]
+    #[arg(long)]
+    minutes: Option<u32>,
     /// After how long each of the jobs is ended.
     #[arg(long, default_value = "60s", value_parser = job::seconds)]
     deadline: Duration,
@@ -65,15 +72,27 @@ pub(crate) struct Arguments {
     /// Whose time it is.
     #[arg(long)]
     account: Option<String>,
-    /// More to ask for, as it stands behind `#SBATCH` or `#PBS`; may be given several times.
+    /// More to ask for, as it stands behind `#SBATCH`, `#PBS`, `#BSUB` or `#flux:`; may be given
+    /// several times.
     #[arg(long, allow_hyphen_values = true)]
     directive: Vec<String>,
     /// Shows the script, and submits nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Runs the tests on ranks of this workspace and a benchmark on each MPI instead, all in one
+    /// job, and packs what came of it into an archive.
+    #[arg(long)]
+    test: bool,
+    /// With --test: packages to test; all of the workspace if none is named.
+    #[arg(short, long, num_args = 1, requires = "test")]
+    package: Vec<String>,
+    /// With --test: a program to measure, as below, and its arguments; may be given several times.
+    /// [default: three of the examples]
+    #[arg(long, requires = "test")]
+    bench: Vec<String>,
     /// The path of a program, or the name of an example, and its arguments. Each rank prints
     /// `rank 3 of 4, host 1 of 2` when its work is done. [default: a job that prints where its
-    /// ranks are]
+    /// ranks are] With --test: tests whose names contain one of these.
     #[arg(last = true)]
     program: Vec<String>,
 }
@@ -97,50 +116,43 @@ pub(super) fn main(arguments: &Arguments) -> Outcome {
         return Err("a job needs a node, and at least one rank on it".into());
     }
     let system = arguments.system.or_else(System::here).ok_or(
-        "no batch system is here: neither sbatch nor qsub is in PATH; --system with --dry-run shows the script of one",
+        "no batch system is here: none of sbatch, qsub, bsub and flux is in PATH; --system with --dry-run shows the script of one",
     )?;
     let all = arguments.mpi == ["all"];
     let chosen = mpi::matrix(if all { &[] } else { &arguments.mpi })?;
-    let ways: &[By] = match (system, arguments.by.as_slice()) {
-        (System::Slurm, []) => &[By::Srun, By::Mpiexec],
-        (System::Pbs, []) => &[By::Mpiexec],
-        (System::Pbs, by) if by.contains(&By::Srun) => {
-            return Err("srun is of Slurm, not of PBS".into());
-        }
-        (_, by) => by,
+    if chosen.is_empty() {
+        return Err("no MPI is here: cargo xtask mpi install, or load a module of one".into());
+    }
+    let ways: &[By] = match arguments.by.as_slice() {
+        [] => system.starts(),
+        by => by,
     };
-    let with = |one: &Installation| ways.iter().map(|by| (one.clone(), *by)).collect::<Vec<_>>();
-    let parts: Vec<Part> = chosen.iter().flat_map(with).collect();
-    let (program, rest) = job::program(&arguments.program)?;
+    if let Some(other) = ways.iter().find(|by| !system.starts().contains(by)) {
+        return Err(format!("{other} starts no ranks in jobs of {system}").into());
+    }
     let wish = Wish {
         hosts: arguments.nodes,
         each: arguments.ppn,
-        minutes: arguments.minutes,
+        minutes: arguments
+            .minutes
+            .unwrap_or(if arguments.test { 120 } else { 10 }),
         queue: arguments.queue.clone(),
         account: arguments.account.clone(),
         directives: arguments.directive.clone(),
     };
+    if arguments.test {
+        return matrix::main(arguments, system, &wish, &chosen, ways);
+    }
+    let with = |one: &Installation| ways.iter().map(|by| (one.clone(), *by)).collect::<Vec<_>>();
+    let parts: Vec<Part> = chosen.iter().flat_map(with).collect();
+    let words = words(&arguments.program)?;
     let folder = folder()?;
-    let what = [program
-        .into_os_string()
-        .into_string()
-        .map_err(|_| "the path of the program is no text")?];
-    let words: Vec<String> = what.into_iter().chain(rest).collect();
-    let text = script(system, &wish, &parts, &words, arguments.deadline, &folder);
+    let text = script::jobs(system, &wish, &parts, &words, arguments.deadline, &folder);
     if arguments.dry_run {
         print!("{text}");
         return Ok(ExitCode::SUCCESS);
     }
-    fs::create_dir_all(&folder)?;
-    let file = folder.join("script");
-    fs::write(&file, text)?;
-    let job = system.submit(&file)?;
-    println!(
-        "job {job}, in {}; {} {job} ends it",
-        folder.display(),
-        system.ends()
-    );
-    wait(system, &job, &folder)?;
+    hand_in(system, &folder, &text)?;
     let expected = Expected {
         hosts: wish.hosts,
         ranks_per_host: wish.each,
@@ -149,6 +161,29 @@ pub(super) fn main(arguments: &Arguments) -> Outcome {
         may_hang_at_end: false,
     };
     Ok(show(expected, &parts, &folder))
+}
+
+/// A program, built if it must be, and its arguments.
+fn words(program: &[String]) -> Result<Vec<String>, String> {
+    let (program, rest) = job::program(program)?;
+    let program = program.into_os_string().into_string();
+    let program = program.map_err(|_| "the path of the program is no text")?;
+    Ok(std::iter::once(program).chain(rest).collect())
+}
+
+/// Submits a script, and waits until the job has ended.
+fn hand_in(system: System, folder: &Path, script: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    fs::create_dir_all(folder).map_err(failed)?;
+    let file = folder.join("script");
+    fs::write(&file, script).map_err(failed)?;
+    let job = system.submit(&file)?;
+    println!(
+        "job {job}, in {}; {} {job} ends it",
+        folder.display(),
+        system.ends()
+    );
+    wait(system, &job, folder)
 }
 
 /// A folder of this job alone.
@@ -160,56 +195,6 @@ fn folder() -> Result<PathBuf, String> {
         .join("target")
         .join("submitted")
         .join(name))
-}
-
-/// The script: each part writes into a file of its own, and how it ended into a list.
-fn script(
-    system: System,
-    wish: &Wish,
-    parts: &[Part],
-    words: &[String],
-    deadline: Duration,
-    folder: &Path,
-) -> String {
-    let mut lines = vec!["#!/bin/bash".to_owned()];
-    lines.extend(system.directives(wish, &folder.join("output")));
-    let mut enter = Command::new("cd");
-    enter.arg(folder);
-    let enter = shell::line(&enter);
-    let enter = enter.strip_prefix("env ").unwrap_or(&enter);
-    lines.push(format!("{enter} || exit 1"));
-    if system == System::Pbs {
-        lines.push("mapfile -t hosts < <(sort -u \"$PBS_NODEFILE\")".to_owned());
-    }
-    let seconds = deadline.as_secs().max(1);
-    lines.push(format!(
-        "part() {{\n    \
-             local name=$1 by=$2 began; shift 2\n    \
-             began=$(date +%s%N)\n    \
-             timeout --kill-after=5 {seconds} \"$@\" > \"$name.$by\" 2>&1\n    \
-             echo \"$name $by $? $(( ($(date +%s%N) - began) / 1000000 ))\" >> results\n\
-         }}"
-    ));
-    for (installation, by) in parts {
-        let ranks = wish.hosts * wish.each;
-        let hosts: Vec<String> = match system {
-            // It tells the launchers itself.
-            System::Slurm => Vec::new(),
-            System::Pbs => (0..wish.hosts).map(shell::host).collect(),
-        };
-        let mut command = match by {
-            By::Srun => installation.srun(ranks, &hosts),
-            By::Mpiexec => installation.command_in_allocation(ranks, &hosts),
-        };
-        command.args(words);
-        lines.push(format!(
-            "part {} {by} {}",
-            installation.name,
-            shell::line(&command)
-        ));
-    }
-    lines.push("touch ended\n".to_owned());
-    lines.join("\n")
 }
 
 /// Waits until the job has ended, and says what becomes of it meanwhile.
@@ -306,80 +291,6 @@ fn judged(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ranks_launch::Family;
-
-    fn installation(name: &str, family: Family) -> Installation {
-        Installation {
-            name: name.to_owned(),
-            family,
-            version: None,
-            library: "/m/lib/libmpi.so".into(),
-            launcher: "/m/bin/mpiexec".into(),
-            env: Vec::new(),
-        }
-    }
-
-    fn text(system: System, by: By, family: Family) -> String {
-        let wish = Wish {
-            hosts: 2,
-            each: 3,
-            minutes: 90,
-            queue: Some("short".to_owned()),
-            account: Some("me".to_owned()),
-            directives: vec!["-m n".to_owned()],
-        };
-        let parts = [(installation("one", family), by)];
-        let words = ["/w/program".to_owned(), "a b".to_owned()];
-        let folder = Path::new("/w/f");
-        script(
-            system,
-            &wish,
-            &parts,
-            &words,
-            Duration::from_secs(30),
-            folder,
-        )
-    }
-
-    #[test]
-    fn a_script_of_slurm_leaves_places_to_slurm() {
-        let text = text(System::Slurm, By::Srun, Family::OpenMpi);
-        let head = "#!/bin/bash\n#SBATCH --job-name=ranks\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=3\n#SBATCH --time=90\n\
-                    #SBATCH --output=/w/f/output\n#SBATCH --partition=short\n#SBATCH --account=me\n#SBATCH -m n\ncd /w/f || exit 1\n";
-        assert!(text.starts_with(head), "{text}");
-        assert!(text.contains("timeout --kill-after=5 30 "), "{text}");
-        let line = text
-            .lines()
-            .find(|line| line.starts_with("part one "))
-            .unwrap();
-        assert!(line.starts_with("part one srun env "), "{line}");
-        assert!(
-            line.ends_with(
-                "RANKS_MPI=/m/lib/libmpi.so UCX_HANDLE_ERRORS=none srun --ntasks=6 --mpi=pmix --kill-on-bad-exit=1 /w/program 'a b'"
-            ),
-            "{line}"
-        );
-        assert!(text.ends_with("\ntouch ended\n"), "{text}");
-    }
-
-    #[test]
-    fn a_script_of_pbs_names_the_nodes_that_it_was_given() {
-        let text = text(System::Pbs, By::Mpiexec, Family::Mpich);
-        let head = "#!/bin/bash\n#PBS -N ranks\n#PBS -l select=2:ncpus=3:mpiprocs=3\n#PBS -l walltime=01:30:00\n#PBS -j oe\n\
-                    #PBS -o /w/f/output\n#PBS -q short\n#PBS -A me\n#PBS -m n\ncd /w/f || exit 1\n\
-                    mapfile -t hosts < <(sort -u \"$PBS_NODEFILE\")\n";
-        assert!(text.starts_with(head), "{text}");
-        let line = text
-            .lines()
-            .find(|line| line.starts_with("part one "))
-            .unwrap();
-        assert!(
-            line.ends_with(
-                "/m/bin/mpiexec -n 6 -hosts \"${hosts[0]}\"','\"${hosts[1]}\" -ppn 3 /w/program 'a b'"
-            ),
-            "{line}"
-        );
-    }
 
     #[test]
     fn a_part_is_believed_for_what_its_ranks_say() {

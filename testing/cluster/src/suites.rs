@@ -1,6 +1,7 @@
 //! `cargo xtask cluster test`: the tests on ranks of this workspace, over hosts that are made for
 //! them.
 
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use ranks_harness::place::{self, Place};
@@ -20,27 +21,27 @@ use crate::Outcome;
 pub(crate) struct Arguments {
     /// Numbers of hosts.
     #[arg(long, num_args = 1.., value_delimiter = ',', default_values_t = [2, 3])]
-    nodes: Vec<usize>,
+    pub(super) nodes: Vec<usize>,
     /// The number of ranks on each. [default: 2 on each of two hosts, and 1 for the functions
     /// without a test on four ranks; 1 on each of three]
     #[arg(long)]
-    ppn: Option<usize>,
+    pub(super) ppn: Option<usize>,
     /// The MPIs, as `cargo xtask mpi` names them. [default: all that are here]
     #[arg(long, num_args = 1.., value_delimiter = ',')]
-    mpi: Vec<String>,
+    pub(super) mpi: Vec<String>,
     /// Packages to test; all of the workspace if none is named.
     #[arg(short, long, num_args = 1)]
-    package: Vec<String>,
+    pub(super) package: Vec<String>,
     /// Tests whose names contain one of these; all if there is none.
     #[arg(last = true)]
-    filter: Vec<String>,
+    pub(super) filter: Vec<String>,
 }
 
 /// The most ranks that a job gets where nobody says how many.
-const RANKS: usize = 4;
+pub(super) const RANKS: usize = 4;
 
 impl Arguments {
-    fn layouts(&self) -> Vec<Layout> {
+    pub(super) fn layouts(&self) -> Vec<Layout> {
         let of = |&hosts: &usize| {
             let most = (RANKS / hosts.max(1)).max(1);
             let numbers = self.ppn.map_or(1..=most, |ppn| ppn..=ppn);
@@ -79,9 +80,9 @@ impl Arguments {
 
 /// Ranks on hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layout {
-    hosts: usize,
-    ppn: usize,
+pub(super) struct Layout {
+    pub(super) hosts: usize,
+    pub(super) ppn: usize,
 }
 
 impl Layout {
@@ -96,7 +97,7 @@ impl Layout {
             .filter(move |other| other.hosts == self.hosts && other.ppn > self.ppn)
     }
 
-    fn text(self) -> String {
+    pub(super) fn text(self) -> String {
         format!("{} hosts x {}", self.hosts, self.ppn)
     }
 }
@@ -106,7 +107,6 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
     if let Some(layout) = layouts.iter().find(|layout| layout.ranks() == 0) {
         return Err(format!("{} are no job", layout.text()).into());
     }
-    let faults = faults::read(&workspace::root().join("testing/known-faults.toml"))?;
     let places = place::places(&arguments.mpi)?;
     let tests = suites::tests(&suites::binaries(suites::cargo_test(&arguments.package))?)?;
     let mut tally = Tally {
@@ -121,12 +121,17 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
     };
     let run = Run {
         arguments,
-        name: &name,
-        right,
+        layouts: &layouts,
         tests: &tests,
+        faults: &known_faults()?,
     };
     for place in &places {
-        run.on(place, &layouts, &faults, &mut tally);
+        let row = run.on(
+            place,
+            |part, tally| on_cluster(part, &name, right, tally),
+            &mut tally,
+        );
+        tally.rows.push(row);
     }
     println!("\n{}", tally.table());
     println!("{}", tally.last_line());
@@ -135,6 +140,11 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// What libraries are known to fail.
+pub(super) fn known_faults() -> Result<Vec<KnownFault>, String> {
+    faults::read(&workspace::root().join("testing/known-faults.toml"))
 }
 
 /// Those of `layouts` whose ranks have a core each, or that have the fewest on so many hosts; all,
@@ -149,138 +159,168 @@ fn with_room(layouts: &[Layout], asked: bool, has_room: impl Fn(usize) -> bool) 
         .collect()
 }
 
+/// What came of the tests of a part, and what the library calls itself.
+pub(super) type Done = (Cell, Option<String>);
+
 /// What is the same for all MPIs.
-struct Run<'a> {
-    arguments: &'a Arguments,
-    name: &'a str,
-    right: Right,
-    tests: &'a [(Binary, Vec<Case>)],
+pub(super) struct Run<'a> {
+    pub(super) arguments: &'a Arguments,
+    pub(super) layouts: &'a [Layout],
+    pub(super) tests: &'a [(Binary, Vec<Case>)],
+    pub(super) faults: &'a [KnownFault],
 }
 
 impl Run<'_> {
-    fn on(&self, place: &Place, layouts: &[Layout], faults: &[KnownFault], tally: &mut Tally) {
+    /// All layouts on one MPI, each by a function; the line of the table.
+    pub(super) fn on(
+        &self,
+        place: &Place,
+        over: impl Fn(&Part<'_>, &mut Tally) -> Result<Done, String>,
+        tally: &mut Tally,
+    ) -> Row {
         let mut row = Row {
             name: place.name.clone(),
             library: String::new(),
             abi: place.abi.to_owned(),
             cells: Ok(Vec::new()),
         };
-        match &place.installation {
-            Err(why) => row.cells = Err(why.clone()),
-            Ok(installation) => {
-                let faults: Vec<&KnownFault> = faults
-                    .iter()
-                    .filter(|fault| fault.is_of(place.library()))
-                    .collect();
-                let mut cells = Vec::new();
-                let has_room = |ranks| !place.is_short_of_cores_over_hosts(ranks);
-                let roomy = with_room(layouts, self.arguments.ppn.is_some(), has_room);
-                for &layout in layouts {
-                    if !roomy.contains(&layout) {
-                        tally.left_out.push(format!(
-                            "{}, {}: what runs with fewer ranks on each; there are fewer cores, and ranks that wait there keep theirs",
-                            place.name,
-                            layout.text()
-                        ));
-                        cells.push(Cell::default());
-                        continue;
-                    }
-                    let at = format!("{}, {}", place.name, layout.text());
-                    let done = self.over(installation, (layout, &roomy), &at, &faults, tally);
-                    let (cell, library) = done.unwrap_or_else(|why| {
-                        println!("FAILED {at}: {why}");
-                        tally.failures.push(Failure {
-                            place: at,
-                            test: "(all)".to_owned(),
-                            why,
-                            details: String::new(),
-                        });
-                        let failed = Cell {
-                            failed: 1,
-                            ..Cell::default()
-                        };
-                        (failed, None)
-                    });
-                    row.library = library.unwrap_or(row.library);
-                    tally.total += cell;
-                    cells.push(cell);
-                }
-                row.cells = Ok(cells);
+        let installation = match &place.installation {
+            Err(why) => {
+                row.cells = Err(why.clone());
+                return row;
             }
-        }
-        tally.rows.push(row);
-    }
-
-    /// All tests on one MPI and layout, one of several.
-    fn over(
-        &self,
-        installation: &Installation,
-        (layout, layouts): (Layout, &[Layout]),
-        at: &str,
-        faults: &[&KnownFault],
-        tally: &mut Tally,
-    ) -> Result<(Cell, Option<String>), String> {
-        // That data goes over the links, and not through memory that all hosts share in truth, is
-        // seen with jobs of known size.
-        if !layout.fuller(layouts).any(|_| true) {
-            let Layout { hosts, ppn } = layout;
-            let may_hang = faults.iter().any(|fault| fault.test == faults::END);
-            for line in job::own(installation, (hosts, ppn), may_hang, self.name, self.right)? {
-                println!("{at}: {line}");
-            }
-        }
-        let cluster = Cluster::up(
-            State::named(self.name)?,
-            layout.hosts,
-            self.right,
-            Life::Held,
-            &[],
-        )?;
-        let state = cluster.state();
-        let hosts = names::hosts(layout.hosts);
-        let launch = |ranks| {
-            let launcher = installation.command_on(ranks, &hosts);
-            on_first_host(self.name, &launcher)
+            Ok(installation) => installation,
         };
+        let faults: Vec<&KnownFault> = self
+            .faults
+            .iter()
+            .filter(|fault| fault.is_of(place.library()))
+            .collect();
+        let mut cells = Vec::new();
+        let has_room = |ranks| !place.is_short_of_cores_over_hosts(ranks);
+        let roomy = with_room(self.layouts, self.arguments.ppn.is_some(), has_room);
+        for &layout in self.layouts {
+            let at = format!("{}, {}", place.name, layout.text());
+            if !roomy.contains(&layout) {
+                tally.left_out.push(format!(
+                    "{at}: what runs with fewer ranks on each; there are fewer cores, and ranks that wait there keep theirs"
+                ));
+                cells.push(Cell::default());
+                continue;
+            }
+            let part = Part {
+                run: self,
+                installation,
+                layout,
+                layouts: &roomy,
+                faults: &faults,
+                at: &at,
+            };
+            let (cell, library) = over(&part, tally).unwrap_or_else(|why| {
+                println!("FAILED {at}: {why}");
+                tally.failures.push(Failure {
+                    place: at.clone(),
+                    test: "(all)".to_owned(),
+                    why,
+                    details: String::new(),
+                });
+                let failed = Cell {
+                    failed: 1,
+                    ..Cell::default()
+                };
+                (failed, None)
+            });
+            row.library = library.unwrap_or(row.library);
+            tally.total += cell;
+            cells.push(cell);
+        }
+        row.cells = Ok(cells);
+        row
+    }
+}
+
+/// All tests on one MPI and layout.
+pub(super) struct Part<'a> {
+    run: &'a Run<'a>,
+    pub(super) installation: &'a Installation,
+    pub(super) layout: Layout,
+    layouts: &'a [Layout],
+    faults: &'a [&'a KnownFault],
+    at: &'a str,
+}
+
+impl Part<'_> {
+    /// Runs them, started by a command; all hosts see the folder.
+    pub(super) fn tests(
+        &self,
+        launch: &dyn Fn(usize) -> Command,
+        folder: &Path,
+        tally: &mut Tally,
+    ) -> Done {
         let (mut sum, mut library) = (Cell::default(), None);
-        for (binary, cases) in self.tests {
-            let cases = self.arguments.chosen(cases, layout, layouts);
+        for (binary, cases) in self.run.tests {
+            let cases = self.run.arguments.chosen(cases, self.layout, self.layouts);
             if cases.is_empty() {
                 continue;
             }
             let suite = Suite {
                 binary,
                 cases: &cases,
-                ranks: layout.ranks(),
-                faults,
-                launch: &launch,
-                folder: Some(state.folder()),
+                ranks: self.layout.ranks(),
+                faults: self.faults,
+                launch,
+                folder: Some(folder),
             };
-            let (cell, says) = suites::run(&suite, &format!("{at}, {}", binary.name), tally);
+            let at = format!("{}, {}", self.at, binary.name);
+            let (cell, says) = suites::run(&suite, &at, tally);
             sum += cell;
             library = says.or(library);
         }
-        let traffic = network::traffic(&state.read(names::HEAD, &["cat", "/proc/net/dev"])?);
-        let received: Vec<u64> = (0..layout.hosts)
-            .map(|host| traffic.get(&host).map_or(0, |traffic| traffic.received))
-            .collect();
-        if sum.passed > 0 && received.contains(&0) {
-            return Err(format!("a host was sent nothing: {received:?} bytes"));
-        }
-        let megabytes = received
-            .iter()
-            .map(|bytes| format!("{:.1}", *bytes as f64 / 1e6));
-        let megabytes: Vec<String> = megabytes.collect();
-        println!(
-            "{at}: {}, MB to the hosts: {}",
-            sum.text(),
-            megabytes.join(" ")
-        );
-        if sum.failed > 0 {
-            println!("{at}: {}", state.told().trim_start());
-        }
-        Ok((sum, library))
+        (sum, library)
     }
+}
+
+/// Runs a part over hosts that are made for it.
+fn on_cluster(
+    part: &Part<'_>,
+    name: &str,
+    right: Right,
+    tally: &mut Tally,
+) -> Result<Done, String> {
+    let (at, Layout { hosts, ppn }) = (part.at, part.layout);
+    // That data goes over the links, and not through memory that all hosts share in truth, is seen
+    // with jobs of known size.
+    if !part.layout.fuller(part.layouts).any(|_| true) {
+        let may_hang = part.faults.iter().any(|fault| fault.test == faults::END);
+        for line in job::own(part.installation, (hosts, ppn), may_hang, name, right)? {
+            println!("{at}: {line}");
+        }
+    }
+    let cluster = Cluster::up(State::named(name)?, hosts, right, Life::Held, &[])?;
+    let state = cluster.state();
+    let on = names::hosts(hosts);
+    let launch = |ranks| on_first_host(name, &part.installation.command_on(ranks, &on));
+    let (sum, library) = part.tests(&launch, state.folder(), tally);
+    let traffic = network::traffic(&state.read(names::HEAD, &["cat", "/proc/net/dev"])?);
+    let received: Vec<u64> = (0..hosts)
+        .map(|host| traffic.get(&host).map_or(0, |traffic| traffic.received))
+        .collect();
+    if sum.passed > 0 && received.contains(&0) {
+        return Err(format!("a host was sent nothing: {received:?} bytes"));
+    }
+    let megabytes = received
+        .iter()
+        .map(|bytes| format!("{:.1}", *bytes as f64 / 1e6));
+    let megabytes: Vec<String> = megabytes.collect();
+    println!(
+        "{at}: {}, MB to the hosts: {}",
+        sum.text(),
+        megabytes.join(" ")
+    );
+    if sum.failed > 0 {
+        println!("{at}: {}", state.told().trim_start());
+    }
+    Ok((sum, library))
 }
 
 /// A launcher's command as one that starts it on the first host of a cluster; program and arguments

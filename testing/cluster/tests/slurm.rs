@@ -272,6 +272,65 @@ fn a_batch_job_brings_back_what_came_of_it() {
     );
 }
 
+/// A test of this workspace, which a run of all its tests has built, over two nodes, and a program
+/// to measure, in one job.
+#[test]
+fn a_batch_job_runs_tests_and_what_came_of_them_is_packed() {
+    let Some(mpi) = mpi(&["mpich-5", "debian-mpich", "mpich-"]) else {
+        return not_tested("cluster submit --test", "no MPICH is here");
+    };
+    let Some(cluster) = held("submit-test") else {
+        return;
+    };
+    let measured = format!("{} world", program("ranks-jobs", "job-program"));
+    let (status, text) = cluster.on_first(&[
+        env!("CARGO_BIN_EXE_ranks-cluster"),
+        "submit",
+        "--test",
+        "--offline",
+        "--mpi",
+        &mpi.name,
+        "--bench",
+        &measured,
+        "--",
+        "messages_of_one_sender_do_not_overtake",
+    ]);
+    assert_eq!(status, Some(0), "{text}");
+    // By srun, by mpiexec, and the test on four ranks.
+    let last = |line| line == "3 passed, 0 failed";
+    assert!(text.lines().any(last), "{text}");
+    let archive = text
+        .lines()
+        .find_map(|line| line.strip_suffix(" has all of it"));
+    let archive = Path::new(archive.unwrap());
+    let folder = archive.to_str().unwrap().strip_suffix(".tar.gz").unwrap();
+    let folder = Path::new(folder);
+    let tar = |how: &[&str]| {
+        let mut tar = std::process::Command::new("tar");
+        tar.args(how).arg("--file").arg(archive);
+        let (status, text) = said(tar);
+        assert_eq!(status, Some(0), "{text}");
+        text
+    };
+    let table = tar(&["--extract", "--to-stdout", "--wildcards", "*/table"]);
+    assert!(text.contains(&table), "{table}{text}");
+    let row = table.lines().find(|line| line.starts_with(&mpi.name));
+    assert_eq!(row.unwrap().matches("1 ok").count(), 3, "{table}");
+    assert!(table.contains("job-program world"), "{table}");
+    let listed = tar(&["--list"]);
+    let of_mpi = ["doctor", "srun", "mpiexec"].map(|end| format!("{}.{end}", mpi.name));
+    let names = ["log", "script", "versions"].map(str::to_owned);
+    let names = names.into_iter().chain(of_mpi);
+    for name in names {
+        let ends = |line: &str| line.ends_with(&format!("/{name}"));
+        assert!(listed.lines().any(ends), "{name}: {listed}");
+        let length = fs::metadata(folder.join(&name)).unwrap().len();
+        assert!(length > 0, "{name}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+    fs::remove_file(archive).unwrap();
+}
+
 /// A PBS of one node, this one: its `qsub` starts the script at once.
 fn pbs(folder: &Path) {
     let _ = fs::remove_dir_all(folder);

@@ -32,7 +32,7 @@ pub(super) fn line(command: &Command) -> String {
 }
 
 /// A word that no shell takes apart, nor makes anything of but hosts.
-fn word(word: &OsStr) -> String {
+pub(super) fn word(word: &OsStr) -> String {
     let word = word.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
