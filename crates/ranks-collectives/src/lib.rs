@@ -122,3 +122,8 @@ pub use traits::persistent_varying_collectives::PersistentVaryingCollectives;
 pub use traits::scoped_collectives::ScopedCollectives;
 pub use traits::scoped_neighbor_collectives::ScopedNeighborCollectives;
 pub use traits::varying_collectives::VaryingCollectives;
+
+/// Tests count what tables take.
+#[cfg(test)]
+#[global_allocator]
+static COUNTING: ranks_scale::Counting = ranks_scale::Counting;

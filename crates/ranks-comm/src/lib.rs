@@ -122,3 +122,8 @@ pub use transport::buffered::BSEND_OVERHEAD;
 pub use transport::comparison::Comparison;
 pub use transport::facts::{Backend, Facts};
 pub use transport::info::Info;
+
+/// Tests count what tables take.
+#[cfg(test)]
+#[global_allocator]
+static COUNTING: ranks_scale::Counting = ranks_scale::Counting;

@@ -84,3 +84,8 @@ pub use window::locked_operations::LockedOperations;
 pub use window::operations::Operations;
 pub use window::passive::PassiveWindow;
 pub use window::requests::EpochRequest;
+
+/// Tests count what tables take.
+#[cfg(test)]
+#[global_allocator]
+static COUNTING: ranks_scale::Counting = ranks_scale::Counting;

@@ -14,7 +14,7 @@ type Row = (
 
 /// From the top down. Examples in documentation stand on the umbrella, as those of a program that
 /// depends on it alone.
-const TABLE: [Row; 42] = [
+const TABLE: [Row; 43] = [
     (
         "ranks-cli",
         &[
@@ -105,7 +105,7 @@ const TABLE: [Row; 42] = [
             "ranks-launch",
             "ranks-mpi-sys",
         ],
-        &["ranks", "ranks-test"],
+        &["ranks", "ranks-scale", "ranks-test"],
     ),
     (
         "ranks-raw",
@@ -120,12 +120,12 @@ const TABLE: [Row; 42] = [
     (
         "ranks-bootstrap",
         &["ranks-collectives", "ranks-comm"],
-        &["ranks", "ranks-test"],
+        &["ranks", "ranks-scale", "ranks-test"],
     ),
     (
         "ranks-collectives",
         &["ranks-comm", "ranks-launch", "ranks-mpi-sys"],
-        &["ranks", "ranks-test"],
+        &["ranks", "ranks-scale", "ranks-test"],
     ),
     ("ranks-nccl-sys", &["ranks-load"], &[]),
     ("ranks-nvshmem-sys", &["ranks-load"], &[]),
@@ -133,7 +133,7 @@ const TABLE: [Row; 42] = [
     (
         "ranks-comm",
         &["ranks-launch", "ranks-mpi-sys", "ranks-trace"],
-        &["ranks", "ranks-test"],
+        &["ranks", "ranks-scale", "ranks-test"],
     ),
     (
         "ranks-test",
@@ -230,6 +230,7 @@ const TABLE: [Row; 42] = [
     ),
     ("nvshmem-double-old", &["ranks-load"], &[]),
     ("panics", &["ranks-comm"], &[]),
+    ("ranks-scale", &[], &[]),
     ("pmpi-counter-int", &["ranks-load"], &[]),
     ("pmpi-counter-word", &["ranks-load"], &[]),
     (
