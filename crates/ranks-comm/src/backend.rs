@@ -11,6 +11,7 @@ pub use crate::call::identity::unused_number;
 pub use crate::call::limit::Pause;
 pub use crate::call::limit::look;
 pub use crate::call::observe::observed;
+pub use crate::call::rank_list::RankList;
 pub use crate::data::datatype::TypeOf;
 pub use crate::data::in_flight::{InFlight, Keep};
 pub use crate::data::lent::{Lent, Places};
@@ -24,6 +25,7 @@ pub use crate::transport::backend::{Backend, StartedOp};
 pub use crate::transport::in_process::{
     Collective, Comm as InProcessComm, INLINE, KIND, Lending, Round, Taken, Watch,
 };
+pub use crate::transport::join::Join;
 pub use crate::transport::mpi::{
     Child, Comm as MpiComm, FreedTogether, InfoHandle, Portion, check, check_with,
     network_atomics_are_wrong, object_name,

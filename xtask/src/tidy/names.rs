@@ -39,6 +39,7 @@ const HELPERS: [Helpers; 3] = [
             "MPI_Finalized",
             "MPI_Get_elements_x",
             "MPI_Iallgather",
+            "MPI_Iallreduce",
             "MPI_Ibarrier",
             "MPI_Initialized",
             "MPI_Is_thread_main",

@@ -22,6 +22,7 @@ pub(crate) mod inside;
 pub(crate) mod last_words;
 pub(crate) mod limit;
 pub(crate) mod observe;
+pub(crate) mod rank_list;
 pub mod record;
 pub(crate) mod thread_guard;
 pub(crate) mod thread_level;

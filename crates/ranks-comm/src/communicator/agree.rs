@@ -3,22 +3,7 @@
 use crate::call::identity::digest;
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
-
-/// The operator that joins the words of all ranks.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Join {
-    And,
-    Sum,
-}
-
-impl Join {
-    pub(crate) fn of(self, one: u64, other: u64) -> u64 {
-        match self {
-            Self::And => one & other,
-            Self::Sum => one.wrapping_add(other),
-        }
-    }
-}
+use crate::transport::join::Join;
 
 impl Communicator {
     /// Joins the words of all ranks. Collective.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::Communicator;
-use crate::call::call_description::CallDescription;
+use crate::call::call_description::{CallDescription, Groups, Joined};
 use crate::call::checks::{get_text, not_all_came, put_text};
 use crate::call::record::{Class, Kind};
 use crate::call::{inflight_calls, limit};
@@ -14,6 +14,7 @@ use crate::data::in_flight::InFlight;
 use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::{Backend, StartedOp};
+use crate::transport::join::Join;
 use crate::transport::pending_op::PendingOp;
 
 static AGREE: Kind = Kind::of(Class::Collective, "Communicator::agree");
@@ -42,34 +43,36 @@ impl Communicator {
         const OPERATION: &str = "Communicator::agree";
         const ROOM: usize = 1024;
         let mut told = [0u8; ROOM];
+        let failed = u8::from(result.is_err());
         let value = result
-            .map_err(|error| {
-                told[0] = 1;
-                put_text(&mut told[1..], &error.to_string());
-            })
+            .map_err(|error| put_text(&mut told, &error.to_string()))
             .ok();
         let _entered = self.enter(&AGREE)?;
         self.all_call(OPERATION, Ok(()))?;
-        let all = self.exchange_within(OPERATION, &told)?;
-        let mut failed = all
-            .chunks(ROOM)
-            .enumerate()
-            .filter(|(_, told)| told.first() == Some(&1));
-        match (failed.next(), value) {
-            (None, Some(value)) => Ok(value),
-            (first, _) => {
-                let (rank, text) = first.map_or((self.rank(), ""), |(rank, told)| {
-                    (rank, get_text(told.get(1..).unwrap_or_default()))
-                });
-                let mut detail = format!("rank {rank} of {} failed: {text}", self.size());
-                match failed.count() {
-                    0 => {}
-                    // Writing to a string does not fail.
-                    more => drop(write!(detail, " (and so did {more} more)")),
-                }
-                Err(Error::new(ErrorKind::PeerFailed, OPERATION, detail))
-            }
+        let any = self.join_within(OPERATION, &[failed.into()], Join::Or)?;
+        if let (Some(value), [0]) = (value, any.as_slice()) {
+            return Ok(value);
         }
+        let all = self.exchange_within(OPERATION, &[failed])?;
+        let ranks = all.iter().enumerate();
+        let mut failed = ranks.filter(|(_, failed)| **failed != 0);
+        let rank = failed.next().map_or(self.rank(), |(rank, _)| rank);
+        // The others have nothing to say.
+        if rank != self.rank() {
+            told = [0; ROOM];
+        }
+        let words = told.as_chunks().0.iter();
+        let words: Vec<u64> = words.map(|bytes| u64::from_ne_bytes(*bytes)).collect();
+        let words = self.join_within(OPERATION, &words, Join::Or)?;
+        let text: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let (text, size) = (get_text(&text), self.size());
+        let mut detail = format!("rank {rank} of {size} failed: {text}");
+        match failed.count() {
+            0 => {}
+            // Writing to a string does not fail.
+            more => drop(write!(detail, " (and so did {more} more)")),
+        }
+        Err(Error::new(ErrorKind::PeerFailed, OPERATION, detail))
     }
 
     /// Returns `true` if ranks compare their collective calls on this communicator.
@@ -146,14 +149,41 @@ impl Communicator {
     /// As [`exchange`](Self::exchange), within `operation`, which has been entered.
     #[doc(hidden)]
     pub fn exchange_within(&self, operation: &'static str, mine: &[u8]) -> Result<Arc<[u8]>> {
+        self.all_in_time(operation, |left| match self.backend() {
+            Backend::Mpi(comm) => {
+                let all = comm.exchange(mine, self.size(), left)?;
+                Ok(all.map(Into::into))
+            }
+            Backend::InProcess(comm) => comm.exchange(mine, left),
+        })
+    }
+
+    /// Joins the words of all ranks, which pass as many, within `operation`, which has been
+    /// entered. Collective.
+    #[doc(hidden)]
+    pub fn join_within(
+        &self,
+        operation: &'static str,
+        words: &[u64],
+        by: Join,
+    ) -> Result<Vec<u64>> {
+        self.all_in_time(operation, |left| match self.backend() {
+            Backend::Mpi(comm) => comm.join_in_time(words, by, left),
+            Backend::InProcess(comm) => comm.join_in_time(words, by, left),
+        })
+    }
+
+    /// Does what takes all ranks, up to the time that is left; `None` if not all came.
+    fn all_in_time<R>(
+        &self,
+        operation: &'static str,
+        exchange: impl FnOnce(Duration) -> Result<Option<R>>,
+    ) -> Result<R> {
         self.must_be_in_step(operation)?;
         let limited = limit::may_end();
         let left = limited.as_ref().and_then(|under_way| under_way.left());
         let left = left.unwrap_or(Duration::MAX);
-        let exchanged = match self.backend() {
-            Backend::Mpi(comm) => comm.exchange(mine, self.size(), left)?.map(Into::into),
-            Backend::InProcess(comm) => comm.exchange(mine, left)?,
-        };
+        let exchanged = exchange(left)?;
         if let (None, Some(under_way)) = (&exchanged, limited)
             && left <= self.check_limit()
         {
@@ -198,8 +228,23 @@ impl Communicator {
         operation: &'static str,
         told: &CallDescription,
     ) -> Result<()> {
-        let all = self.exchange_within(operation, told.bytes())?;
-        compare_all(self.step(), operation, &all)
+        if matches!(self.backend(), Backend::InProcess(_)) {
+            let all = self.exchange_within(operation, told.bytes())?;
+            return compare_all(self.step(), operation, &all);
+        }
+        let words = Joined::words(told, self.rank(), true);
+        let joined = Joined::of(&self.join_within(operation, &words, Join::Min)?);
+        compare_joined(self.step(), operation, told, joined)?;
+        if joined.is_equal() {
+            return Ok(());
+        }
+        Err(Groups::find_out(
+            operation,
+            told,
+            self.rank(),
+            |mine| self.exchange_within(operation, mine),
+            |words| self.join_within(operation, words, Join::Or),
+        )?)
     }
 
     /// Starts the comparison of a nonblocking call, which is complete when all ranks have described
@@ -215,17 +260,23 @@ impl Communicator {
         told: &CallDescription,
     ) -> Result<StartedOp> {
         let step = Arc::clone(self.step());
-        let compare = move |all: &[u8]| compare_all(&step, operation, all);
         match self.backend() {
-            Backend::Mpi(over) => over.begin_exchange(told.bytes(), self.size(), compare),
-            Backend::InProcess(over) => over.begin_exchange(told.bytes(), compare),
+            Backend::Mpi(over) => {
+                let (told, words) = (told.clone(), Joined::words(told, self.rank(), false));
+                over.begin_joining(&words, Join::Min, move |all| {
+                    compare_joined(&step, operation, &told, Joined::of(all))
+                })
+            }
+            Backend::InProcess(over) => {
+                over.begin_exchange(told.bytes(), move |all| compare_all(&step, operation, all))
+            }
         }
     }
 
     /// Leaves a comparison to the runtime.
     #[doc(hidden)]
     pub fn leave_comparing(&self, begun: StartedOp) {
-        static COMPARING: OpInfo = OpInfo::of("MPI_Iallgather");
+        static COMPARING: OpInfo = OpInfo::of("MPI_Iallreduce");
         PendingOp::begun(self, &COMPARING, begun)
             .abandon(self, InFlight::new(()).into_keep_alive());
     }
@@ -256,4 +307,21 @@ fn compare_all(out_of_step: &AtomicBool, operation: &'static str, all: &[u8]) ->
         out_of_step.store(true, Ordering::Relaxed);
     }
     compared
+}
+
+/// The same over MPI, where ranks have joined their digests: an error if calls differ, unless all
+/// ranks stay to find out more.
+fn compare_joined(
+    out_of_step: &AtomicBool,
+    operation: &'static str,
+    told: &CallDescription,
+    joined: Joined,
+) -> Result<()> {
+    if joined.is_equal() || joined.all_stay() {
+        return Ok(());
+    }
+    if joined.any_begins() {
+        out_of_step.store(true, Ordering::Relaxed);
+    }
+    Err(joined.differ(operation, told))
 }

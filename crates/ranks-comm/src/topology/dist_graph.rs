@@ -3,9 +3,9 @@
 use std::ops::Deref;
 
 use crate::communicator::Communicator;
-use crate::communicator::agree::Join;
 use crate::result::{Error, ErrorKind, Result};
 use crate::topology::{Neighborhood, sealed};
+use crate::transport::join::Join;
 use crate::transport::shape::{Edges, Named};
 
 /// A communicator with a distributed graph topology: every rank knows its incoming and outgoing

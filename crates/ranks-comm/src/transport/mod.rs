@@ -7,6 +7,7 @@ pub(crate) mod completion;
 pub(crate) mod facts;
 pub(crate) mod in_process;
 pub(crate) mod info;
+pub(crate) mod join;
 pub(crate) mod mpi;
 pub(crate) mod pending_op;
 pub(crate) mod scatter;

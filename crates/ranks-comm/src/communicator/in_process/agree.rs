@@ -1,9 +1,9 @@
 //! Reductions of a few words over all ranks, at rank 0.
 
-use crate::communicator::agree::Join;
 use crate::result::Result;
 use crate::transport::in_process::collective::Collective;
 use crate::transport::in_process::comm::Comm;
+use crate::transport::join::Join;
 
 impl Comm {
     pub(crate) fn join(&self, words: [u64; 2], join: Join) -> Result<[u64; 2]> {

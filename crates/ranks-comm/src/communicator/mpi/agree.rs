@@ -4,27 +4,32 @@ use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
 
-use crate::communicator::agree::Join;
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::result::Result;
+use crate::transport::join::Join;
 use crate::transport::mpi::communicator::{Comm, rank_and_size};
 use crate::transport::mpi::error::check;
+use crate::transport::mpi::exchange::op;
 use crate::transport::mpi::send_mode::SendMode;
 
 impl Comm {
     /// Joins the words of all ranks. Collective.
     pub(crate) fn join<const N: usize>(&self, words: [u64; N], join: Join) -> Result<[u64; N]> {
-        let op = match join {
-            Join::And => sys::MPI_BAND,
-            Join::Sum => sys::MPI_SUM,
-        };
         let count = c_int::try_from(N).unwrap_or(0);
         let mut joined = [0u64; N];
         let (mine, all) = (words.as_ptr().cast(), joined.as_mut_ptr().cast());
         // SAFETY: as many 64-bit words each way as the lists hold; the communicator is alive.
-        let code =
-            unsafe { sys::MPI_Allreduce(mine, all, count, sys::MPI_UINT64_T, op, self.canonical) };
+        let code = unsafe {
+            sys::MPI_Allreduce(
+                mine,
+                all,
+                count,
+                sys::MPI_UINT64_T,
+                op(join),
+                self.canonical,
+            )
+        };
         check(code, "MPI_Allreduce")?;
         Ok(joined)
     }

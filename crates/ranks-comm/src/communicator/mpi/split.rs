@@ -7,10 +7,10 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{Function, MPI_Comm};
 
 use crate::communicator::Communicator;
-use crate::communicator::agree::Join;
 use crate::communicator::split::SplitType;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::info::Info;
+use crate::transport::join::Join;
 use crate::transport::mpi::children::Children;
 use crate::transport::mpi::communicator::{Comm, Group, Origin};
 use crate::transport::mpi::error::{check, library};

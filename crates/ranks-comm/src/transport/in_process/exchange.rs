@@ -14,6 +14,7 @@ use super::lock::lock;
 use crate::call::checks::Checks;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::StartedOp;
+use crate::transport::join::Join;
 use crate::transport::pending_op::Deferred;
 
 /// The name of the operation in errors, whatever the exchange is for.
@@ -37,6 +38,29 @@ impl Comm {
         let end = Instant::now().checked_add(limit);
         let key = self.tell_all(mine)?;
         self.wait_for_exchange(key, end)
+    }
+
+    /// Joins the words of all ranks; `None` as with [`exchange`](Self::exchange). Collective.
+    pub(crate) fn join_in_time(
+        &self,
+        words: &[u64],
+        by: Join,
+        left: Duration,
+    ) -> Result<Option<Vec<u64>>> {
+        let mine: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let all = self.exchange(&mine, left)?;
+        Ok(all.map(|all| {
+            let mut told = all.chunks_exact(mine.len()).map(|told| {
+                let words = told.as_chunks().0.iter();
+                words.map(|bytes| u64::from_ne_bytes(*bytes)).collect()
+            });
+            let first: Vec<u64> = told.next().unwrap_or_default();
+            told.fold(first, |mut joined, theirs| {
+                let pairs = joined.iter_mut().zip(theirs);
+                pairs.for_each(|(joined, word)| *joined = by.of(*joined, word));
+                joined
+            })
+        }))
     }
 
     /// Starts a nonblocking exchange, and calls `then` with the bytes of all ranks. Collective.

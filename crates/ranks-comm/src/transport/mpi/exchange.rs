@@ -1,11 +1,11 @@
-//! Exchange of bytes among all ranks, with a limit on the wait.
+//! Exchange of bytes among all ranks, and of words that are joined, with a limit on the wait.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::time::Duration;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Request, MPI_Status};
+use ranks_mpi_sys::{MPI_Comm, MPI_Op, MPI_Request, MPI_Status};
 
 use super::communicator::Comm;
 use super::error::check;
@@ -15,24 +15,36 @@ use crate::data::in_flight::{InFlight, Keep, Over};
 use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::StartedOp;
+use crate::transport::join::Join;
 use crate::transport::pending_op;
 
 static EXCHANGE: OpInfo = OpInfo::of("MPI_Iallgather");
+static JOINING: OpInfo = OpInfo::of("MPI_Iallreduce");
 
-/// The bytes that are sent and received.
-struct Memory {
-    mine: Vec<u8>,
-    all: Vec<u8>,
+/// The operator of the library.
+pub(crate) fn op(join: Join) -> MPI_Op {
+    match join {
+        Join::And => sys::MPI_BAND,
+        Join::Or => sys::MPI_BOR,
+        Join::Min => sys::MPI_MIN,
+        Join::Sum => sys::MPI_SUM,
+    }
 }
 
-/// A nonblocking exchange, and the use of its result.
-struct Exchanging<F> {
+/// The bytes, or the words, that are sent and received.
+struct Memory<E> {
+    mine: Vec<E>,
+    all: Vec<E>,
+}
+
+/// Words that are being joined, and the use of their result.
+struct Joining<F> {
     /// The memory, until completion.
-    memory: Option<InFlight<Memory>>,
+    memory: Option<InFlight<Memory<u64>>>,
     then: F,
 }
 
-impl<F: Fn(&[u8]) -> Result<()> + Send> Keep for Exchanging<F> {
+impl<F: Fn(&[u64]) -> Result<()> + Send> Keep for Joining<F> {
     fn ended(&mut self, _operation: &'static str) -> Result<()> {
         let memory = self.memory.take();
         // SAFETY: this is called when the library has said that it is over.
@@ -41,9 +53,9 @@ impl<F: Fn(&[u8]) -> Result<()> + Send> Keep for Exchanging<F> {
     }
 }
 
-impl<F> fmt::Debug for Exchanging<F> {
+impl<F> fmt::Debug for Joining<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exchanging").finish_non_exhaustive()
+        f.debug_struct("Joining").finish_non_exhaustive()
     }
 }
 
@@ -76,8 +88,30 @@ impl Comm {
         size: usize,
         left: Duration,
     ) -> Result<Option<Vec<u8>>> {
-        let (cell, memory) = self.start_exchange(mine, size)?;
-        let pending_op::PendingOp::Mpi(mut flight) = self.native(cell, &EXCHANGE, 0) else {
+        let begun = gather(self.canonical, mine, size)?;
+        self.finish(begun, &EXCHANGE, left)
+    }
+
+    /// Joins the words of all ranks; `None` as with [`exchange`](Self::exchange). Collective.
+    pub(crate) fn join_in_time(
+        &self,
+        words: &[u64],
+        by: Join,
+        left: Duration,
+    ) -> Result<Option<Vec<u64>>> {
+        let begun = join(self.canonical, words, by)?;
+        self.finish(begun, &JOINING, left)
+    }
+
+    fn finish<E: Send + 'static>(
+        &self,
+        (request, memory): (MPI_Request, InFlight<Memory<E>>),
+        operation: &'static OpInfo,
+        left: Duration,
+    ) -> Result<Option<Vec<E>>> {
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let cell = unsafe { Cell::holding(request) };
+        let pending_op::PendingOp::Mpi(mut flight) = self.native(cell, operation, 0) else {
             return Ok(None);
         };
         let mut outcome = None;
@@ -95,50 +129,54 @@ impl Comm {
         }
     }
 
-    /// Starts a nonblocking exchange, and calls `then` with the bytes of all ranks. Collective.
-    pub(crate) fn begin_exchange(
+    /// Starts to join the words of all ranks, and calls `then` with the result. Collective.
+    pub(crate) fn begin_joining(
         &self,
-        mine: &[u8],
-        size: usize,
-        then: impl Fn(&[u8]) -> Result<()> + Send + 'static,
+        words: &[u64],
+        by: Join,
+        then: impl Fn(&[u64]) -> Result<()> + Send + 'static,
     ) -> Result<StartedOp> {
-        let (cell, memory) = self.start_exchange(mine, size)?;
+        let (request, memory) = join(self.canonical, words, by)?;
         let memory = Some(memory);
-        let keep = InFlight::new(Box::new(Exchanging { memory, then }) as Box<dyn Keep>);
-        Ok(StartedOp::MpiKeeping(cell, keep))
-    }
-
-    /// Starts the exchange; the memory must stay until it is complete.
-    fn start_exchange(&self, mine: &[u8], size: usize) -> Result<(Cell, InFlight<Memory>)> {
-        let (request, memory) = start(self.canonical, mine, size)?;
+        let keep = InFlight::new(Box::new(Joining { memory, then }) as Box<dyn Keep>);
         // SAFETY: the library is loaded, as there is a `Comm`.
         let cell = unsafe { Cell::holding(request) };
-        Ok((cell, memory))
+        Ok(StartedOp::MpiKeeping(cell, keep))
     }
 }
 
 /// An exchange of all ranks of the world, without a handle of it. Dropped before it is complete, it
 /// leaks its memory.
 #[must_use = "it goes on until it was waited for"]
-pub(crate) struct OfWorld {
+pub(crate) struct OfWorld<E> {
     request: MPI_Request,
-    memory: InFlight<Memory>,
+    memory: InFlight<Memory<E>>,
 }
 
-impl OfWorld {
+impl OfWorld<u8> {
     /// Starts it, as [`Comm::exchange`] does. Collective.
-    pub(crate) fn begin(mine: &[u8], size: usize) -> Result<Self> {
-        let (request, memory) = start(sys::MPI_COMM_WORLD, mine, size)?;
+    pub(crate) fn exchange(mine: &[u8], size: usize) -> Result<Self> {
+        let (request, memory) = gather(sys::MPI_COMM_WORLD, mine, size)?;
         Ok(Self { request, memory })
     }
+}
 
+impl OfWorld<u64> {
+    /// Starts it, as [`Comm::join_in_time`] does. Collective.
+    pub(crate) fn join(words: &[u64], by: Join) -> Result<Self> {
+        let (request, memory) = join(sys::MPI_COMM_WORLD, words, by)?;
+        Ok(Self { request, memory })
+    }
+}
+
+impl<E> OfWorld<E> {
     /// Waits for it until the limit, or until `is_enough`, which is polled, says that it will not
     /// complete.
     pub(crate) fn wait(
         mut self,
         limit: Duration,
         mut is_enough: impl FnMut() -> bool,
-    ) -> Result<Option<Vec<u8>>> {
+    ) -> Result<Option<Vec<E>>> {
         let mut is_over = false;
         Pause::until(limit, || {
             is_over = test(&mut self.request)?;
@@ -160,27 +198,49 @@ pub(crate) fn test(request: &mut MPI_Request) -> Result<bool> {
 }
 
 /// Starts the exchange of the same number of bytes from each rank.
-fn start(comm: MPI_Comm, mine: &[u8], size: usize) -> Result<(MPI_Request, InFlight<Memory>)> {
+fn gather(comm: MPI_Comm, mine: &[u8], size: usize) -> Result<(MPI_Request, InFlight<Memory<u8>>)> {
     let operation = EXCHANGE.operation();
     let length = mine.len().checked_mul(size);
     let (Some(length), Ok(count)) = (length, c_int::try_from(mine.len())) else {
         let why = format_args!("{} bytes of {size} ranks are too many", mine.len());
         return Err(Error::new(ErrorKind::Length, operation, why));
     };
+    let bytes = sys::MPI_BYTE;
+    start(operation, mine, length, |from, to, request| {
+        // SAFETY: `count` bytes of each rank, for which there is room; both stay until the request
+        // is over, or for ever.
+        unsafe { sys::MPI_Iallgather(from, count, bytes, to, count, bytes, comm, request) }
+    })
+}
+
+/// Starts to join the words of all ranks, which pass as many.
+fn join(comm: MPI_Comm, words: &[u64], by: Join) -> Result<(MPI_Request, InFlight<Memory<u64>>)> {
+    let operation = JOINING.operation();
+    let Ok(count) = c_int::try_from(words.len()) else {
+        let why = format_args!("{} words are too many", words.len());
+        return Err(Error::new(ErrorKind::Length, operation, why));
+    };
+    start(operation, words, words.len(), |from, to, request| {
+        // SAFETY: `count` words each way; both stay until the request is over, or for ever.
+        unsafe { sys::MPI_Iallreduce(from, to, count, sys::MPI_UINT64_T, op(by), comm, request) }
+    })
+}
+
+/// Starts an operation on memory that it gets the addresses of.
+fn start<E: Copy + Default>(
+    operation: &'static str,
+    mine: &[E],
+    length: usize,
+    begin: impl FnOnce(*const c_void, *mut c_void, *mut MPI_Request) -> c_int,
+) -> Result<(MPI_Request, InFlight<Memory<E>>)> {
     let memory = Memory {
         mine: mine.to_vec(),
-        all: vec![0; length],
+        all: vec![E::default(); length],
     };
-    let bytes = sys::MPI_BYTE;
     let (memory, request) = InFlight::begun(memory, |memory| {
         let (from, to) = (memory.mine.as_ptr().cast(), memory.all.as_mut_ptr().cast());
         let mut request = sys::MPI_REQUEST_NULL;
-        // SAFETY: `count` bytes of each rank, for which there is room; both stay until the request
-        // is over, or for ever.
-        let code = unsafe {
-            sys::MPI_Iallgather(from, count, bytes, to, count, bytes, comm, &raw mut request)
-        };
-        check(code, operation).map(|()| request)
+        check(begin(from, to, &raw mut request), operation).map(|()| request)
     })?;
     Ok((request, memory))
 }

@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::Session;
-use crate::call::call_description::CallDescription;
+use super::{Session, whoami};
+use crate::call::call_description::{CallDescription, Groups, Joined};
 use crate::call::checks::not_all_came;
 use crate::call::limit::{Limit, OnTimeLimit, Others};
 use crate::result::Result;
+use crate::transport::join::Join;
 use crate::transport::mpi::exchange::OfWorld;
 use crate::transport::mpi::{fault_tolerance, query_ranks};
 
@@ -35,30 +36,55 @@ impl Session {
         // The effect of its limit is applied here.
         held.call.is_looked_at.store(true, Ordering::Relaxed);
         let told = CallDescription::named(OPERATION);
+        let look = || {
+            query_ranks::answer();
+            self.detached.sweep();
+            self.is_out_of_step()
+        };
+        let late = || {
+            if limit.is_some_and(|limit| limit.duration <= self.comparing.limit)
+                && let Err(late) = held.is_late()
+            {
+                return late;
+            }
+            let states = held.call.states();
+            let others = Others(Some(&held.call), &states);
+            not_all_came(OPERATION, self.size, &others)
+        };
+        let rank = whoami().map_or(0, |(rank, _)| rank);
         let mut alike = Ok(());
         while !self.is_out_of_step() {
-            let mine = OfWorld::begin(told.bytes(), self.size)?;
-            let all = mine.wait(patience, || {
-                query_ranks::answer();
-                self.detached.sweep();
-                self.is_out_of_step()
-            })?;
-            let Some(all) = all else {
+            let words = Joined::words(&told, rank, true);
+            let Some(words) = OfWorld::join(&words, Join::Min)?.wait(patience, look)? else {
                 if self.is_out_of_step() {
                     break;
                 }
-                if limit.is_some_and(|limit| limit.duration <= self.comparing.limit) {
-                    held.is_late()?;
-                }
-                let states = held.call.states();
-                let others = Others(Some(&held.call), &states);
-                return Err(not_all_came(OPERATION, self.size, &others));
+                return Err(late());
             };
-            match CallDescription::compare(OPERATION, &all) {
-                Ok(()) => return Ok(alike),
-                Err(error) if CallDescription::any_begins(&all) => return Err(error),
-                Err(error) => alike = alike.and(Err(error)),
+            let joined = Joined::of(&words);
+            if joined.is_equal() {
+                return Ok(alike);
             }
+            if joined.any_begins() {
+                return Err(joined.differ(OPERATION, &told));
+            }
+            alike = alike.and(Err(if joined.all_stay() {
+                Groups::find_out(
+                    OPERATION,
+                    &told,
+                    rank,
+                    |mine| {
+                        let all = OfWorld::exchange(mine, self.size)?.wait(patience, look)?;
+                        all.map(Into::into).ok_or_else(late)
+                    },
+                    |words| {
+                        let all = OfWorld::join(words, Join::Or)?.wait(patience, look)?;
+                        all.ok_or_else(late)
+                    },
+                )?
+            } else {
+                joined.differ(OPERATION, &told)
+            }));
         }
         // The ranks were out of step before, and have been told so.
         Ok(alike)
