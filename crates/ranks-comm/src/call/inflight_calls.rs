@@ -224,6 +224,6 @@ impl CallInFlight {
 
     /// The world rank of a rank of its communicator, if that is known.
     pub(crate) fn world_rank(&self, rank: usize) -> Option<usize> {
-        self.recorder.world_ranks.get(rank).copied()
+        self.recorder.world_rank(rank)
     }
 }

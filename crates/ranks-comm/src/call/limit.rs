@@ -26,6 +26,8 @@ use std::time::Duration;
 
 use crate::call::hold::Hold;
 
+#[cfg(test)]
+pub(crate) use in_time::asked;
 pub use in_time::look;
 pub(crate) use in_time::{in_time, may_end, own_state};
 pub(crate) use last_resort::end_soon;

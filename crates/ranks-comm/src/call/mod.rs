@@ -24,6 +24,8 @@ pub(crate) mod limit;
 pub(crate) mod observe;
 pub(crate) mod rank_list;
 pub mod record;
+#[cfg(test)]
+mod scale;
 pub(crate) mod thread_guard;
 pub(crate) mod thread_level;
 pub(crate) mod unreceived;

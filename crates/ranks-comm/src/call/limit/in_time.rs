@@ -1,5 +1,6 @@
 //! The effect of a time limit on a call.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -64,6 +65,23 @@ pub(crate) fn own_state() -> RankState {
         .map_or(RankState::Idle, |call| call.state())
 }
 
+/// The ranks that one of so many asks: all others of a few; of many those that are a power of two
+/// away, and the one that it waits for. As each is asked by so many others, all reports together
+/// name every rank.
+pub(crate) fn asked(rank: usize, size: usize, peer: Option<usize>) -> Vec<usize> {
+    const FEW: usize = 64;
+    let others: BTreeSet<usize> = if size <= FEW {
+        (0..size).collect()
+    } else {
+        let away = std::iter::successors(Some(1), |away| Some(away * 2));
+        away.take_while(|away| *away < size)
+            .flat_map(|away| [(rank + away) % size, (rank + size - away) % size])
+            .chain(peer.filter(|peer| *peer < size))
+            .collect()
+    };
+    others.into_iter().filter(|other| *other != rank).collect()
+}
+
 impl Held {
     /// Applies the effect of the limit to the call.
     ///
@@ -118,12 +136,18 @@ impl CallInFlight {
         }
     }
 
-    /// The states of the other ranks of the communicator, by their ranks in the world. Over MPI
-    /// they are asked, and waited for briefly.
+    /// The states of the other ranks of the communicator, by their ranks in the world, in
+    /// ascending order. Over MPI they are asked, and waited for briefly: all of them if they are
+    /// few.
     pub(crate) fn states(&self) -> Vec<(usize, RankState)> {
-        let me = self.world_rank(self.recorder.rank);
-        let others = self.recorder.world_ranks.iter().copied();
-        let others: Vec<usize> = others.filter(|&rank| Some(rank) != me).collect();
+        let (rank, size) = (self.recorder.rank, self.recorder.size);
+        let others: Vec<usize> = match &self.world {
+            Some(_) => (0..size).filter(|other| *other != rank).collect(),
+            None => asked(rank, size, self.peer()),
+        };
+        let others = others.into_iter().filter_map(|rank| self.world_rank(rank));
+        let mut others: Vec<usize> = others.collect();
+        others.sort_unstable();
         let Some(world) = &self.world else {
             let unknown = || {
                 others
@@ -196,5 +220,26 @@ impl CallInFlight {
                 abort_for_sure(crate::call::limit::STATUS)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_are_asked_all_and_of_many_each_is_asked_by_some() {
+        assert_eq!(asked(1, 4, None), [0, 2, 3]);
+        for size in [65, 1_000, 1_001] {
+            let mut by = vec![0; size];
+            for rank in 0..size {
+                let asked = asked(rank, size, None);
+                assert!(!asked.contains(&rank));
+                asked.iter().for_each(|other| by[*other] += 1);
+            }
+            assert!(by.iter().all(|by| (7..=20).contains(by)), "{by:?}");
+        }
+        let far = asked(3, 1_000_000, Some(777));
+        assert!(far.len() <= 41 && far.contains(&777) && far.contains(&4));
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{Limit, lock};
 use crate::call::inflight_calls::CallInFlight;
+use crate::call::rank_list::RankList;
 use crate::call::record::Class;
 
 /// The state of another rank.
@@ -63,7 +64,8 @@ impl fmt::Display for Report<'_> {
             write!(f, "; it waits for rank {rank}")?;
         }
         others.waiting(f)?;
-        others.silent(f)
+        others.silent(f)?;
+        others.unasked(f)
     }
 }
 
@@ -78,7 +80,8 @@ impl fmt::Display for Others<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.whose(f)?;
         self.waiting(f)?;
-        self.silent(f)
+        self.silent(f)?;
+        self.unasked(f)
     }
 }
 
@@ -86,8 +89,7 @@ impl Others<'_> {
     /// Says so if they are not the ranks of the communicator.
     fn whose(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(of) = self.0 else { return Ok(()) };
-        let mut ranks = of.recorder.world_ranks.iter().enumerate();
-        if ranks.all(|(index, rank)| index == *rank) {
+        if !of.recorder.is_renumbered() {
             return Ok(());
         }
         f.write_str(" (ranks that follow are those of the world)")
@@ -116,11 +118,44 @@ impl Others<'_> {
             RankState::Ended => Some(format!("rank {rank} (has ended)")),
             RankState::Unheard => Some(format!("rank {rank} (does not answer)")),
         });
-        let silent: Vec<String> = silent.collect();
+        let mut silent: Vec<String> = silent.collect();
         if silent.is_empty() && !self.1.is_empty() {
             return f.write_str("; no rank is silent: all of them are in a call");
         }
+        if silent.len() > MOST {
+            silent = self.silent_in_runs();
+        }
         list(f, "; silent: ", silent)
+    }
+
+    /// Ranks that are silent in the same way, together.
+    fn silent_in_runs(&self) -> Vec<String> {
+        let ways = [
+            (RankState::Idle, "alive, in no operation"),
+            (RankState::Ended, "have ended"),
+            (RankState::Unheard, "do not answer"),
+        ];
+        let runs = ways.map(|(way, words)| {
+            let ranks = self.1.iter().filter(|(_, state)| *state == way);
+            let ranks: RankList = ranks.map(|(rank, _)| *rank).collect();
+            (ranks.count() > 0).then(|| format!("{ranks} ({words})"))
+        });
+        runs.into_iter().flatten().collect()
+    }
+
+    /// Says so if not all were asked.
+    fn unasked(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Some(of), asked) = (self.0, self.1.len()) else {
+            return Ok(());
+        };
+        let others = of.recorder.size.saturating_sub(1);
+        if asked <= 1 || asked >= others {
+            return Ok(());
+        }
+        write!(
+            f,
+            "; {asked} of the {others} other ranks were asked, which are 1, 2, 4 … ranks away: the reports of other ranks name the others"
+        )
     }
 }
 

@@ -24,8 +24,10 @@ pub(crate) struct Recorder {
     pub(crate) id: u64,
     pub(crate) rank: usize,
     pub(crate) size: usize,
-    /// Its ranks in the world; empty if they are not known.
+    /// Its ranks in the world; empty if they are not known, or too many to be kept.
     pub(crate) world_ranks: Arc<[usize]>,
+    /// `true` if each of its ranks has the same rank in the world.
+    is_world: bool,
     /// This rank in the world, and the size of the world.
     place: (usize, usize),
     name: Mutex<String>,
@@ -35,6 +37,9 @@ pub(crate) struct Recorder {
 static RECORDERS: Mutex<Vec<Weak<Recorder>>> = Mutex::new(Vec::new());
 
 impl Recorder {
+    /// The largest size of a communicator for which the world ranks are kept.
+    pub(crate) const MOST: usize = 1 << 16;
+
     /// A recorder for a communicator of these ranks of the world, if they are known, which was made
     /// in the same way on all of them; `world` as in [`Home`].
     pub(crate) fn new(
@@ -43,6 +48,20 @@ impl Recorder {
         rank: usize,
         size: usize,
         world_ranks: Arc<[usize]>,
+        place: (usize, usize),
+    ) -> Arc<Self> {
+        let is_world = world_ranks.iter().copied().eq(0..place.1);
+        Self::with(world, origin, (rank, size), world_ranks, is_world, place)
+    }
+
+    /// A recorder for a communicator of all ranks of the world in their order, if it `is_world`,
+    /// of which `world_ranks` need not be kept then.
+    pub(crate) fn with(
+        world: u64,
+        origin: u64,
+        (rank, size): (usize, usize),
+        world_ranks: Arc<[usize]>,
+        is_world: bool,
         place: (usize, usize),
     ) -> Arc<Self> {
         let ranks = world_ranks.iter().map(|&rank| rank as u64);
@@ -54,6 +73,7 @@ impl Recorder {
             id: digest([origin, size as u64].into_iter().chain(ranks)),
             rank,
             size,
+            is_world,
             world_ranks,
             place,
             name: Mutex::default(),
@@ -67,9 +87,10 @@ impl Recorder {
     }
 
     /// A recorder for the communicator of all ranks.
-    pub(crate) fn of_world(world: u64, rank: usize, all: Arc<[usize]>) -> Arc<Self> {
-        let size = all.len();
-        let recorder = Self::new(world, 0, rank, size, all, (rank, size));
+    pub(crate) fn of_world(world: u64, rank: usize, size: usize) -> Arc<Self> {
+        let all = if size <= Self::MOST { 0..size } else { 0..0 };
+        let place = (rank, size);
+        let recorder = Self::with(world, 0, place, all.collect(), true, place);
         recorder.set_name("MPI_COMM_WORLD");
         recorder
     }
@@ -78,6 +99,19 @@ impl Recorder {
     /// is in.
     pub(crate) fn origin(&self) -> u64 {
         digest([self.id, self.collectives.begun()])
+    }
+
+    /// The world rank of one of its ranks, if that is known.
+    pub(crate) fn world_rank(&self, rank: usize) -> Option<usize> {
+        if self.is_world {
+            return (rank < self.size).then_some(rank);
+        }
+        self.world_ranks.get(rank).copied()
+    }
+
+    /// Returns `true` if its ranks are known not to be those of the world, in order.
+    pub(crate) fn is_renumbered(&self) -> bool {
+        !self.is_world && !self.world_ranks.is_empty()
     }
 
     /// This rank in the world, and the size of the world.

@@ -170,18 +170,19 @@ impl Comm {
     }
 
     pub(crate) fn recorder(&self, origin: u64, rank: usize, size: usize) -> Arc<Recorder> {
-        /// The largest size of a communicator for which the world ranks are kept.
-        const MOST: usize = 1 << 16;
-        // Ranks of another world are unknown.
-        let ranks = (size <= MOST).then(|| self.world_ranks().ok()).flatten();
-        Recorder::new(
-            Home::PROCESS.world,
-            origin,
-            rank,
-            size,
-            ranks.unwrap_or_default().into(),
-            session::whoami().unwrap_or((rank, size)),
-        )
+        let place = session::whoami().unwrap_or((rank, size));
+        let world = self.session.world_recorder(place.0, place.1);
+        let is_world = !self.between && self.is_world().unwrap_or(false);
+        let ranks = if is_world {
+            Arc::clone(&world.world_ranks)
+        } else if size <= Recorder::MOST {
+            // Ranks of another world are unknown.
+            self.world_ranks().unwrap_or_default().into()
+        } else {
+            Arc::default()
+        };
+        let home = Home::PROCESS.world;
+        Recorder::with(home, origin, (rank, size), ranks, is_world, place)
     }
 
     pub(crate) fn remote_size(&self) -> Result<usize> {

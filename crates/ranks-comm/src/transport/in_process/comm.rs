@@ -111,7 +111,7 @@ impl Comm {
         let world = self.place.home().world;
         let members = Arc::clone(&self.members);
         if self.context == WORLD_CONTEXT {
-            Recorder::of_world(world, self.rank, members)
+            Recorder::of_world(world, self.rank, self.size())
         } else {
             let place = (self.place.rank, self.place.world.size());
             Recorder::new(world, self.context, self.rank, self.size(), members, place)

@@ -127,10 +127,20 @@ impl Comm {
     }
 
     pub(crate) fn compare(&self, other: &Self) -> Result<Comparison> {
+        self.compare_with(other.canonical)
+    }
+
+    /// Returns `true` if it is of the same ranks as the world, in the same order.
+    pub(crate) fn is_world(&self) -> Result<bool> {
+        let how = self.compare_with(sys::MPI_COMM_WORLD)?;
+        Ok(matches!(how, Comparison::Identical | Comparison::Congruent))
+    }
+
+    /// Compares it with a communicator that is alive.
+    fn compare_with(&self, other: MPI_Comm) -> Result<Comparison> {
         let mut result = sys::MPI_UNEQUAL;
         // SAFETY: both communicators are alive, and the result is ours.
-        let code =
-            unsafe { sys::MPI_Comm_compare(self.canonical, other.canonical, &raw mut result) };
+        let code = unsafe { sys::MPI_Comm_compare(self.canonical, other, &raw mut result) };
         check(code, "MPI_Comm_compare")?;
         Ok(match result {
             sys::MPI_IDENT => Comparison::Identical,

@@ -4,6 +4,7 @@
 //! Answers come from the watchdog of `limit`, where the library lets it call, or from a thread that
 //! asks at the same time.
 
+use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -42,8 +43,8 @@ const ANSWER: u8 = 2;
 /// The communicator, and the messages that were received on it.
 struct RankQueries {
     comm: MPI_Comm,
-    /// The last state of each rank, and the time of its arrival.
-    heard: Vec<Option<(Instant, RankState)>>,
+    /// The last state of each rank that has sent one, and the time of its arrival.
+    heard: HashMap<usize, (Instant, RankState)>,
     /// The sends that are pending.
     sending: Vec<(MPI_Request, InFlight<Box<[u8; LENGTH]>>)>,
 }
@@ -58,11 +59,11 @@ fn lock() -> MutexGuard<'static, Option<RankQueries>> {
 }
 
 /// Makes the ranks ready to be asked. Collective over all ranks.
-pub(crate) fn open(size: usize) -> Result<()> {
+pub(crate) fn open() -> Result<()> {
     limit::answer_by(&OverMpi);
     *lock() = Some(RankQueries {
         comm: internal_comm::open()?,
-        heard: vec![None; size],
+        heard: HashMap::new(),
         sending: Vec::new(),
     });
     Ok(())
@@ -141,8 +142,8 @@ impl Processes for OverMpi {
             queries.listen();
             let mut all = true;
             for (rank, state) in &mut states {
-                *state = match queries.heard.get(*rank) {
-                    Some(Some((when, state))) if *when >= since => state.clone(),
+                *state = match queries.heard.get(rank) {
+                    Some((when, state)) if *when >= since => state.clone(),
                     _ => RankState::Unheard,
                 };
                 all &= *state != RankState::Unheard;
@@ -218,9 +219,7 @@ impl RankQueries {
             let Some((what, state)) = decoded(&message) else {
                 continue;
             };
-            if let Some(heard) = self.heard.get_mut(source) {
-                *heard = Some((Instant::now(), state));
-            }
+            self.heard.insert(source, (Instant::now(), state));
             if what == QUESTION {
                 self.send(ANSWER, source, &limit::own_state());
             }

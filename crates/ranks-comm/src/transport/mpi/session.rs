@@ -116,8 +116,8 @@ impl Session {
         check(code, "MPI_Comm_set_errhandler")
     }
 
-    fn world_recorder(&self, rank: usize, size: usize) -> Arc<Recorder> {
-        let new = || Recorder::of_world(Home::PROCESS.world, rank, (0..size).collect());
+    pub(crate) fn world_recorder(&self, rank: usize, size: usize) -> Arc<Recorder> {
+        let new = || Recorder::of_world(Home::PROCESS.world, rank, size);
         Arc::clone(self.world_recorder.get_or_init(new))
     }
 

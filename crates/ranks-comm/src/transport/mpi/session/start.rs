@@ -159,7 +159,7 @@ fn begin_limits(limit: Option<Limit>, session: &Session, rank: usize, size: usiz
     limit::watch();
     // If not all ranks have a limit, not all of them come to this.
     let _held = Held::at_the_end(OPERATION, session.world_recorder(rank, size), limit);
-    query_ranks::open(size)
+    query_ranks::open()
 }
 
 fn load(environment: &Environment) -> Result<&'static Loaded> {
