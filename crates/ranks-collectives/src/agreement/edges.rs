@@ -1,73 +1,72 @@
-//! Comparison of what ranks send to their neighbours with what those expect.
+//! Comparison of what ranks send to each other with what those expect, by sums of digests: what
+//! ranks tell does not grow with their number.
 
-use ranks_comm::backend::digest;
+use ranks_comm::backend::{Join, digest};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::arguments::neighbors::Edge;
 
-/// Words that a rank tells of an end of an edge: that there is one, where the edge begins and ends,
-/// its number among those between the same ranks, whether this is its beginning, and how many
-/// elements.
-const WORDS: usize = 6;
-
 /// One end of an edge.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct End {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct End {
     from: u64,
     to: u64,
+    /// Its number among those between the same ranks.
     lane: u64,
     is_beginning: bool,
+    /// Elements.
     length: u64,
 }
 
-/// Compares the edges of all ranks. Collective.
-///
-/// # Errors
-/// [`ErrorKind::Mismatch`], the same on every rank, if one sends to another what that does not
-/// expect.
-pub(super) fn compare(
-    comm: &Communicator,
-    operation: &'static str,
-    out: &[Edge],
-    into: &[Edge],
-) -> Result<()> {
-    let mut ends = ends(out, true);
-    ends.extend(self::ends(into, false));
-    // Each edge is added at its beginning and taken away at its end.
-    let sum = ends.iter().fold(0u64, |sum, end| {
-        let edge = digest([end.from, end.to, end.lane, end.length]);
-        if end.is_beginning {
+impl End {
+    /// Each edge is added at its beginning and taken away at its end.
+    fn add_to(&self, sum: u64) -> u64 {
+        let edge = digest([self.from, self.to, self.lane, self.length]);
+        if self.is_beginning {
             sum.wrapping_add(edge)
         } else {
             sum.wrapping_sub(edge)
         }
-    });
-    let told = told_by_all(comm, operation, &[sum, ends.len() as u64])?;
-    let (sums, counts) = (told.iter().step_by(2), told.iter().skip(1).step_by(2));
-    if sums.fold(0u64, |sum, part| sum.wrapping_add(*part)) == 0 {
-        return Ok(());
     }
-    // All ranks have the same sum, so that all go on: which edge it is takes all of them.
-    let most = usize::try_from(counts.copied().max().unwrap_or(0)).unwrap_or(0);
-    let mut words = Vec::with_capacity(most * WORDS);
-    for end in &ends {
-        let sends = u64::from(end.is_beginning);
-        words.extend([1, end.from, end.to, end.lane, sends, end.length]);
-    }
-    words.resize(most * WORDS, 0);
-    let told = told_by_all(comm, operation, &words)?;
-    Err(Error::with_text(
-        ErrorKind::Mismatch,
-        operation,
-        format!(
-            "ranks do not call the same collective: {}",
-            first_difference(operation, &told)
-        ),
-    ))
 }
 
-/// Ends of edges, numbered among those between the same ranks.
-fn ends(edges: &[Edge], is_beginning: bool) -> Vec<End> {
+/// The relation of the ranks.
+#[derive(Clone, Copy)]
+pub(super) enum Of {
+    Neighbors,
+    All,
+}
+
+/// Compares the ends of edges that all ranks have. Collective.
+///
+/// # Errors
+/// [`ErrorKind::Mismatch`], the same on every rank, if one sends to another what that does not
+/// expect: the first such edge, in the order of who sends, who receives, and edges between them.
+pub(super) fn compare(
+    comm: &Communicator,
+    operation: &'static str,
+    of: Of,
+    ends: impl Iterator<Item = End> + Clone,
+) -> Result<()> {
+    let join = |words: &[u64]| comm.join_within(operation, words, Join::Sum);
+    let sum = ends.clone().fold(0, |sum, end| end.add_to(sum));
+    // All ranks have the same sum, so that all go on.
+    if join(&[sum])? == [0] {
+        return Ok(());
+    }
+    let text = first_difference(operation, of, ends.collect(), join)?;
+    let text = format!("ranks do not call the same collective: {text}");
+    Err(Error::with_text(ErrorKind::Mismatch, operation, text))
+}
+
+/// The ends of edges with neighbours, numbered among those between the same ranks.
+pub(super) fn of_neighbors(out: &[Edge], into: &[Edge]) -> Vec<End> {
+    let mut ends = numbered(out, true);
+    ends.extend(numbered(into, false));
+    ends
+}
+
+fn numbered(edges: &[Edge], is_beginning: bool) -> Vec<End> {
     let mut ends: Vec<End> = edges
         .iter()
         .map(|edge| End {
@@ -90,48 +89,74 @@ fn ends(edges: &[Edge], is_beginning: bool) -> Vec<End> {
     ends
 }
 
-fn told_by_all(comm: &Communicator, operation: &'static str, words: &[u64]) -> Result<Vec<u64>> {
-    let mine: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let all = comm.exchange_within(operation, &mine)?;
-    let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
-    Ok(all.chunks_exact(8).map(word).collect())
+/// The ends of the edges between `me` and every rank.
+pub(super) fn of_pairs<'a>(
+    me: usize,
+    [out, into]: [&'a [usize]; 2],
+) -> impl Iterator<Item = End> + Clone + 'a {
+    let me = me as u64;
+    let beginnings = out.iter().zip(0..).map(move |(&length, to)| End {
+        from: me,
+        to,
+        lane: 0,
+        is_beginning: true,
+        length: length as u64,
+    });
+    let ends = into.iter().zip(0..).map(move |(&length, from)| End {
+        from,
+        to: me,
+        lane: 0,
+        is_beginning: false,
+        length: length as u64,
+    });
+    beginnings.chain(ends)
 }
 
-/// In words, by the lowest ranks.
-fn first_difference(operation: &str, told: &[u64]) -> String {
-    let mut ends: Vec<End> = told
-        .chunks_exact(WORDS)
-        .filter(|words| words[0] == 1)
-        .map(|words| End {
-            from: words[1],
-            to: words[2],
-            lane: words[3],
-            is_beginning: words[4] == 1,
-            length: words[5],
-        })
-        .collect();
-    ends.sort_unstable();
-    // The two ends of an edge stand together, the arriving one first.
-    let mut rest = &ends[..];
-    while let [end, after @ ..] = rest {
-        let same =
-            |other: &&End| (other.from, other.to, other.lane) == (end.from, end.to, end.lane);
-        let lengths = match after.first().filter(same) {
-            Some(other) => (other.length, end.length),
-            None if end.is_beginning => (end.length, 0),
-            None => (0, end.length),
-        };
-        if lengths.0 != lengths.1 {
-            return format!(
-                "in {operation} rank {} sends {} elements to its neighbour {} as block {} between them, which expects {}",
-                end.from, lengths.0, end.to, end.lane, lengths.1
-            );
+/// Bits of a digit, digit by digit of which ranks look for an edge, and digits of a rank or of the
+/// number of an edge.
+const BITS: u32 = 6;
+const DIGITS: u32 = 5;
+
+/// The first edge whose ends differ, in words; `join` adds the words of all ranks.
+fn first_difference(
+    operation: &str,
+    of: Of,
+    mut ends: Vec<End>,
+    join: impl Fn(&[u64]) -> Result<Vec<u64>>,
+) -> Result<String> {
+    let fields: [fn(&End) -> u64; 3] = [|end| end.from, |end| end.to, |end| end.lane];
+    let mut found = [0; 3];
+    for (field, found) in fields.iter().zip(&mut found) {
+        for number in (0..DIGITS).rev() {
+            let digit = |end: &End| field(end) >> (number * BITS) & ((1 << BITS) - 1);
+            let mut sums = [0; 1 << BITS];
+            for end in &ends {
+                // A digit is no more than that.
+                if let Some(sum) = sums.get_mut(usize::try_from(digit(end)).unwrap_or(0)) {
+                    *sum = end.add_to(*sum);
+                }
+            }
+            let sums = join(&sums)?;
+            let first = sums.iter().position(|sum| *sum != 0).unwrap_or(0) as u64;
+            ends.retain(|end| digit(end) == first);
+            *found = *found << BITS | first;
         }
-        rest = after
-            .get(usize::from(after.first().is_some_and(|other| same(&other)))..)
-            .unwrap_or_default();
     }
-    format!("in {operation} what ranks send to their neighbours is not what those expect")
+    let length = |is_beginning: bool| {
+        let mut ends = ends.iter();
+        let end = ends.find(|end| end.is_beginning == is_beginning);
+        end.map_or(0, |end| end.length)
+    };
+    let lengths = join(&[length(true), length(false)])?;
+    let [from, to, lane] = found;
+    let [sent, expected] = lengths.try_into().unwrap_or_default();
+    let receiver = match of {
+        Of::Neighbors => format!("its neighbour {to} as block {lane} between them"),
+        Of::All => format!("rank {to}"),
+    };
+    Ok(format!(
+        "in {operation} rank {from} sends {sent} elements to {receiver}, which expects {expected}"
+    ))
 }
 
 #[cfg(test)]
@@ -149,7 +174,7 @@ mod tests {
 
     #[test]
     fn edges_between_the_same_ranks_are_numbered_in_their_order() {
-        let ends = ends(&[edge(0, 1, 7), edge(0, 2, 8), edge(0, 1, 9)], true);
+        let ends = numbered(&[edge(0, 1, 7), edge(0, 2, 8), edge(0, 1, 9)], true);
         let lanes: Vec<_> = ends
             .iter()
             .map(|end| (end.to, end.lane, end.length))
@@ -157,23 +182,47 @@ mod tests {
         assert_eq!(lanes, [(1, 0, 7), (1, 1, 9), (2, 0, 8)]);
     }
 
+    /// As one rank that has the ends of all.
+    fn told(of: Of, ends: Vec<End>) -> String {
+        first_difference("MPI_Alltoallv", of, ends, |words| Ok(words.to_vec())).unwrap()
+    }
+
     #[test]
-    fn the_edge_that_differs_is_named() {
-        let words = |is_beginning: u64, from: u64, to: u64, length: u64| {
-            [1, from, to, 0, is_beginning, length]
-        };
-        let told = [
-            words(1, 0, 1, 5),
-            words(0, 1, 0, 6),
-            words(0, 0, 1, 5),
-            words(1, 1, 0, 4),
-            [0; 6],
+    fn the_first_edge_that_differs_is_named() {
+        let far = 1_000_000;
+        let out = [edge(0, 1, 5), edge(far, 0, 4), edge(far, 0, 4)];
+        let into = [
+            edge(0, 1, 5),
+            edge(far, 0, 4),
+            edge(far, 0, 6),
+            edge(far, 2, 1),
         ];
-        let text = first_difference("MPI_Neighbor_alltoallv", &told.concat());
-        assert!(
-            text.contains("rank 1 sends 4 elements to its neighbour 0"),
-            "{text}"
+        assert_eq!(
+            told(Of::Neighbors, of_neighbors(&out, &into)),
+            "in MPI_Alltoallv rank 1000000 sends 4 elements to its neighbour 0 as block 1 between them, which expects 6"
         );
-        assert!(text.ends_with("which expects 6"), "{text}");
+        // Rank 0 sends 1 and 2, expects 1 and 3; rank 1 sends 3 and 4, expects 9 and 4.
+        let first = of_pairs(0, [&[1, 2], &[1, 3]]);
+        let all: Vec<End> = first.chain(of_pairs(1, [&[3, 4], &[9, 4]])).collect();
+        assert_eq!(all.iter().filter(|end| end.is_beginning).count(), 4);
+        assert!(told(Of::All, all).ends_with("rank 0 sends 2 elements to rank 1, which expects 9"));
+    }
+
+    #[test]
+    fn what_is_sent_and_expected_cancels_out() {
+        let first = of_pairs(0, [&[1, 2], &[1, 3]]);
+        let mut all = first.chain(of_pairs(1, [&[3, 4], &[2, 4]]));
+        assert_eq!(all.clone().fold(0, |sum, end| end.add_to(sum)), 0);
+        assert!(all.all(|end| end.add_to(0) != 0));
+    }
+
+    #[test]
+    fn lengths_of_all_pairs_are_a_sum() {
+        ranks_scale::row(
+            "lengths of `alltoallv`, compared",
+            (0, 64),
+            |ranks| vec![3; ranks],
+            |_, counts| of_pairs(1, [counts, counts]).fold(0, |sum, end| end.add_to(sum)),
+        );
     }
 }
