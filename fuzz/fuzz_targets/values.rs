@@ -64,7 +64,7 @@ fuzz_target!(|bytes: &[u8]| {
             let topology = topology(rank, &messages);
             assert_eq!(topology.ranks.len(), messages.len());
             let known = topology.ranks.iter().filter(|place| place.host.is_some());
-            assert_eq!(known.count(), all);
+            assert!(known.count() <= all);
             assert_eq!(topology.leaders().count(), topology.hosts.len());
             assert!(topology.recommended_threads() >= 1);
             assert!(!topology.to_string().is_empty());

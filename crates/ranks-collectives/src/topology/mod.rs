@@ -1,6 +1,9 @@
 //! The places of ranks: the machines, their CPUs, memories and GPUs, and what starts and carries
 //! the job.
 
+use std::collections::HashMap;
+
+use ranks_comm::backend::digest;
 use ranks_launch::Environment;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +18,8 @@ mod bind;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod report;
+#[cfg(test)]
+mod scale;
 mod topologies;
 
 /// The places of all ranks of a communicator, the same on each of them.
@@ -30,6 +35,8 @@ pub struct Topology {
     pub hosts: Vec<HostRanks>,
     /// The ranks, in their order.
     pub ranks: Vec<RankPlace>,
+    /// The libraries that carry messages, in the order of their lowest ranks.
+    pub libraries: Vec<Carrier>,
     /// The job of a batch system, as rank 0 sees it: `Slurm job 12 (heat), step 0, 2 nodes`.
     pub allocation: Option<String>,
 }
@@ -61,8 +68,9 @@ pub struct RankPlace {
     pub visible_gpus: Option<Vec<String>>,
     /// The number of threads that it should compute with.
     pub threads: usize,
-    /// The library that carries its messages.
-    pub library: Carrier,
+    /// The place in [`Topology::libraries`] of the one that carries its messages; `None` if it
+    /// gave no answer that is understood.
+    pub library: Option<usize>,
 }
 
 /// The library that carries messages, and the launcher of the rank.
@@ -82,74 +90,86 @@ pub struct Carrier {
 /// The answer of a rank about itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Answer {
-    host: Host,
     process: u32,
+    allowed: CpuSet,
     visible_gpus: Option<Vec<String>>,
-    cpus_per_task: Option<usize>,
-    library: Carrier,
+    most: Most,
+    /// Of the lowest rank of each host, and of each library: the others say the same.
+    host: Option<Host>,
+    library: Option<Carrier>,
+    /// Of rank 0.
     allocation: Option<String>,
 }
+
+/// The threads that a rank has room for.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Most {
+    /// Cores that it may run on.
+    cores: usize,
+    /// CPUs that its control groups allow, with the others of its host.
+    limit: Option<usize>,
+    /// CPUs that the batch system gave it.
+    of_task: Option<usize>,
+}
+
+/// Numbers of the host of a rank and of its library, which are the same for all ranks of one; 0 for
+/// one of its own.
+type Keys = [u64; 2];
 
 impl Topology {
     /// Of what all ranks have answered, in their order; bytes that are not understood are a rank
     /// that is somewhere unknown.
-    fn of(rank: usize, answers: &[Vec<u8>]) -> Topology {
-        let answers: Vec<Option<Answer>> = answers
-            .iter()
-            .map(|bytes| postcard::from_bytes(bytes).ok())
-            .collect();
-        let mut hosts: Vec<HostRanks> = Vec::new();
-        let mut ranks = Vec::with_capacity(answers.len());
-        for (rank, answer) in answers.iter().enumerate() {
-            let Some(answer) = answer else {
-                ranks.push(RankPlace::unknown());
+    fn of(rank: usize, keys: &[Keys], answers: &[&[u8]]) -> Topology {
+        let mut topology = Topology {
+            rank,
+            hosts: Vec::new(),
+            ranks: Vec::with_capacity(answers.len()),
+            libraries: Vec::new(),
+            allocation: None,
+        };
+        let mut known: [HashMap<u64, Option<usize>>; 2] = Default::default();
+        let mut asked = Vec::with_capacity(answers.len());
+        for (rank, (keys, answer)) in keys.iter().zip(answers).enumerate() {
+            let answer: Option<Answer> = postcard::from_bytes(answer).ok();
+            let Some(mut answer) = answer else {
+                // What it would have said for others is not known.
+                for (known, key) in known.iter_mut().zip(keys) {
+                    known.entry(*key).or_default();
+                }
+                topology.ranks.push(RankPlace::unknown());
+                asked.push(Most::default());
                 continue;
             };
-            let known = hosts
-                .iter()
-                .position(|known| known.host.is_same(&answer.host));
-            let place = known.unwrap_or(hosts.len());
-            if known.is_none() {
-                let host = answer.host.clone();
-                hosts.push(HostRanks {
-                    host,
-                    ranks: Vec::new(),
-                });
+            let host = answer.host.take().map(|host| HostRanks {
+                host,
+                ranks: Vec::new(),
+            });
+            let host = place(&mut known[0], keys[0], &mut topology.hosts, host);
+            let library = answer.library.take();
+            let library = place(&mut known[1], keys[1], &mut topology.libraries, library);
+            if rank == 0 {
+                topology.allocation = answer.allocation.take();
             }
             let mut local_rank = 0;
-            if let Some(host) = hosts.get_mut(place) {
+            if let Some(host) = host.and_then(|host| topology.hosts.get_mut(host)) {
                 local_rank = host.ranks.len();
                 host.ranks.push(rank);
             }
-            ranks.push(RankPlace {
-                host: Some(place),
+            topology.ranks.push(RankPlace {
+                host,
                 local_rank,
                 process: answer.process,
-                allowed: answer.host.processors.allowed.clone(),
-                visible_gpus: answer.visible_gpus.clone(),
+                allowed: answer.allowed,
+                visible_gpus: answer.visible_gpus,
                 threads: 1,
-                library: answer.library.clone(),
+                library,
             });
+            asked.push(answer.most);
         }
-        for host in &hosts {
-            let neighbours: Vec<&Answer> = host
-                .ranks
-                .iter()
-                .filter_map(|rank| answers.get(*rank)?.as_ref())
-                .collect();
-            for (rank, mine) in host.ranks.iter().zip(&neighbours) {
-                if let Some(place) = ranks.get_mut(*rank) {
-                    place.threads = threads(mine, &neighbours);
-                }
-            }
+        for host in &topology.hosts {
+            deal_threads(&mut topology.ranks, &asked, &host.ranks);
         }
-        let allocation = answers.into_iter().next().flatten();
-        Topology {
-            rank,
-            hosts,
-            ranks,
-            allocation: allocation.and_then(|answer| answer.allocation),
-        }
+        topology
     }
 
     /// The machine of this rank; `None` if it gave no answer.
@@ -204,26 +224,48 @@ impl RankPlace {
             allowed: CpuSet::default(),
             visible_gpus: None,
             threads: 1,
-            library: Carrier::default(),
+            library: None,
         }
     }
 }
 
-/// The share of one rank, of which these are all on its host.
-fn threads(mine: &Answer, neighbours: &[&Answer]) -> usize {
-    let allowed = &mine.host.processors.allowed;
-    let sharing = neighbours
-        .iter()
-        .filter(|other| other.host.processors.allowed.overlaps(allowed))
-        .count();
-    let cores = mine.host.processors.allowed_cores() / sharing.max(1);
-    let limit = mine.host.cpu_limit.and_then(|thousandths| {
-        usize::try_from(thousandths / 1000)
-            .ok()?
-            .checked_div(neighbours.len())
+/// The place of what a rank tells of `key` in `all`, or of what another one has told of it before.
+fn place<T>(
+    known: &mut HashMap<u64, Option<usize>>,
+    key: u64,
+    all: &mut Vec<T>,
+    told: Option<T>,
+) -> Option<usize> {
+    if let Some(place) = known.get(&key).filter(|_| key != 0) {
+        return *place;
+    }
+    let place = told.map(|told| {
+        all.push(told);
+        all.len() - 1
     });
-    let share = cores.min(limit.unwrap_or(cores));
-    share.min(mine.cpus_per_task.unwrap_or(share)).max(1)
+    known.insert(key, place);
+    place
+}
+
+/// Gives each rank of a host its share of the cores.
+fn deal_threads(ranks: &mut [RankPlace], most: &[Most], here: &[usize]) {
+    for &rank in here {
+        let (Some(mine), Some(most)) = (ranks.get(rank), most.get(rank)) else {
+            continue;
+        };
+        let sharing = here
+            .iter()
+            .filter_map(|other| ranks.get(*other))
+            .filter(|other| other.allowed.overlaps(&mine.allowed))
+            .count();
+        let cores = most.cores / sharing.max(1);
+        let limit = most.limit.map_or(cores, |limit| limit / here.len());
+        let share = cores.min(limit);
+        let threads = share.min(most.of_task.unwrap_or(share)).max(1);
+        if let Some(mine) = ranks.get_mut(rank) {
+            mine.threads = threads;
+        }
+    }
 }
 
 impl Answer {
@@ -243,19 +285,55 @@ impl Answer {
                 .filter(|name| !name.is_empty());
             names.map(str::to_owned).collect()
         };
+        let host = Host::detect();
+        let limit = host.cpu_limit.map(|thousandths| thousandths / 1000);
         Answer {
-            host: Host::detect(),
             process: std::process::id(),
+            allowed: host.processors.allowed.clone(),
             visible_gpus: visible.map(names),
-            cpus_per_task: allocation.as_ref().and_then(|all| all.cpus_per_task),
-            library: Carrier {
+            most: Most {
+                cores: host.processors.allowed_cores(),
+                limit: limit.and_then(|limit| usize::try_from(limit).ok()),
+                of_task: allocation.as_ref().and_then(|all| all.cpus_per_task),
+            },
+            host: Some(host),
+            library: Some(Carrier {
                 launcher: Environment::detect()
                     .launcher
                     .map(|launcher| launcher.to_string()),
                 ..library
-            },
+            }),
             allocation: allocation.as_ref().map(report::allocation),
         }
+    }
+
+    fn keys(&self) -> Keys {
+        let text = |text: &str| {
+            let bytes = text.bytes().map(u64::from);
+            bytes.chain([text.len() as u64]).collect::<Vec<_>>()
+        };
+        // As `Host::is_same` compares them.
+        let host = self.host.as_ref().filter(|host| !host.kernel.is_empty());
+        let host =
+            host.map(|host| [&host.kernel, &host.container, &host.name].map(|name| text(name)));
+        let library = postcard::to_stdvec(&self.library).unwrap_or_default();
+        [
+            host.map_or(0, |names| digest(names.concat()).max(1)),
+            digest(library.into_iter().map(u64::from)).max(1),
+        ]
+    }
+
+    /// Leaves out what a lower rank says, given the keys of all.
+    fn without_what_others_say(mut self, rank: usize, keys: &[Keys]) -> Self {
+        let is_said = |which: usize| {
+            let key = |keys: &Keys| keys[which];
+            let mine = keys.get(rank).map_or(0, key);
+            mine != 0 && keys.iter().take(rank).any(|keys| key(keys) == mine)
+        };
+        self.host = self.host.filter(|_| !is_said(0));
+        self.library = self.library.filter(|_| !is_said(1));
+        self.allocation = self.allocation.filter(|_| rank == 0);
+        self
     }
 }
 
@@ -265,12 +343,11 @@ mod tests {
 
     #[test]
     fn cpus_of_another_rank_may_come_in_any_order() {
-        let set: CpuSet = postcard::from_bytes(&[4, 8, 2, 1, 8]).unwrap();
-        assert_eq!((set.to_string().as_str(), set.len()), ("1-2,8", 3));
+        let set: CpuSet = postcard::from_bytes(&[3, 8, 8, 1, 2, 2, 3]).unwrap();
+        assert_eq!((set.to_string().as_str(), set.len()), ("1-3,8", 4));
         assert!(set.contains(8));
         let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
-        let bytes = [&[2][..], &largest, &[3]].concat();
-        let set: CpuSet = postcard::from_bytes(&bytes).unwrap();
-        assert_eq!(set.to_string(), format!("3,{}", usize::MAX));
+        let bytes = [&[1, 3][..], &largest].concat();
+        assert!(postcard::from_bytes::<CpuSet>(&bytes).is_err());
     }
 }

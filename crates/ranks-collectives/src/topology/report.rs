@@ -4,11 +4,16 @@ use std::fmt;
 
 use ranks_launch::Allocation;
 
-use super::{HostRanks, Topology};
+use super::{Carrier, HostRanks, Topology};
 
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { hosts, ranks, .. } = self;
+        let Self {
+            hosts,
+            ranks,
+            libraries,
+            ..
+        } = self;
         write!(
             f,
             "{} on {}",
@@ -16,7 +21,9 @@ impl fmt::Display for Topology {
             plural(hosts.len(), "host")
         )?;
         if let Some(first) = ranks.first().filter(|first| first.host.is_some()) {
-            let library = &first.library;
+            let unknown = Carrier::default();
+            let library = first.library.and_then(|place| libraries.get(place));
+            let library = library.unwrap_or(&unknown);
             write!(f, ", {}", library.name)?;
             if let Some((major, minor)) = library.standard {
                 write!(f, " (MPI {major}.{minor})")?;
@@ -41,11 +48,12 @@ impl fmt::Display for Topology {
                     f,
                     "rank {rank} gave no answer that is understood: is it another version of this program?"
                 )?;
-            } else if ranks
-                .first()
-                .is_some_and(|first| first.library.name != place.library.name)
+            } else if let Some(library) = place.library.and_then(|place| libraries.get(place))
+                && libraries
+                    .first()
+                    .is_some_and(|first| first.name != library.name)
             {
-                writeln!(f, "rank {rank} has another library: {}", place.library.name)?;
+                writeln!(f, "rank {rank} has another library: {}", library.name)?;
             }
         }
         Ok(())

@@ -4,11 +4,13 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result, backend::Backend};
 use ranks_launch::Domain;
 
 use super::{Answer, Carrier, Policy, Topology, bind};
+use crate::Collectives;
 use crate::operation::varying::allgatherv::allgatherv;
 
 /// The places of the ranks of a communicator.
 pub trait Topologies {
-    /// Every rank tells where it runs, in one exchange. Collective.
+    /// Every rank tells where it runs, and the lowest rank of each machine what that is.
+    /// Collective.
     ///
     /// ```
     /// use ranks::collectives::Topologies;
@@ -57,13 +59,14 @@ pub trait Topologies {
 impl Topologies for Communicator {
     fn topology(&self) -> Result<Topology> {
         let answer = Answer::here(carrier(self));
+        let mut keys = vec![[0; 2]; self.size()];
+        self.allgather(&[answer.keys()], &mut keys)?;
+        let answer = answer.without_what_others_say(self.rank(), &keys);
         // A rank that cannot say where it is says nothing.
         let bytes = postcard::to_stdvec(&answer).unwrap_or_default();
-        let answers: Vec<Vec<u8>> = allgatherv(self, &bytes)?
-            .iter_blocks()
-            .map(<[u8]>::to_vec)
-            .collect();
-        Ok(Topology::of(self.rank(), &answers))
+        let answers = allgatherv(self, &bytes)?;
+        let answers: Vec<&[u8]> = answers.iter_blocks().collect();
+        Ok(Topology::of(self.rank(), &keys, &answers))
     }
 
     fn split_by(&self, domain: Domain) -> Result<Option<Communicator>> {
@@ -110,7 +113,10 @@ impl Topology {
     fn color(&self, domain: Domain) -> Option<i32> {
         let of = |rank: usize| Some((self.ranks.get(rank)?.host?, self.part(rank, domain)?));
         let mine = of(self.rank)?;
-        let first = (0..self.ranks.len()).find(|rank| of(*rank).as_ref() == Some(&mine))?;
+        let here = self.here()?.ranks.iter().copied();
+        let first = here
+            .into_iter()
+            .find(|rank| of(*rank).as_ref() == Some(&mine))?;
         i32::try_from(first).ok()
     }
 }

@@ -33,8 +33,10 @@ fn every_rank_is_told_of(world: Communicator) -> Result<()> {
     let place = topology.place().unwrap();
     assert_eq!(place.process, std::process::id());
     assert_eq!(here.ranks.get(place.local_rank), Some(&world.rank()));
-    assert_eq!(place.library.name, world.library());
-    assert_eq!(place.library.standard, world.standard());
+    assert_eq!(topology.libraries.len(), 1);
+    let library = &topology.libraries[place.library.unwrap()];
+    assert_eq!(library.name, world.library());
+    assert_eq!(library.standard, world.standard());
     assert!((1..=here.host.processors.allowed_cores()).contains(&topology.recommended_threads()));
     // The same on all ranks, but for whose it is.
     let mut text = topology.to_string().into_bytes();
