@@ -69,29 +69,7 @@ pub trait Bootstrap {
     fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>>;
 }
 
-/// Ranks in words: "ranks 1, 4 and 5", or the first of them where they are many.
-fn listed(ranks: impl Iterator<Item = usize>) -> String {
-    const SHOWN: usize = 8;
-    let ranks: Vec<usize> = ranks.collect();
-    let shown: Vec<String> = ranks.iter().take(SHOWN).map(usize::to_string).collect();
-    match (shown.as_slice(), ranks.len()) {
-        ([], _) => "nobody".to_owned(),
-        ([one], _) => format!("rank {one}"),
-        ([first @ .., last], all) if all <= SHOWN => {
-            format!("ranks {} and {last}", first.join(", "))
-        }
-        (shown, all) => format!("ranks {} and {} others", shown.join(", "), all - SHOWN),
-    }
-}
-
+/// Tests count what tables take.
 #[cfg(test)]
-mod tests {
-    use super::listed;
-
-    #[test]
-    fn many_ranks_are_told_in_few_words() {
-        assert_eq!(listed(3..4), "rank 3");
-        assert_eq!(listed([1, 4, 5].into_iter()), "ranks 1, 4 and 5");
-        assert_eq!(listed(0..100), "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 92 others");
-    }
-}
+#[global_allocator]
+static COUNTING: ranks_scale::Counting = ranks_scale::Counting;

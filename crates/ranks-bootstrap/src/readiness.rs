@@ -8,6 +8,9 @@ use super::Bootstrap;
 /// The longest text of an error that is told to the other ranks.
 const LONGEST: usize = 2000;
 
+/// The most ranks whose errors are told.
+const NAMED: usize = 8;
+
 const READY: u8 = 0;
 const FAILED: u8 = 1;
 
@@ -70,11 +73,14 @@ pub fn all_succeed(
     match failures.first() {
         None => Ok(said),
         Some(&(_, (kind, _))) => {
-            let each: Vec<String> = failures
-                .iter()
+            let named = failures.iter().take(NAMED);
+            let mut each: Vec<String> = named
                 .map(|(rank, (_, text))| format!("rank {rank}: {text}"))
                 .collect();
             let count = failures.len();
+            if count > NAMED {
+                each.push(format!("and {} more", count - NAMED));
+            }
             let text = format_args!(
                 "{count} of {size} ranks cannot take part: {}",
                 each.join("; ")

@@ -1,36 +1,36 @@
 //! Processes that find each other at an address: over a store that one of them, or torchrun, serves
 //! there.
 //!
-//! # An exchange
-//!
-//! Each rank sets a key of its own, waits until the keys of all ranks are there, gets them, and
-//! adds one to a number. Who makes that as large as the number of ranks sets a last key. Rank 0,
-//! which may be the one that serves, waits for it: so it does not go before all have what they
-//! need. Then it removes all keys. Each exchange has keys of its own, and each store of a rank has
-//! a number, which the store at the address gives: the first store of each rank meets the first of
-//! the others.
+//! Each exchange (`round.rs`) has keys of its own, and each store of a rank has a number, which the
+//! store at the address gives: the first store of each rank meets the first of the others.
 
 use std::env;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ranks_comm::{Error, ErrorKind, Result};
 
-use super::{Bootstrap, listed};
+use super::Bootstrap;
 use connection::{Connection, Deadline, Trouble};
+use round::{Round, Unfinished};
 use server::Server;
 use wire::Request;
 
 mod connection;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
+mod round;
 mod server;
 mod talk;
 mod values;
 mod wire;
 
 const OPERATION: &str = "TcpStore";
+
+/// The variable that has the secret of a job.
+const SECRET: &str = "RANKS_STORE_SECRET";
 
 /// The address at which ranks meet, and all else that a [`TcpStore`] is made of.
 #[derive(Debug, Clone)]
@@ -44,6 +44,8 @@ pub struct TcpStoreOptions {
     attempt: String,
     limit: Duration,
     served_elsewhere: bool,
+    listens_at: Option<IpAddr>,
+    secret: String,
 }
 
 impl TcpStoreOptions {
@@ -61,6 +63,8 @@ impl TcpStoreOptions {
             attempt: "0".to_owned(),
             limit: Duration::from_secs(300),
             served_elsewhere: false,
+            listens_at: None,
+            secret: String::new(),
         }
     }
 
@@ -68,7 +72,7 @@ impl TcpStoreOptions {
     ///
     /// If `TORCHELASTIC_USE_AGENT_STORE` is `True`, torchrun serves itself, and rank 0 does not.
     /// `TORCHELASTIC_RESTART_COUNT` keeps ranks that were started again from what the former ones
-    /// have left.
+    /// have left. `RANKS_STORE_SECRET` is the [secret](Self::secret).
     ///
     /// # Errors
     /// [`ErrorKind::Launch`] with the name of the variable that is missing, or is no number.
@@ -105,6 +109,9 @@ impl TcpStoreOptions {
         if let Some(attempt) = variable("TORCHELASTIC_RESTART_COUNT") {
             options.attempt = attempt;
         }
+        if let Some(secret) = variable(SECRET) {
+            options.secret = secret;
+        }
         Ok(options)
     }
 
@@ -130,13 +137,32 @@ impl TcpStoreOptions {
         self
     }
 
+    /// Sets what the ranks of the job know and nobody else: a store that rank 0 serves leaves
+    /// everybody who names a key that does not begin with it, PyTorch's clients too. The same on
+    /// all ranks, and for all stores at a port; of at most 1000 bytes.
+    ///
+    /// It crosses the network as it is, so that whoever can read that knows it.
+    pub fn secret(mut self, secret: impl Into<String>) -> Self {
+        self.secret = secret.into();
+        self
+    }
+
+    /// Sets the address at which rank 0 listens. Unless it is set, that is the one that the host
+    /// stands for; all addresses of the machine if it stands for several, for none of its own, or
+    /// by another name than `localhost` for the machine itself alone.
+    pub fn listen_at(mut self, address: IpAddr) -> Self {
+        self.listens_at = Some(address);
+        self
+    }
+
     /// Connects to the store, which rank 0 serves from now on. Waits for the store, and not for the
     /// other ranks.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] if there is no such rank, [`ErrorKind::Argument`] for a name that is too
-    /// long, [`ErrorKind::Launch`] if rank 0 cannot serve there, [`ErrorKind::TimedOut`] with the
-    /// last reason if no store answers within the time limit.
+    /// [`ErrorKind::Rank`] if there is no such rank, [`ErrorKind::Argument`] for a name or a secret
+    /// that is too long, [`ErrorKind::Launch`] if rank 0 cannot serve there,
+    /// [`ErrorKind::TimedOut`] with the last reason if no store answers within the time limit,
+    /// [`ErrorKind::PeerFailed`] if it has another secret.
     pub fn connect(self) -> Result<TcpStore> {
         TcpStore::new(self)
     }
@@ -155,8 +181,11 @@ impl TcpStoreOptions {
 /// # Ok::<(), ranks::Error>(())
 /// ```
 ///
-/// Whoever can reach the port can read and change what is exchanged: as with PyTorch, the network
-/// has to be one's own. Other bytes than a store's do no harm. Keep the store until all ranks have
+/// Without a [secret](TcpStoreOptions::secret) whoever can reach the port can read and change what
+/// is exchanged, as with PyTorch: the network has to be one's own. Other bytes than a store's do no
+/// harm.
+///
+/// Keep the store until all ranks have
 /// done what they need it for: as rank 0's goes, the service ends, after which other ranks get
 /// [`PeerFailed`](ErrorKind::PeerFailed).
 ///
@@ -210,18 +239,25 @@ impl TcpStore {
             let text = format_args!("there is no rank {rank} of {size}");
             return Err(Error::new(ErrorKind::Rank, OPERATION, text));
         }
-        if options.name.len().max(options.attempt.len()) > 1000 {
-            let text = "a name of more than 1000 bytes is too long";
+        let names = [&options.name, &options.attempt, &options.secret];
+        if names.iter().any(|name| name.len() > 1000) {
+            let text = "a name or a secret of more than 1000 bytes is too long";
             return Err(Error::new(ErrorKind::Argument, OPERATION, text));
         }
         let serves = rank == 0 && !options.served_elsewhere;
+        let (prefix, others) = match options.secret.as_str() {
+            "" => ("ranks/".to_owned(), true),
+            secret => (format!("ranks/{secret}/"), false),
+        };
+        let only = if others { "" } else { prefix.as_str() };
         let deadline = Deadline::after(options.limit);
         let (mut server, mut port) = (None, options.port);
         let mut unserved = None;
         // Another store of this process may just be ending at the port, so this is tried again.
         let find = || {
             if serves && server.is_none() {
-                server = Server::on(&options.host, options.port).map_err(|error| {
+                let at = (options.host.as_str(), options.listens_at);
+                server = Server::on(at, options.port, only).map_err(|error| {
                     unserved = Some(format!("rank 0 cannot serve there: {error}"));
                     String::new()
                 })?;
@@ -241,7 +277,7 @@ impl TcpStore {
             );
             Error::new(ErrorKind::TimedOut, OPERATION, text)
         })?;
-        let name = format!("ranks/{}/{}", options.attempt, options.name);
+        let name = format!("{prefix}{}/{}", options.attempt, options.name);
         let counter = format!("{name}/stores/{rank}");
         let add = Request::Add {
             key: counter.as_bytes(),
@@ -250,7 +286,7 @@ impl TcpStore {
         let number = connection
             .send(&[add], deadline)
             .and_then(|()| connection.receive_number(deadline))
-            .map_err(|trouble| options.failed(trouble, port))?;
+            .map_err(|trouble| options.refused(trouble, port))?;
         Ok(TcpStore {
             keys: format!("{name}/{number}"),
             port,
@@ -268,66 +304,40 @@ impl TcpStore {
         let TcpStoreOptions {
             rank, size, limit, ..
         } = self.options;
-        let failed = |trouble| self.options.failed(trouble, self.port);
-        let deadline = Deadline::after(limit);
-        let key = |what: &dyn fmt::Display| format!("{}/{round}/{what}", self.keys).into_bytes();
-        let keys: Vec<Vec<u8>> = (0..size).map(|rank| key(&rank)).collect();
-        let all = || keys.iter().map(Vec::as_slice).collect::<Vec<_>>();
-        let (read, over) = (key(&"read"), key(&"over"));
-
-        let set = Request::Set {
-            key: &keys[rank],
-            value: mine,
+        let round = Round {
+            connection,
+            keys: format!("{}/{round}", self.keys),
+            rank,
+            size,
+            deadline: Deadline::after(limit),
         };
-        connection.send(&[set], deadline).map_err(failed)?;
-        match connection.wait(all(), deadline) {
-            Ok(()) => {}
-            Err(Trouble::TimedOut) => {
-                let missing = connection.missing(&keys).map_err(failed)?;
+        round.exchange(mine).map_err(|why| match why {
+            Unfinished::Store(trouble) => self.options.failed(trouble, self.port),
+            Unfinished::Late(ranks) => {
                 let text = format_args!(
-                    "{} did not come to the store at {}:{} within {limit:?}",
-                    listed(missing.into_iter()),
-                    self.options.host,
-                    self.port
+                    "{ranks} did not come to the store at {}:{} within {limit:?}",
+                    self.options.host, self.port
                 );
-                return Err(Error::new(ErrorKind::TimedOut, OPERATION, text));
+                Error::new(ErrorKind::TimedOut, OPERATION, text)
             }
-            Err(lost) => return Err(failed(lost)),
-        }
-        let get = Request::MultiGet { keys: all() };
-        connection.send(&[get], deadline).map_err(failed)?;
-        let values = keys.iter().map(|_| connection.receive_value(deadline));
-        let values: Vec<Vec<u8>> = values.collect::<Result<_, _>>().map_err(failed)?;
-
-        let add = Request::Add {
-            key: &read,
-            number: 1,
-        };
-        connection.send(&[add], deadline).map_err(failed)?;
-        let readers = connection.receive_number(deadline).map_err(failed)?;
-        if usize::try_from(readers) == Ok(size) {
-            let set = Request::Set {
-                key: &over,
-                value: b"1",
-            };
-            connection.send(&[set], deadline).map_err(failed)?;
-        }
-        if rank == 0 {
-            connection
-                .wait(vec![over.as_slice()], deadline)
-                .map_err(failed)?;
-            let used = keys.iter().chain([&read, &over]);
-            let delete: Vec<_> = used.map(|key| Request::DeleteKey { key }).collect();
-            connection.send(&delete, deadline).map_err(failed)?;
-            for _ in &delete {
-                connection.receive_number(deadline).map_err(failed)?;
-            }
-        }
-        Ok(values)
+        })
     }
 }
 
 impl TcpStoreOptions {
+    /// An error of the first request, in words.
+    fn refused(&self, trouble: Trouble, port: u16) -> Error {
+        self.failed(
+            match trouble {
+                Trouble::Lost(why) => Trouble::Lost(format!(
+                    "{why}; a store that has a secret leaves whoever does not ({SECRET})"
+                )),
+                other => other,
+            },
+            port,
+        )
+    }
+
     /// An error of an exchange, in words.
     fn failed(&self, trouble: Trouble, port: u16) -> Error {
         let TcpStoreOptions {

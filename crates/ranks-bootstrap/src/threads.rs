@@ -4,9 +4,10 @@ use std::mem::take;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use ranks_comm::backend::RankList;
 use ranks_comm::{Error, ErrorKind, Result};
 
-use super::{Bootstrap, listed};
+use super::Bootstrap;
 
 const OPERATION: &str = "ThreadBootstrap::exchange";
 
@@ -175,7 +176,7 @@ impl Bootstrap for ThreadBootstrap {
                     .wait(state)
                     .unwrap_or_else(PoisonError::into_inner),
                 Some(Duration::ZERO) => {
-                    let missing = listed(state.missing());
+                    let missing: RankList = state.missing().collect();
                     let text = format!("{missing} did not come within {:?}", self.limit);
                     state.failed = Some((ErrorKind::TimedOut, text));
                     self.shared.changed.notify_all();

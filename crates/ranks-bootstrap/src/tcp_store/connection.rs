@@ -42,6 +42,11 @@ impl Deadline {
         Deadline(Instant::now().checked_add(limit))
     }
 
+    /// The end of the time for an answer that waits for no rank.
+    pub(super) fn grace() -> Deadline {
+        Deadline::after(GRACE)
+    }
+
     /// The time that is left; never zero, which sockets take for no limit.
     fn left(self) -> Result<Option<Duration>, Trouble> {
         let Some(end) = self.0 else { return Ok(None) };
@@ -214,7 +219,7 @@ impl Connection {
             Err(Trouble::TimedOut) => {}
             Err(lost) => return Err(lost),
         }
-        let grace = Deadline::after(GRACE);
+        let grace = Deadline::grace();
         self.send(&[Request::CancelWait], grace)?;
         match self.receive(grace)? {
             [wire::WAIT_CANCELED] => Err(Trouble::TimedOut),
@@ -227,17 +232,25 @@ impl Connection {
         }
     }
 
-    /// The places of those keys that are not there.
-    pub(super) fn missing(&mut self, keys: &[Vec<u8>]) -> Result<Vec<usize>, Trouble> {
-        let grace = Deadline::after(GRACE);
+    /// The places of the first of those keys that are not there, no more than `most`.
+    pub(super) fn missing(&mut self, keys: &[Vec<u8>], most: usize) -> Result<Vec<usize>, Trouble> {
         let mut missing = Vec::new();
+        if self.are_there(keys)? {
+            return Ok(missing);
+        }
         for (index, key) in keys.iter().enumerate() {
-            self.send(&[Request::Check { keys: vec![key] }], grace)?;
-            if self.receive(grace)? != [wire::READY] {
+            if missing.len() < most && !self.are_there(std::slice::from_ref(key))? {
                 missing.push(index);
             }
         }
         Ok(missing)
+    }
+
+    fn are_there(&mut self, keys: &[Vec<u8>]) -> Result<bool, Trouble> {
+        let grace = Deadline::grace();
+        let keys = keys.iter().map(Vec::as_slice).collect();
+        self.send(&[Request::Check { keys }], grace)?;
+        Ok(self.receive(grace)? == [wire::READY])
     }
 }
 

@@ -2,7 +2,7 @@
 //! does not.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -27,7 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The thread, which ends when this goes.
 #[derive(Debug)]
 pub(super) struct Server {
+    address: IpAddr,
     port: u16,
+    /// The beginning of the keys that it serves.
+    only: String,
     /// Dropped to end the thread.
     wake: Option<Wake>,
     thread: Option<JoinHandle<()>>,
@@ -40,38 +43,56 @@ impl Server {
     /// A server on a port, or the one that this process has there already; 0 is any port. `None` if
     /// another program listens there.
     ///
-    /// It listens on all addresses of the machine, unless `host` is a name of the machine for
-    /// itself alone.
-    pub(super) fn on(host: &str, port: u16) -> io::Result<Option<Arc<Server>>> {
+    /// It listens at the address, or else at the one that the name stands for, if there is one
+    /// that others have too, and otherwise at all of the machine; `only` is the beginning of the
+    /// keys that it serves.
+    pub(super) fn on(
+        (host, address): (&str, Option<IpAddr>),
+        port: u16,
+        only: &str,
+    ) -> io::Result<Option<Arc<Server>>> {
+        let at = address.or_else(|| address_of(host, port));
         let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
         servers.retain(|server| server.strong_count() > 0);
         let here = servers.iter().filter_map(Weak::upgrade);
-        if let Some(server) = here.into_iter().find(|server| server.port == port) {
+        let serves = |server: &Arc<Server>| {
+            let all = server.address.is_unspecified();
+            server.port == port && (all || Some(server.address) == at)
+        };
+        if let Some(server) = here.into_iter().find(serves) {
+            if server.only != only {
+                return Err(io::Error::other(
+                    "this process serves a store of another secret there",
+                ));
+            }
             return Ok(Some(server));
         }
-        let listener = match listen(host, port) {
+        let listener = match listen(at, address.is_some(), port) {
             Err(error) if error.kind() == ErrorKind::AddrInUse => return Ok(None),
             other => other?,
         };
-        let server = Arc::new(Server::start(listener)?);
+        let server = Arc::new(Server::start(listener, only)?);
         servers.push(Arc::downgrade(&server));
         Ok(Some(server))
     }
 
-    fn start(listener: TcpListener) -> io::Result<Server> {
+    fn start(listener: TcpListener, only: &str) -> io::Result<Server> {
         listener.set_nonblocking(true)?;
-        let port = listener.local_addr()?.port();
+        let bound = listener.local_addr()?;
         let (wake, woken) = system::pair()?;
+        let values = Values::only(only);
         let thread = thread::Builder::new()
             .name("ranks-store".to_owned())
             .spawn(move || {
-                serve(&listener, |clients| {
+                serve(&listener, values, |clients| {
                     let (streams, limit) = interests(clients);
                     system::events(&listener, &woken, streams, limit)
                 });
             })?;
         Ok(Server {
-            port,
+            address: bound.ip(),
+            port: bound.port(),
+            only: only.to_owned(),
             wake: Some(wake),
             thread: Some(thread),
         })
@@ -93,14 +114,14 @@ impl Drop for Server {
     }
 }
 
-fn listen(host: &str, port: u16) -> io::Result<TcpListener> {
-    let address: Option<IpAddr> = if host == "localhost" {
-        Some(Ipv4Addr::LOCALHOST.into())
-    } else {
-        host.parse().ok()
-    };
-    if let Some(address) = address.filter(IpAddr::is_loopback) {
-        return TcpListener::bind((address, port));
+/// Listens at the address, or unless it `must` at all of the machine, if that has it not.
+fn listen(at: Option<IpAddr>, must: bool, port: u16) -> io::Result<TcpListener> {
+    if let Some(address) = at {
+        match TcpListener::bind((address, port)) {
+            // As that of a router that passes connections on.
+            Err(error) if error.kind() == ErrorKind::AddrNotAvailable && !must => {}
+            other => return other,
+        }
     }
     // Both families, where there is a second one.
     match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)) {
@@ -109,6 +130,20 @@ fn listen(host: &str, port: u16) -> io::Result<TcpListener> {
         }
         other => other,
     }
+}
+
+/// The one address that a name stands for, if it does so elsewhere as well: on many systems the
+/// machine's own name stands for an address of the machine for itself alone.
+fn address_of(host: &str, port: u16) -> Option<IpAddr> {
+    if host == "localhost" {
+        return Some(Ipv4Addr::LOCALHOST.into());
+    }
+    if let Ok(address) = host.parse() {
+        return Some(address);
+    }
+    let mut all = (host, port).to_socket_addrs().ok()?.map(|all| all.ip());
+    let first = all.next().filter(|first| !first.is_loopback())?;
+    all.all(|other| other == first).then_some(first)
 }
 
 /// A client that is connected.
@@ -163,8 +198,11 @@ impl Client {
 /// Until `wait` says that it is to end, or fails: it waits for what happens, and returns whether
 /// the server is to end, whether somebody connects, and which clients have sent something or can
 /// take something.
-fn serve(listener: &TcpListener, wait: impl Fn(&[Client]) -> io::Result<Vec<bool>>) {
-    let mut values = Values::default();
+fn serve(
+    listener: &TcpListener,
+    mut values: Values,
+    wait: impl Fn(&[Client]) -> io::Result<Vec<bool>>,
+) {
     let mut clients: Vec<Client> = Vec::new();
     let mut buffer = vec![0; 64 << 10];
     loop {
@@ -231,13 +269,37 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_store_listens_where_it_is_looked_for() {
+        let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let elsewhere = IpAddr::from([192, 0, 2, 1]);
+        let at = |address| {
+            listen(address, false, 0)
+                .unwrap()
+                .local_addr()
+                .unwrap()
+                .ip()
+        };
+        assert_eq!(at(Some(here)), here);
+        // An address that no machine has, and none at all.
+        assert!(at(Some(elsewhere)).is_unspecified() && at(None).is_unspecified());
+        assert!(listen(Some(elsewhere), true, 0).is_err());
+        for (host, address) in [
+            ("localhost", here),
+            ("127.0.0.1", here),
+            ("192.0.2.1", elsewhere),
+        ] {
+            assert_eq!(address_of(host, 0), Some(address));
+        }
+    }
+
+    #[test]
     fn a_store_that_looks_again_and_again_serves_and_ends() {
-        let listener = listen("localhost", 0).unwrap();
+        let listener = listen(address_of("localhost", 0), true, 0).unwrap();
         listener.set_nonblocking(true).unwrap();
         let port = listener.local_addr().unwrap().port();
         let (wake, woken) = by_looking::pair().unwrap();
         let server = thread::spawn(move || {
-            serve(&listener, |clients| {
+            serve(&listener, Values::default(), |clients| {
                 let (streams, limit) = interests(clients);
                 by_looking::events(&listener, &woken, streams, limit)
             });

@@ -15,6 +15,8 @@ pub(super) const MOST_ANSWER: usize = 1 << 30;
 pub(super) struct Values {
     values: HashMap<Vec<u8>, Vec<u8>>,
     bytes: usize,
+    /// The beginning of all keys.
+    only: Vec<u8>,
 }
 
 /// The outcome of a request.
@@ -40,8 +42,19 @@ impl Effect {
 }
 
 impl Values {
+    /// Of those alone whose keys begin so: nobody else can name one.
+    pub(super) fn only(only: &str) -> Values {
+        Values {
+            only: only.as_bytes().to_vec(),
+            ..Values::default()
+        }
+    }
+
     /// Carries out a request. `None` if it cannot be, and its client is to be left.
     pub(super) fn apply(&mut self, request: &Request<'_>) -> Option<Effect> {
+        if !request.keys().iter().all(|key| key.starts_with(&self.only)) {
+            return None;
+        }
         Some(match request {
             Request::Validate => Effect::default(),
             Request::Set { key, value } => {
@@ -203,5 +216,26 @@ mod tests {
         assert_eq!(values.apply(&delete).unwrap().answer, 1_i64.to_ne_bytes());
         assert_eq!(values.apply(&delete).unwrap().answer, 0_i64.to_ne_bytes());
         assert_eq!(values.bytes, 0);
+    }
+
+    #[test]
+    fn rank_0_keeps_what_all_have_set_once() {
+        ranks_scale::row(
+            "the same on rank 0, which serves",
+            (400, 1 << 10),
+            |_| (),
+            |ranks, ()| {
+                let mut values = Values::default();
+                for rank in 0..ranks {
+                    let key = format!("ranks/0/default/1/0/{rank}");
+                    let set = Request::Set {
+                        key: key.as_bytes(),
+                        value: &[7; 64],
+                    };
+                    values.apply(&set).unwrap();
+                }
+                values
+            },
+        );
     }
 }

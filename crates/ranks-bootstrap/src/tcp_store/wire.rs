@@ -161,6 +161,18 @@ impl<'a> Request<'a> {
         }
     }
 
+    /// The keys that it names.
+    pub(super) fn keys(&self) -> &[&'a [u8]] {
+        match self {
+            Request::Set { key, .. }
+            | Request::Get { key }
+            | Request::Add { key, .. }
+            | Request::DeleteKey { key } => std::slice::from_ref(key),
+            Request::Check { keys } | Request::Wait { keys } | Request::MultiGet { keys } => keys,
+            Request::Validate | Request::CancelWait | Request::Ping { .. } => &[],
+        }
+    }
+
     /// Appends the request to what goes out.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self {

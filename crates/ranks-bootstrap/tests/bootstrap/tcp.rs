@@ -252,6 +252,52 @@ fn strangers_do_no_harm() {
 }
 
 #[test]
+fn a_stranger_lacks_the_secret() {
+    let with = |port: u16, rank: usize, secret: &str| {
+        let options = TcpStoreOptions::new(HOST, port, rank, 2).time_limit(LONG);
+        options.secret(secret).connect()
+    };
+    let store = with(0, 0, "5 gold").unwrap();
+    let port = store.port();
+    for wrong in ["", "5 golf", "5"] {
+        let error = with(port, 1, wrong).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PeerFailed);
+        let text = error.to_string();
+        assert!(
+            text.contains("RANKS_STORE_SECRET") && !text.contains("gold"),
+            "{text}"
+        );
+    }
+    // Nor can this process serve another one there.
+    let error = with(port, 0, "6 gold").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Launch, "{error}");
+    thread::scope(|scope| {
+        scope.spawn(|| rounds(&with(port, 1, "5 gold").unwrap()).unwrap());
+        rounds(&store).unwrap();
+    });
+}
+
+#[test]
+fn many_ranks_that_do_not_come_are_counted() {
+    let error = first(1000, SHORT).exchange(b"").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    let text = error.to_string();
+    assert!(
+        text.contains("ranks 1-16 and 983 more did not come"),
+        "{text}"
+    );
+}
+
+/// A table of more bytes than one value may have.
+#[test]
+fn what_all_exchange_may_be_longer_than_one_value() {
+    let long = |rank: usize| vec![u8::try_from(rank).unwrap(); (5 << 20) + rank];
+    let all: Vec<_> = (0..3).map(long).collect();
+    let same = |store: TcpStore| assert!(store.exchange(&long(store.rank())).unwrap() == all);
+    with_others(first(3, LONG), same, same);
+}
+
+#[test]
 fn a_client_of_pytorch_is_understood() {
     let store = first(1, LONG);
     let mut stream = TcpStream::connect((HOST, store.port())).unwrap();
