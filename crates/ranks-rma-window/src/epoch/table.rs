@@ -234,4 +234,17 @@ mod tests {
         assert!(Table::new(part(isize::MAX.unsigned_abs() / 8, 64), 8).is_none());
         assert!(Table::new(part(usize::MAX, 0), 0).is_some());
     }
+
+    #[test]
+    fn a_window_knows_two_words_of_each_rank() {
+        ranks_scale::row(
+            "a window, or what is attached to one",
+            (16, 64),
+            |ranks| vec![[64, 1 << 20]; ranks],
+            |_, told: &Vec<[usize; 2]>| {
+                let parts = told.iter().map(|&[start, len]| Extent { len, start });
+                Table::new(parts.collect(), 8).unwrap()
+            },
+        );
+    }
 }

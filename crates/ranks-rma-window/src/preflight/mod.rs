@@ -9,6 +9,7 @@
 mod file_system;
 mod room;
 
+use std::collections::HashMap;
 use std::fmt;
 
 use ranks_collectives::Collectives;
@@ -96,15 +97,16 @@ fn ask(
 /// The rank that found too little for its machine, and what the ranks of that machine need; the
 /// lowest, if there are several.
 fn lacking(all: &[CallDescription]) -> Option<(usize, u64)> {
-    let asking = |told: &&CallDescription| told[1] > 0;
-    all.iter()
-        .enumerate()
-        .filter(|(_, told)| told[1] > 0)
-        .find_map(|(rank, &[machine, _, free])| {
-            let there = all.iter().filter(asking).filter(|told| told[0] == machine);
-            let need = there.fold(0u64, |sum, told| sum.saturating_add(told[1]));
-            (need > free).then_some((rank, need))
-        })
+    let asking = all.iter().enumerate().filter(|(_, told)| told[1] > 0);
+    let mut needs: HashMap<u64, u64> = HashMap::new();
+    for (_, &[machine, need, _]) in asking.clone() {
+        let sum = needs.entry(machine).or_default();
+        *sum = sum.saturating_add(need);
+    }
+    asking.into_iter().find_map(|(rank, &[machine, _, free])| {
+        let need = *needs.get(&machine)?;
+        (need > free).then_some((rank, need))
+    })
 }
 
 /// The text of one rank, on all of them. Collective.
@@ -166,5 +168,19 @@ mod tests {
         assert_eq!(Amount(512).to_string(), "512 bytes");
         assert_eq!(Amount(64 << 20).to_string(), "67108864 bytes (64.0 MiB)");
         assert_eq!(Amount(5 << 29).to_string(), "2684354560 bytes (2.5 GiB)");
+    }
+
+    #[test]
+    fn what_nodes_need_is_added_up_once() {
+        ranks_scale::row(
+            "shared memory, looked for on hosts of 100 ranks",
+            (1, 1 << 10),
+            |ranks| {
+                let told =
+                    (0..ranks as u64).map(|rank| [rank / 100, u64::from(rank % 100 == 0), 9]);
+                told.collect::<Vec<_>>()
+            },
+            |_, told| lacking(told),
+        );
     }
 }
