@@ -11,4 +11,4 @@ pub(crate) mod thread_guard;
 #[path = "../../../crates/ranks-comm/src/call/thread_level.rs"]
 pub(crate) mod thread_level;
 
-pub(crate) use crate::surroundings::{callback, hold, inflight_calls, limit};
+pub(crate) use crate::surroundings::{callback, hold, inflight_calls, limit, unreceived};

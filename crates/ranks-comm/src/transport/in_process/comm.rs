@@ -16,6 +16,7 @@ use crate::call::call_guard::CallGuard;
 use crate::call::limit::Limit;
 use crate::call::record::Recorder;
 use crate::call::thread_level::ThreadLevel;
+use crate::call::unreceived;
 use crate::data::buffer::Buffer;
 use crate::data::element::Pod;
 use crate::data::source::{Destination, Source};
@@ -153,7 +154,9 @@ impl Comm {
 
     /// Sets the name, for this rank and for what is told of the run.
     pub(crate) fn set_name(&self, name: &str) {
-        lock(&self.ranks().names).insert(self.context, name.to_owned());
+        if unreceived::IS_TOLD {
+            lock(&self.ranks().names).insert(self.context, name.to_owned());
+        }
         name.clone_into(&mut lock(&self.name));
     }
 

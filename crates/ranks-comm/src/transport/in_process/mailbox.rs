@@ -180,7 +180,7 @@ impl Queues {
         let messages = self.arrived.in_order().into_iter();
         messages
             .filter(|(_, message)| message.collective.is_none())
-            .map(|(pattern, message)| (pattern, message.payload.bytes().len()))
+            .map(|(pattern, message)| (pattern, message.payload.len()))
     }
 
     /// The posted receives that were abandoned before a message came.
