@@ -62,8 +62,8 @@ fn command(binary: &Binary) -> Command {
     command
 }
 
-/// Runs them on MPIs, several at a time: what jobs of one wait for, those of another use. One by one
-/// where ranks that wait keep their cores.
+/// Runs them on MPIs, several at a time: what jobs of one wait for, those of another use. One by
+/// one where ranks that wait keep their cores.
 pub(super) fn on_mpis<'places>(
     places: &[&'places Place],
     tests: &[(Binary, Vec<String>)],

@@ -155,8 +155,8 @@ impl<R: Deref<Target = Rooms>> Batch<R> {
     /// Keeps a request without a received length to find out in `room`, which was free.
     pub(crate) fn adopt(&self, room: u32, role: &'static OpInfo, request: &Request) {
         let (from, to) = (ptr::from_ref(request).cast::<u8>(), self.place(room).cast());
-        // SAFETY: a request of the library's has that many bytes, in its cell and in its room, which
-        // are apart.
+        // SAFETY: a request of the library's has that many bytes, in its cell and in its room,
+        // which are apart.
         unsafe { ptr::copy_nonoverlapping(from, to, 1 << self.shift) };
         self.take(room, RequestInfo { role, capacity: 0 });
     }

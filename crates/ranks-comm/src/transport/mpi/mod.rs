@@ -44,6 +44,7 @@ pub(crate) mod layout;
 pub(crate) mod level;
 pub(crate) mod message;
 pub(crate) mod network_atomics;
+mod nonblocking;
 pub(crate) mod object_name;
 pub(crate) mod oneself;
 pub(crate) mod over_hosts;
