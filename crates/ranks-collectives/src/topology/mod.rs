@@ -16,7 +16,7 @@ pub use topologies::Topologies;
 
 mod bind;
 #[cfg(fuzzing)]
-pub(crate) mod fuzzing;
+pub mod fuzzing;
 mod report;
 #[cfg(test)]
 mod scale;

@@ -70,7 +70,7 @@ impl ControlGroups {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
+pub(crate) enum Version {
     One,
     Two,
 }
@@ -123,7 +123,7 @@ impl Version {
 }
 
 /// The sum of these lines of `memory.stat`.
-pub(super) fn sum_of(statistics: &str, names: &[&str]) -> u64 {
+pub(crate) fn sum_of(statistics: &str, names: &[&str]) -> u64 {
     let of = |line: &str| {
         let (name, value) = line.split_once(' ')?;
         names.contains(&name).then(|| value.trim().parse().ok())?
@@ -136,7 +136,7 @@ pub(super) fn sum_of(statistics: &str, names: &[&str]) -> u64 {
 
 /// The folder at which a hierarchy of groups is mounted, and the group of it that is seen there.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mount {
+pub(crate) struct Mount {
     root: PathBuf,
     at: PathBuf,
 }
@@ -144,7 +144,7 @@ pub(super) struct Mount {
 impl Mount {
     /// The folders of the group and of all that it is part of, as far as they can be seen from
     /// here.
-    pub(super) fn chain(&self, group: &str) -> Vec<PathBuf> {
+    pub(crate) fn chain(&self, group: &str) -> Vec<PathBuf> {
         let below = Path::new(group).strip_prefix(&self.root);
         // A container sees its own group as the top, whatever its name is outside.
         let below = below.unwrap_or(Path::new(""));
@@ -154,7 +154,7 @@ impl Mount {
 
 /// The group of this process, of the text of `/proc/self/cgroup`: lines of
 /// `number:controllers:path`.
-pub(super) fn membership<'a>(text: &'a str, version: Version, controller: &str) -> Option<&'a str> {
+pub(crate) fn membership<'a>(text: &'a str, version: Version, controller: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (number, rest) = line.split_once(':')?;
         let (controllers, path) = rest.split_once(':')?;
@@ -170,7 +170,7 @@ pub(super) fn membership<'a>(text: &'a str, version: Version, controller: &str) 
 ///
 /// Its lines are `id parent device root place options … - type source options`, with blanks written
 /// as `\040`.
-pub(super) fn mount(text: &str, version: Version, controller: &str) -> Option<Mount> {
+pub(crate) fn mount(text: &str, version: Version, controller: &str) -> Option<Mount> {
     text.lines().find_map(|line| {
         let (front, back) = line.split_once(" - ")?;
         let mut fields = front.split(' ').skip(3);
