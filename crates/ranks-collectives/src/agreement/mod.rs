@@ -22,6 +22,8 @@ pub(crate) use begun::begin;
 pub(crate) struct CallSignature {
     kind: Kind,
     root: Option<usize>,
+    /// `true` if other calls follow, by which ranks find out lengths, say.
+    is_in_steps: bool,
 }
 
 impl CallSignature {
@@ -30,6 +32,7 @@ impl CallSignature {
         Self {
             kind: Kind::of(Class::Collective, operation),
             root: None,
+            is_in_steps: false,
         }
     }
 
@@ -37,6 +40,7 @@ impl CallSignature {
         Self {
             kind: Kind::moving::<T>(operation),
             root: None,
+            is_in_steps: false,
         }
     }
 
@@ -44,6 +48,7 @@ impl CallSignature {
         Self {
             kind: Kind::reducing::<T, O>(operation),
             root: None,
+            is_in_steps: false,
         }
     }
 
@@ -51,6 +56,7 @@ impl CallSignature {
         Self {
             kind: self.kind.rooted(),
             root: Some(root),
+            is_in_steps: self.is_in_steps,
         }
     }
 
@@ -115,7 +121,15 @@ pub(crate) fn all_ready<P: Proven>(
     ready: Result<P>,
 ) -> Result<P> {
     let _entered = comm.enter_unrecorded(call.kind.operation)?;
-    compared(comm, call, ready)
+    let is_in_steps = true;
+    compared(
+        comm,
+        CallSignature {
+            is_in_steps,
+            ..call
+        },
+        ready,
+    )
 }
 
 /// The same error on all ranks unless they call the same, whether they compare their calls or not.
@@ -172,7 +186,8 @@ fn description(call: CallSignature, lengths: &[usize]) -> CallDescription {
         text(call.kind.operation)
             .chain(element.into_iter().flatten())
             .chain(reduction.into_iter().flatten())
-            .chain(numbers),
+            .chain(numbers)
+            .chain(call.is_in_steps.then_some(u64::MAX)),
     );
     CallDescription::calling(digest, &Described { call, lengths }.to_string())
 }
@@ -205,6 +220,9 @@ impl Display for Described<'_> {
         }
         if let Some(root) = self.call.root {
             write!(f, ", root {root}")?;
+        }
+        if self.call.is_in_steps {
+            f.write_str(", in several steps")?;
         }
         Ok(())
     }

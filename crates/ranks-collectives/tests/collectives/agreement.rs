@@ -170,6 +170,31 @@ fn call_ordering(world: Communicator) -> Result<()> {
 }
 
 /// The rank itself is told what is wrong; the others, that it refused.
+/// A rank that knows the lengths of all blocks, and others that find them out.
+#[ranks_test::ranks(2, 3, 4)]
+fn lengths_that_not_all_find_out_hung(world: Communicator) -> Result<()> {
+    let size = world.size();
+    let blocks = Blocks::from_counts(&vec![1; size])?;
+    let (send, mut recv) = (vec![7u32; size], vec![0; size]);
+    let outcome = match wrong(&world) {
+        true => world.alltoallv_into(&send, &blocks, &mut recv, &blocks),
+        false => world.alltoallv(&send, &blocks).map(drop),
+    };
+    let text = all_mismatch(&world, outcome)?;
+    assert!(text.contains("in several steps"), "{text}");
+    let outcome = match wrong(&world) {
+        true => world.gatherv_into(&[7u32], &mut recv, &blocks, 0),
+        false => world.gatherv(&[7u32], 0).map(drop),
+    };
+    all_mismatch(&world, outcome)?;
+    let outcome = match wrong(&world) {
+        true => world.scatterv_into(&send, &blocks, &mut [0], 0),
+        false => world.scatterv(&send, &blocks, 0).map(drop),
+    };
+    all_mismatch(&world, outcome)?;
+    Ok(())
+}
+
 #[ranks_test::ranks(2, 3, 4)]
 fn argument_error_on_one_rank(world: Communicator) -> Result<()> {
     let mut all = vec![0; world.size() + usize::from(wrong(&world))];
