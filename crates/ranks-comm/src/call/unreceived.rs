@@ -15,9 +15,10 @@ pub(crate) const IS_TOLD: bool = cfg!(debug_assertions);
 pub(crate) fn origin(source: Option<usize>, tag: Option<i32>, communicator: &str) -> String {
     let source = source.map_or("any rank".to_owned(), |source| format!("rank {source}"));
     let tag = tag.map_or("any tag".to_owned(), |tag| format!("tag {tag}"));
+    // A terminal takes some characters for commands.
     let communicator = match communicator {
-        "" => "a communicator without a name",
-        name => name,
+        "" => "a communicator without a name".to_owned(),
+        name => name.escape_debug().to_string(),
     };
     format!("from {source} with {tag} on {communicator}")
 }

@@ -22,7 +22,11 @@ impl Communicator {
         self.send(&T::pack_all(values), dest, tag)
     }
 
-    /// Receives a message of any number of values that were sent packed.
+    /// Receives a message of any number of values that were sent packed. Values that take no bytes
+    /// are not counted by a message, and none comes.
+    ///
+    /// Values are moved over the stack as they are unpacked: those of some hundred kilobytes each
+    /// are better sent as vectors of their parts.
     ///
     /// ```
     /// # fn f(world: &ranks::Communicator) -> ranks::Result<()> {

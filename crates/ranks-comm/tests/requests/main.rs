@@ -240,6 +240,8 @@ fn waiting_has_a_limit(world: Communicator) -> Result<()> {
 fn a_receive_is_cancelled(world: Communicator) -> Result<()> {
     let mut never = world.irecv(vec![9u16; 4], Source::Any, 77)?;
     never.cancel()?;
+    // On Open MPI 4.1 this was a signal.
+    never.cancel()?;
     let (buffer, status) = never.wait()?;
     assert!(status.is_cancelled());
     assert_eq!(buffer, [9; 4]);

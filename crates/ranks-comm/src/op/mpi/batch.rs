@@ -39,6 +39,8 @@ pub(crate) struct Batch<R> {
     holes: Cell<u64>,
     /// The distance of requests: the logarithm of the bytes.
     shift: u32,
+    /// `true` once its receives were cancelled, after which none is begun.
+    cancelling: Cell<bool>,
 }
 
 /// The memory of a batch, uninitialised until a request is started: a value of its own, so that no
@@ -79,6 +81,7 @@ impl<R: Deref<Target = Rooms>> Batch<R> {
             used: Cell::new(0),
             holes: Cell::new(0),
             shift,
+            cancelling: Cell::new(false),
         }
     }
 
@@ -319,8 +322,12 @@ impl<R: Deref<Target = Rooms>> Batch<R> {
         first.and_then(|()| Err(one_of(unknown, receives, code)))
     }
 
-    /// Cancels the receives that have no message.
+    /// Cancels the receives that have no message, once: Open MPI 4.1 ends by a signal if one is
+    /// cancelled twice.
     pub(crate) fn cancel_all(&self) {
+        if self.cancelling.replace(true) {
+            return;
+        }
         for room in (0..self.used.get()).filter(|&room| !self.is_over(room)) {
             if self.part(room).role.element.is_some() {
                 // SAFETY: the request was begun and is not over.

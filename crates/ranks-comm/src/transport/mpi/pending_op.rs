@@ -198,8 +198,9 @@ impl Native {
 
     /// Cancels a receive. It is complete when a test or a wait says so.
     pub(crate) fn cancel(&mut self) -> Result<()> {
-        // Libraries differ in whether sends can be cancelled, and MPI 4.0 has deprecated it.
-        if self.role.element.is_none() || self.ended.is_some() {
+        // Libraries differ in whether sends can be cancelled, and MPI 4.0 has deprecated it. Open
+        // MPI 4.1 ends by a signal if a receive is cancelled twice.
+        if self.role.element.is_none() || self.ended.is_some() || self.cancelling {
             return Ok(());
         }
         // SAFETY: the request was begun and is not over.
