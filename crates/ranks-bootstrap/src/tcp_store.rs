@@ -116,7 +116,8 @@ impl TcpStoreOptions {
     }
 
     /// Ranks of stores of one name meet each other alone: another for each group of ranks that
-    /// meets at one port. Of at most 1000 bytes.
+    /// meets at one port. Two jobs at one port are told apart by it, or by a
+    /// [secret](Self::secret), and by nothing else. Of at most 1000 bytes.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self

@@ -19,12 +19,11 @@ pub enum Checks {
     /// made. If they differ, or a rank refuses its own arguments, all of them get an error, where a
     /// library would deadlock, mix up data or write past a buffer. `RANKS_CHECK=collective`.
     ///
-    /// It costs a reduction of 24 bytes over all ranks for every collective, and one more of 8 for
-    /// an exchange of blocks of different lengths; only where calls differ do ranks tell more. Of
-    /// nonblocking calls that differ, over MPI, the error names two ranks and this rank's own call.
-    /// Between two ranks on one machine
-    /// (MPICH 4.0, Open MPI 4.1) a barrier or the sum of one `f64` took 5 to 7 times as long with
-    /// it, 2 to 4 µs more, and the sum of 64 kB 1.0 to 1.4 times.
+    /// It costs an exchange of 256 bytes of each rank for every collective, and a reduction of 8
+    /// for an exchange of blocks of different lengths. Between two ranks on one machine (MPICH 4.0,
+    /// Open MPI 4.1) a barrier or the sum of one `f64` took 5 to 7 times as long with it, 2 to 4 µs
+    /// more, and the sum of 64 kB 1.0 to 1.4 times. Over MPI more than 64 ranks compare as by
+    /// [`Digests`](Self::Digests).
     ///
     /// Persistent collectives are compared when they are prepared, not when they are started.
     /// Nonblocking collectives are compared while they are pending: the start does not block, and
@@ -46,6 +45,10 @@ pub enum Checks {
     /// ([`Facts::receives`](crate::Facts::receives)): there all collectives are always compared,
     /// and before they start; nonblocking ones wait for the other ranks there.
     Collective,
+    /// The same, over MPI by a reduction of 24 bytes whatever the number of ranks; only where calls
+    /// differ do ranks tell more. Of nonblocking calls that differ the error of each rank names two
+    /// ranks and its own call. `RANKS_CHECK=digests`.
+    Digests,
 }
 
 impl Checks {
@@ -68,7 +71,15 @@ pub(crate) struct Comparing {
     pub(crate) limit: Duration,
 }
 
+/// The most ranks that tell each other what they call before they know whether that differs.
+const TELLING: usize = 64;
+
 impl Comparing {
+    /// Returns `true` if so many ranks, over MPI, compare digests of their calls.
+    pub(crate) fn is_by_digests(&self, size: usize) -> bool {
+        size > TELLING || self.checks == Checks::Digests
+    }
+
     /// Keeps the calls that threads are in, where ranks compare their calls and report them at a
     /// limit.
     pub(crate) fn hold(&self, compares: bool) -> Option<Hold> {

@@ -228,7 +228,7 @@ impl Communicator {
         operation: &'static str,
         told: &CallDescription,
     ) -> Result<()> {
-        if matches!(self.backend(), Backend::InProcess(_)) {
+        if !self.compares_digests() {
             let all = self.exchange_within(operation, told.bytes())?;
             return compare_all(self.step(), operation, &all);
         }
@@ -247,6 +247,14 @@ impl Communicator {
         )?)
     }
 
+    /// Returns `true` if ranks join digests of their calls.
+    fn compares_digests(&self) -> bool {
+        match self.backend() {
+            Backend::Mpi(comm) => comm.compares_digests(self.size()),
+            Backend::InProcess(_) => false,
+        }
+    }
+
     /// Starts the comparison of a nonblocking call, which is complete when all ranks have described
     /// theirs. Collective.
     ///
@@ -261,6 +269,11 @@ impl Communicator {
     ) -> Result<StartedOp> {
         let step = Arc::clone(self.step());
         match self.backend() {
+            Backend::Mpi(over) if !self.compares_digests() => {
+                over.begin_exchange(told.bytes(), self.size(), move |all| {
+                    compare_all(&step, operation, all)
+                })
+            }
             Backend::Mpi(over) => {
                 let (told, words) = (told.clone(), Joined::words(told, self.rank(), false));
                 over.begin_joining(&words, Join::Min, move |all| {
@@ -276,7 +289,7 @@ impl Communicator {
     /// Leaves a comparison to the runtime.
     #[doc(hidden)]
     pub fn leave_comparing(&self, begun: StartedOp) {
-        static COMPARING: OpInfo = OpInfo::of("MPI_Iallreduce");
+        static COMPARING: OpInfo = OpInfo::of("the comparison of a call");
         PendingOp::begun(self, &COMPARING, begun)
             .abandon(self, InFlight::new(()).into_keep_alive());
     }
@@ -309,7 +322,7 @@ fn compare_all(out_of_step: &AtomicBool, operation: &'static str, all: &[u8]) ->
     compared
 }
 
-/// The same over MPI, where ranks have joined their digests: an error if calls differ, unless all
+/// The same where ranks have joined their digests: an error if calls differ, unless all
 /// ranks stay to find out more.
 fn compare_joined(
     out_of_step: &AtomicBool,

@@ -103,12 +103,15 @@ pub(crate) fn checks(asked: Option<Checks>) -> Result<Checks> {
     }
     match variable("RANKS_CHECK")?.as_deref().map(str::trim) {
         Some("collective") => Ok(Checks::Collective),
+        Some("digests") => Ok(Checks::Digests),
         Some("local" | "off") => Ok(Checks::Local),
         Some("") | None => Ok(Checks::of_this_build()),
         Some(other) => Err(Error::with_text(
             ErrorKind::Argument,
             OPERATION,
-            format!("RANKS_CHECK is `{other}`; it must be `collective`, `local` or `off`"),
+            format!(
+                "RANKS_CHECK is `{other}`; it must be `collective`, `digests`, `local` or `off`"
+            ),
         )),
     }
 }

@@ -1,7 +1,7 @@
 //! Ranks that call different things, where they compare that: what each of them is told, and that
 //! the job ends.
 
-use super::{assert_done, assert_failed_soon, job, named, said};
+use super::{assert_done, assert_failed_soon, job, job_with, named, said};
 use crate::failing::fails_on_each;
 
 const RANKS: usize = 3;
@@ -85,6 +85,37 @@ fn different_nonblocking_collectives_are_told_over_mpi() {
                 .ranks(RANKS);
             let outcome = job.run().unwrap();
             all_are_told(&name, &outcome, &expected);
+        }
+    }
+}
+
+/// As many ranks do: those that wait tell all of it, those that do not each their own call.
+#[test]
+#[ignore = "needs an MPI"]
+fn different_calls_are_told_by_digests() {
+    let digests = ["RANKS_CHECK=digests"];
+    for installation in named() {
+        let name = format!("{}, by digests", installation.name);
+        let run = |words: &[&str]| {
+            let job = job_with(&digests, words).on(installation.clone());
+            job.ranks(RANKS).run().unwrap()
+        };
+        let outcome = run(&["comparing", "end"]);
+        let expected = [
+            "ranks 0 and 1 call MPI_Barrier",
+            "rank 2 calls MPI_Finalize",
+        ];
+        all_are_told(&name, &outcome, &expected);
+        assert_done(&name, &outcome);
+        let outcome = run(&["comparing", "nonblocking", "calls"]);
+        for (rank, output) in outcome.output.iter().enumerate() {
+            let own = if rank == 2 {
+                "this rank calls MPI_Ibarrier"
+            } else {
+                "this rank calls MPI_Ibcast of 3 u8, root 0"
+            };
+            let told = output.stdout.contains("call differently") && output.stdout.contains(own);
+            assert!(told && !outcome.timed_out, "{name}: {outcome}");
         }
     }
 }

@@ -38,7 +38,7 @@ impl Membership {
             gate,
             attached: Mutex::default(),
             comparing,
-            _hold: comparing.hold(comparing.checks == Checks::Collective),
+            _hold: comparing.hold(comparing.checks >= Checks::Collective),
         }
     }
 

@@ -37,14 +37,14 @@ struct Memory<E> {
     all: Vec<E>,
 }
 
-/// Words that are being joined, and the use of their result.
-struct Joining<F> {
+/// A nonblocking exchange or joining, and the use of its result.
+struct Exchanging<E, F> {
     /// The memory, until completion.
-    memory: Option<InFlight<Memory<u64>>>,
+    memory: Option<InFlight<Memory<E>>>,
     then: F,
 }
 
-impl<F: Fn(&[u64]) -> Result<()> + Send> Keep for Joining<F> {
+impl<E: Send, F: Fn(&[E]) -> Result<()> + Send> Keep for Exchanging<E, F> {
     fn ended(&mut self, _operation: &'static str) -> Result<()> {
         let memory = self.memory.take();
         // SAFETY: this is called when the library has said that it is over.
@@ -53,9 +53,9 @@ impl<F: Fn(&[u64]) -> Result<()> + Send> Keep for Joining<F> {
     }
 }
 
-impl<F> fmt::Debug for Joining<F> {
+impl<E, F> fmt::Debug for Exchanging<E, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Joining").finish_non_exhaustive()
+        f.debug_struct("Exchanging").finish_non_exhaustive()
     }
 }
 
@@ -63,6 +63,11 @@ impl Comm {
     /// Returns `true` if ranks compare their calls.
     pub(crate) fn compares(&self) -> bool {
         self.compares
+    }
+
+    /// Returns `true` if so many ranks join digests of their calls to compare them.
+    pub(crate) fn compares_digests(&self, size: usize) -> bool {
+        self.session.comparing.is_by_digests(size)
     }
 
     /// The time that ranks wait for each other then.
@@ -135,6 +140,16 @@ impl Comm {
         }
     }
 
+    /// Starts an exchange, and calls `then` with the bytes of all ranks. Collective.
+    pub(crate) fn begin_exchange(
+        &self,
+        mine: &[u8],
+        size: usize,
+        then: impl Fn(&[u8]) -> Result<()> + Send + 'static,
+    ) -> Result<StartedOp> {
+        Ok(started(gather(self.canonical, mine, size)?, then))
+    }
+
     /// Starts to join the words of all ranks, and calls `then` with the result. Collective.
     pub(crate) fn begin_joining(
         &self,
@@ -142,13 +157,20 @@ impl Comm {
         by: Join,
         then: impl Fn(&[u64]) -> Result<()> + Send + 'static,
     ) -> Result<StartedOp> {
-        let (request, memory) = join(self.canonical, words, by)?;
-        let memory = Some(memory);
-        let keep = InFlight::new(Box::new(Joining { memory, then }) as Box<dyn Keep>);
-        // SAFETY: the library is loaded, as there is a `Comm`.
-        let cell = unsafe { Cell::holding(request) };
-        Ok(StartedOp::MpiKeeping(cell, keep))
+        Ok(started(join(self.canonical, words, by)?, then))
     }
+}
+
+/// A nonblocking operation, and the use of its result.
+fn started<E: Send + 'static>(
+    (request, memory): (MPI_Request, InFlight<Memory<E>>),
+    then: impl Fn(&[E]) -> Result<()> + Send + 'static,
+) -> StartedOp {
+    let memory = Some(memory);
+    let keep = InFlight::new(Box::new(Exchanging { memory, then }) as Box<dyn Keep>);
+    // SAFETY: the library is loaded, as it has begun the request.
+    let cell = unsafe { Cell::holding(request) };
+    StartedOp::MpiKeeping(cell, keep)
 }
 
 /// An exchange of all ranks of the world, without a handle of it. Dropped before it is complete, it

@@ -137,7 +137,7 @@ impl Session {
     /// Returns `true` if ranks compare their collective calls: where they must, and otherwise not
     /// where another part of the program may take part in them.
     pub(crate) fn compares(&self) -> bool {
-        self.receives.overrun() || self.owner && self.comparing.checks == Checks::Collective
+        self.receives.overrun() || self.owner && self.comparing.checks >= Checks::Collective
     }
 
     /// Returns `true` if `progress` may call the library.

@@ -52,39 +52,43 @@ impl Session {
             not_all_came(OPERATION, self.size, &others)
         };
         let rank = whoami().map_or(0, |(rank, _)| rank);
-        let mut alike = Ok(());
-        while !self.is_out_of_step() {
-            let words = Joined::words(&told, rank, true);
-            let Some(words) = OfWorld::join(&words, Join::Min)?.wait(patience, look)? else {
-                if self.is_out_of_step() {
-                    break;
-                }
-                return Err(late());
+        let exchange = |mine: &[u8]| OfWorld::exchange(mine, self.size)?.wait(patience, look);
+        let join = |words: &[u64], by| OfWorld::join(words, by)?.wait(patience, look);
+        let by_digests = || {
+            let Some(words) = join(&Joined::words(&told, rank, true), Join::Min)? else {
+                return Ok(None);
             };
             let joined = Joined::of(&words);
-            if joined.is_equal() {
-                return Ok(alike);
-            }
-            if joined.any_begins() {
-                return Err(joined.differ(OPERATION, &told));
-            }
-            alike = alike.and(Err(if joined.all_stay() {
-                Groups::find_out(
-                    OPERATION,
-                    &told,
-                    rank,
-                    |mine| {
-                        let all = OfWorld::exchange(mine, self.size)?.wait(patience, look)?;
-                        all.map(Into::into).ok_or_else(late)
-                    },
-                    |words| {
-                        let all = OfWorld::join(words, Join::Or)?.wait(patience, look)?;
-                        all.ok_or_else(late)
-                    },
-                )?
+            let compared = if joined.is_equal() {
+                Ok(())
+            } else if joined.all_stay() {
+                let exchange = |mine: &[u8]| exchange(mine)?.map(Into::into).ok_or_else(late);
+                let join = |words: &[u64]| join(words, Join::Or)?.ok_or_else(late);
+                Err(Groups::find_out(OPERATION, &told, rank, exchange, join)?)
             } else {
-                joined.differ(OPERATION, &told)
-            }));
+                Err(joined.differ(OPERATION, &told))
+            };
+            Ok(Some((compared, joined.any_begins())))
+        };
+        let by_what_is_told = || {
+            Ok(exchange(told.bytes())?.map(|all| {
+                let compared = CallDescription::compare(OPERATION, &all);
+                (compared, CallDescription::any_begins(&all))
+            }))
+        };
+        let mut alike = Ok(());
+        while !self.is_out_of_step() {
+            let all = match self.comparing.is_by_digests(self.size) {
+                true => by_digests()?,
+                false => by_what_is_told()?,
+            };
+            match all {
+                Some((Ok(()), _)) => return Ok(alike),
+                Some((Err(error), true)) => return Err(error),
+                Some((error, false)) => alike = alike.and(error),
+                None if self.is_out_of_step() => break,
+                None => return Err(late()),
+            }
         }
         // The ranks were out of step before, and have been told so.
         Ok(alike)
