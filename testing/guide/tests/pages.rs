@@ -194,19 +194,37 @@ fn known_issues_has_each_known_fault() {
 /// The table of `performance.md` says what the gates of `cargo xtask bench calls` allow.
 #[test]
 fn performance_has_the_gates_of_calls() {
-    const ROWS: [(&str, &str); 13] = [
+    const ROWS: [(&str, &str); 28] = [
         ("rank", "`rank`"),
         ("barrier", "`barrier`"),
+        ("bcast", "`bcast` of one `f64`"),
+        ("reduce", "`reduce`"),
         ("allreduce", "`allreduce` of one `f64`"),
+        ("gather", "`gather`, `scatter` alike"),
+        ("allgather", "`allgather`, `alltoall` alike"),
+        ("reduce_scatter_block", "`reduce_scatter_block`"),
+        ("scan", "`scan`"),
+        (
+            "gatherv",
+            "`gatherv_into`, `scatterv_into` alike, one block",
+        ),
         ("allgatherv", "`allgatherv_into`, one block"),
+        ("alltoallv", "`alltoallv_into`, one block each way"),
+        ("iallreduce", "`iallreduce` in a scope, and its end"),
         ("pallreduce", "persistent `allreduce`, start and wait"),
         ("iprobe", "`iprobe`"),
         ("sendrecv", "`sendrecv` to oneself"),
-        ("isendrecv", "`isend`, `irecv` and their wait"),
+        ("isend_recv", "`isend` of a vector, `recv`, wait"),
+        ("irecv_send", "`irecv` of a vector, `send`, wait"),
+        ("psendrecv", "a persistent receive and send, start and wait"),
+        ("isendrecv", "`isend`, `irecv` in a scope, and its end"),
         ("waitall64", "64 requests, completed together"),
         ("put", "`put`, 8 bytes"),
         ("put_flush", "`put` and `flush`"),
+        ("get_flush", "`get` and `flush`"),
+        ("accumulate_flush", "`accumulate` and `flush`"),
         ("fetch_and_op", "`fetch_and_op`"),
+        ("compare_and_swap", "`compare_and_swap`"),
         ("attach", "a slice of what a peer shares"),
     ];
     let page = read("docs/guide/performance.md");
