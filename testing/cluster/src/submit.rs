@@ -186,11 +186,11 @@ fn hand_in(system: System, folder: &Path, script: &str) -> Result<(), String> {
     wait(system, &job, folder)
 }
 
-/// A folder of this job alone.
+/// A folder of this job alone: processes of several hosts may have the same number.
 fn folder() -> Result<PathBuf, String> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let seconds = now.map_err(|error| error.to_string())?.as_secs();
-    let name = format!("{seconds}-{}", std::process::id());
+    let now = now.map_err(|error| error.to_string())?.as_nanos();
+    let name = format!("{now}-{}", std::process::id());
     Ok(workspace::root()
         .join("target")
         .join("submitted")
