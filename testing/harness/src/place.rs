@@ -129,7 +129,12 @@ impl Place {
 
     /// The same where they are on several hosts: Intel MPI polls its connections without a pause.
     pub fn is_short_of_cores_over_hosts(&self, ranks: usize) -> bool {
-        self.is_short_of_cores(ranks) || (self.library == "impi" && ranks > cores())
+        ranks > cores() && self.keeps_cores()
+    }
+
+    /// Returns `true` if ranks that wait may keep their cores from other jobs.
+    pub fn keeps_cores(&self) -> bool {
+        self.library == "impi" || NEVER_YIELDING.contains(&self.name.as_str())
     }
 
     /// As known faults go by it.

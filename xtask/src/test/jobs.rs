@@ -71,8 +71,7 @@ pub(super) fn on_mpis<'places>(
     tally: &mut Tally,
 ) -> BTreeMap<&'places str, Cell> {
     let here = places.iter().filter(|place| place.installation.is_ok());
-    let (alone, together): (Vec<&Place>, _) =
-        here.partition(|place| place.is_short_of_cores(usize::MAX));
+    let (alone, together): (Vec<&Place>, _) = here.partition(|place| place.keeps_cores());
     let mut cells = BTreeMap::new();
     for (places, lanes) in [(together, cores()), (alone, 1)] {
         let done = lanes::side_by_side(&places, lanes, |place| {
