@@ -248,12 +248,7 @@ fn on_mpi(
     of_jobs: Cell,
     tally: &mut Tally,
 ) {
-    let mut row = Row {
-        name: place.name.clone(),
-        library: String::new(),
-        abi: place.abi.to_owned(),
-        cells: Ok(Vec::new()),
-    };
+    let mut row = Row::of(place);
     let installation = match &place.installation {
         Ok(installation) => installation,
         Err(why) => {

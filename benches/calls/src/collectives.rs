@@ -5,7 +5,7 @@ use ranks::prelude::*;
 
 use crate::count;
 
-/// What the calls work on.
+/// The operands of the calls.
 struct State {
     world: Communicator,
     root: usize,

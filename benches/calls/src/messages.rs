@@ -12,7 +12,7 @@ use crate::count;
 /// receive.
 const HALF: usize = 32;
 
-/// What the calls work on.
+/// The operands of the calls.
 struct State {
     world: Communicator,
     rank: usize,

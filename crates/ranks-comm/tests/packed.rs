@@ -23,7 +23,7 @@ struct Cell {
     mark: (char, bool),
 }
 
-/// What there is of a cell without padding.
+/// The bytes of a cell without padding.
 const PACKED: usize = 1 + 8 + 3 * 2 + 4 + 1;
 
 fn cell(rank: usize, number: usize) -> Cell {

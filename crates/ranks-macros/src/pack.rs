@@ -1,6 +1,6 @@
 //! The derive `Pack`.
 //!
-//! What it makes is safe code, so that a field which an attribute has changed in the meantime is an
+//! Its output is safe code, so that a field which an attribute has changed in the meantime is an
 //! error of the compiler at most.
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};

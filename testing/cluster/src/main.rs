@@ -98,7 +98,7 @@ enum What {
     /// The same, or all tests, as a batch job of a real cluster (Slurm, PBS, LSF, Flux), from where
     /// its jobs are submitted: writes the script, waits, shows what came of it.
     Submit(submit::Arguments),
-    /// What `submit --test` has a job do, on its first node.
+    /// Does on the first node of a job of `submit --test` all that it is for.
     #[command(hide = true)]
     Within { folder: PathBuf, hosts: Vec<String> },
     /// Runs the tests on ranks of this workspace over hosts, on each MPI, and shows one table.

@@ -178,12 +178,7 @@ impl Run<'_> {
         over: impl Fn(&Part<'_>, &mut Tally) -> Result<Done, String>,
         tally: &mut Tally,
     ) -> Row {
-        let mut row = Row {
-            name: place.name.clone(),
-            library: String::new(),
-            abi: place.abi.to_owned(),
-            cells: Ok(Vec::new()),
-        };
+        let mut row = Row::of(place);
         let installation = match &place.installation {
             Err(why) => {
                 row.cells = Err(why.clone());

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::ops::AddAssign;
 use std::time::Duration;
 
+use crate::place::Place;
 use crate::table::aligned;
 
 /// The number of the slowest tests that are named.
@@ -78,6 +79,18 @@ pub struct Row {
     pub abi: String,
     /// A cell a column, or why nothing ran.
     pub cells: Result<Vec<Cell>, String>,
+}
+
+impl Row {
+    /// That of an MPI on which nothing has run yet.
+    pub fn of(place: &Place) -> Self {
+        Self {
+            name: place.name.clone(),
+            library: String::new(),
+            abi: place.abi.to_owned(),
+            cells: Ok(Vec::new()),
+        }
+    }
 }
 
 /// All that ran.

@@ -222,8 +222,7 @@ impl Groups {
         join: impl FnOnce(&[u64]) -> Result<Vec<u64>>,
     ) -> Result<Error> {
         let digests = exchange(&told.digest().to_ne_bytes())?;
-        let digests = digests.as_chunks().0.iter();
-        let groups = Self::of(digests.map(|digest| u64::from_ne_bytes(*digest)));
+        let groups = Self::of(bytemuck::pod_collect_to_vec(&digests));
         let words = join(&groups.words(told, rank))?;
         Ok(groups.differ_by_words(operation, &words))
     }
@@ -238,15 +237,15 @@ impl Groups {
         let mut words = vec![0; self.groups.len() * WORDS];
         let mine = self.firsts().position(|first| first == rank);
         let place = mine.and_then(|mine| words.chunks_mut(WORDS).nth(mine));
-        for (word, bytes) in place.into_iter().flatten().zip(told.0.as_chunks().0) {
-            *word = u64::from_ne_bytes(*bytes);
+        if let Some(place) = place {
+            bytemuck::must_cast_slice_mut(place).copy_from_slice(&told.0);
         }
         words
     }
 
     /// The error of all ranks, given the words of all of them.
     pub(crate) fn differ_by_words(&self, operation: &'static str, words: &[u64]) -> Error {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let bytes: &[u8] = bytemuck::must_cast_slice(words);
         self.differ(operation, &bytes.chunks(ROOM).collect::<Vec<_>>())
     }
 

@@ -61,11 +61,9 @@ impl Communicator {
         if rank != self.rank() {
             told = [0; ROOM];
         }
-        let words = told.as_chunks().0.iter();
-        let words: Vec<u64> = words.map(|bytes| u64::from_ne_bytes(*bytes)).collect();
+        let words: Vec<u64> = bytemuck::pod_collect_to_vec(&told);
         let words = self.join_within(OPERATION, &words, Join::Or)?;
-        let text: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let (text, size) = (get_text(&text), self.size());
+        let (text, size) = (get_text(bytemuck::must_cast_slice(&words)), self.size());
         let mut detail = format!("rank {rank} of {size} failed: {text}");
         match failed.count() {
             0 => {}

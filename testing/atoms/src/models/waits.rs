@@ -30,7 +30,7 @@ fn message(byte: u8, receipt: Option<Receipt>) -> Envelope {
     }
 }
 
-/// What matches it.
+/// The pattern that matches it.
 const PATTERN: Pattern = Pattern {
     context: 0,
     source: Some(1),

@@ -92,12 +92,7 @@ impl Inside<'_> {
         measured: &mut Vec<Vec<String>>,
         tally: &mut Tally,
     ) -> Row {
-        let mut row = Row {
-            name: place.name.clone(),
-            library: String::new(),
-            abi: place.abi.to_owned(),
-            cells: Ok(Vec::new()),
-        };
+        let mut row = Row::of(place);
         let failure = |test: &str, why: String, details: String| Failure {
             place: place.name.clone(),
             test: test.to_owned(),

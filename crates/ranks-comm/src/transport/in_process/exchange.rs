@@ -47,14 +47,13 @@ impl Comm {
         by: Join,
         left: Duration,
     ) -> Result<Option<Vec<u64>>> {
-        let mine: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let all = self.exchange(&mine, left)?;
+        let mine: &[u8] = bytemuck::must_cast_slice(words);
+        let all = self.exchange(mine, left)?;
         Ok(all.map(|all| {
-            let mut told = all.chunks_exact(mine.len()).map(|told| {
-                let words = told.as_chunks().0.iter();
-                words.map(|bytes| u64::from_ne_bytes(*bytes)).collect()
-            });
-            let first: Vec<u64> = told.next().unwrap_or_default();
+            let mut told = all
+                .chunks_exact(mine.len())
+                .map(bytemuck::pod_collect_to_vec::<u8, u64>);
+            let first = told.next().unwrap_or_default();
             told.fold(first, |mut joined, theirs| {
                 let pairs = joined.iter_mut().zip(theirs);
                 pairs.for_each(|(joined, word)| *joined = by.of(*joined, word));
