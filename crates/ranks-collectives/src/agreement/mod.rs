@@ -22,8 +22,8 @@ pub(crate) use begun::begin;
 pub(crate) struct CallSignature {
     kind: Kind,
     root: Option<usize>,
-    /// `true` if other calls follow, by which ranks find out lengths, say.
-    is_in_steps: bool,
+    /// What else tells it from a call of the same operation.
+    manner: Option<&'static str>,
 }
 
 impl CallSignature {
@@ -32,7 +32,7 @@ impl CallSignature {
         Self {
             kind: Kind::of(Class::Collective, operation),
             root: None,
-            is_in_steps: false,
+            manner: None,
         }
     }
 
@@ -40,7 +40,7 @@ impl CallSignature {
         Self {
             kind: Kind::moving::<T>(operation),
             root: None,
-            is_in_steps: false,
+            manner: None,
         }
     }
 
@@ -48,7 +48,7 @@ impl CallSignature {
         Self {
             kind: Kind::reducing::<T, O>(operation),
             root: None,
-            is_in_steps: false,
+            manner: None,
         }
     }
 
@@ -56,7 +56,7 @@ impl CallSignature {
         Self {
             kind: self.kind.rooted(),
             root: Some(root),
-            is_in_steps: self.is_in_steps,
+            manner: self.manner,
         }
     }
 
@@ -66,6 +66,18 @@ impl CallSignature {
             Some(root) => self.at(root),
             None => self,
         }
+    }
+
+    /// The same by an operation whose operands the library may not swap.
+    pub(crate) fn in_order(self, is_in_order: bool) -> Self {
+        let manner = is_in_order.then_some("in the order of ranks");
+        Self { manner, ..self }
+    }
+
+    /// The same as the first of several calls, by which ranks find out lengths, say.
+    fn in_steps(self) -> Self {
+        let manner = Some("in several steps");
+        Self { manner, ..self }
     }
 
     /// The C name.
@@ -121,15 +133,7 @@ pub(crate) fn all_ready<P: Proven>(
     ready: Result<P>,
 ) -> Result<P> {
     let _entered = comm.enter_unrecorded(call.kind.operation)?;
-    let is_in_steps = true;
-    compared(
-        comm,
-        CallSignature {
-            is_in_steps,
-            ..call
-        },
-        ready,
-    )
+    compared(comm, call.in_steps(), ready)
 }
 
 /// The same error on all ranks unless they call the same, whether they compare their calls or not.
@@ -187,7 +191,7 @@ fn description(call: CallSignature, lengths: &[usize]) -> CallDescription {
             .chain(element.into_iter().flatten())
             .chain(reduction.into_iter().flatten())
             .chain(numbers)
-            .chain(call.is_in_steps.then_some(u64::MAX)),
+            .chain(call.manner.into_iter().flat_map(text)),
     );
     CallDescription::calling(digest, &Described { call, lengths }.to_string())
 }
@@ -221,10 +225,10 @@ impl Display for Described<'_> {
         if let Some(root) = self.call.root {
             write!(f, ", root {root}")?;
         }
-        if self.call.is_in_steps {
-            f.write_str(", in several steps")?;
+        match self.call.manner {
+            Some(manner) => write!(f, ", {manner}"),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

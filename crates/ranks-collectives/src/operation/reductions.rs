@@ -71,8 +71,14 @@ pub(crate) trait InPlaceReducer: Reducer {
 }
 
 /// The call of that C name, as ranks compare it.
-fn call<R: Reducer, T, O>(operation: &'static str, with: R::With<'_>) -> CallSignature {
-    CallSignature::reducing::<T, O>(operation).rooted(R::root(with))
+fn call<R: Reducer, T: Pod, O: Reduction<T>>(
+    operation: &'static str,
+    op: &O,
+    with: R::With<'_>,
+) -> CallSignature {
+    CallSignature::reducing::<T, O>(operation)
+        .rooted(R::root(with))
+        .in_order(!op.commutes())
 }
 
 /// Returns `true` if this rank gets a result.
@@ -159,7 +165,7 @@ fn carry_out<R: Reducer, T: Pod, O: Reduction<T>>(
     let (me, share) = (comm.rank(), R::share(comm, with));
     carry_out_in_time(
         comm,
-        call::<R, T, O>(R::BLOCKING, with),
+        call::<R, T, O>(R::BLOCKING, op, with),
         transfer.map(|transfer| Reducing { transfer, share }),
         |comm, reducing| mpi::blocking::<R::Functions, T, O>(comm, me, op, reducing),
         O::predefined().map(|_| {
@@ -183,7 +189,7 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
     let finishing = Finishing::of(&mut slices, op, comm.peers()).filter(|_| gets::<R>(comm, with));
     let begun = begin(
         comm,
-        call::<R, T, O>(R::NONBLOCKING, with),
+        call::<R, T, O>(R::NONBLOCKING, &op, with),
         slices.proven(|slices| proven::<R, T>(R::NONBLOCKING, comm, slices, with)),
         |comm, reducing| {
             let make = || OwnedOperation::of::<T, O>(op);
@@ -284,7 +290,7 @@ where
         let finishing = Finishing::of(&mut slices, op, comm.peers());
         let finishing = finishing.filter(|_| gets::<M>(comm, with));
         let reducing = slices.proven(|slices| proven::<M, _>(M::INIT, comm, slices, with));
-        let call = call::<M, T, O>(M::INIT, with);
+        let call = call::<M, T, O>(M::INIT, &op, with);
         let made = trial::kept(comm, call, reducing, |comm, reducing| {
             mpi::init::<M::Functions, _, O>(comm, op, reducing)
         })?;

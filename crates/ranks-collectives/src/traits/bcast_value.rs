@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Collectives;
+use crate::agreement::{CallSignature, all_ready};
 
 const NAME: &str = "MPI_Bcast";
 
@@ -30,6 +31,7 @@ pub(crate) fn bcast_value<V: Serialize + DeserializeOwned>(
     value: Option<V>,
     root: usize,
 ) -> Result<V> {
+    all_ready(comm, CallSignature::of(NAME).at(root), Ok(()))?;
     if comm.rank() == root {
         at_root(comm, value, root)
     } else {

@@ -3,7 +3,7 @@
 //!
 //! The classes are those by which the MPI Bugs Initiative and MPI-CorrBench sort such mistakes.
 
-use ranks_collectives::ops::{Max, Min, Sum};
+use ranks_collectives::ops::{Max, Min, Sum, UserOp};
 use ranks_collectives::{
     Blocks, Collectives, InPlaceCollectives, NonblockingCollectives, VaryingCollectives,
 };
@@ -192,6 +192,32 @@ fn lengths_that_not_all_find_out_hung(world: Communicator) -> Result<()> {
         false => world.scatterv(&send, &blocks, 0).map(drop),
     };
     all_mismatch(&world, outcome)?;
+    Ok(())
+}
+
+/// A value's first step was a broadcast of two numbers, like one of the program's own.
+#[ranks_test::ranks(2, 3, 4)]
+fn a_value_was_compared_as_a_slice(world: Communicator) -> Result<()> {
+    let outcome = match wrong(&world) {
+        true => world.bcast(&mut [0u64; 2], 0),
+        false => world
+            .bcast_value((world.rank() == 0).then_some(7), 0)
+            .map(drop),
+    };
+    let text = all_mismatch(&world, outcome)?;
+    assert!(text.contains("root 0, in several steps"), "{text}");
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn operands_that_not_all_swap_were_compared_as_equal(world: Communicator) -> Result<()> {
+    let (later, mut result) = (|a: u32, b: u32| a.max(b), [0]);
+    let op = match wrong(&world) {
+        true => UserOp::new(later),
+        false => UserOp::commutative(later),
+    };
+    let text = all_mismatch(&world, world.allreduce(&[1], &mut result, op))?;
+    assert!(text.contains(", in the order of ranks"), "{text}");
     Ok(())
 }
 
