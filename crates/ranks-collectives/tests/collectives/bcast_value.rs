@@ -5,6 +5,8 @@ use ranks_comm::{Communicator, ErrorKind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::model::long;
+
 /// A value, at the root only.
 fn of_root<V>(world: &Communicator, root: usize, value: V) -> Option<V> {
     (world.rank() == root).then_some(value)
@@ -24,9 +26,9 @@ fn a_value_arrives_from_every_root(world: Communicator) {
     }
     // What goes in several pieces.
     let root = world.size() - 1;
-    let long = world.rank().to_string().repeat(9 << 20);
-    let got = world.bcast_value(Some(long), root).unwrap();
-    assert_eq!(got, root.to_string().repeat(9 << 20));
+    let text = |rank: usize| rank.to_string().repeat(long(9 << 20));
+    let got = world.bcast_value(Some(text(world.rank())), root).unwrap();
+    assert_eq!(got, text(root));
 }
 
 /// Refuses to be serialised, or to be made of bytes.

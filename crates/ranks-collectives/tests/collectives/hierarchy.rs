@@ -4,7 +4,7 @@ use ranks_collectives::ops::{Max, Sum, UserOp};
 use ranks_collectives::{Collectives, Hierarchy, TwoLevelAlltoall};
 use ranks_comm::{Backend, Communicator, ErrorKind, Result, Runtime};
 
-use crate::model::{Guarded, Particle, Sample, block, case};
+use crate::model::{Guarded, Particle, Sample, block, case, long};
 
 /// `x ↦ a·x + b`, wrapping: what comes first matters.
 fn then(first: [u32; 2], second: [u32; 2]) -> [u32; 2] {
@@ -35,7 +35,7 @@ fn in_two_steps(world: &Communicator) -> Result<()> {
                 (hierarchy.node_id(), hierarchy.whole().size()),
                 (color, size)
             );
-            for (len, root) in [(0, 0), (1, size - 1), (5000, size / 2)] {
+            for (len, root) in [(0, 0), (1, size - 1), (long(5000), size / 2)] {
                 let mut data = Guarded::<Particle>::new(len);
                 if me == root {
                     data.buffer().copy_from_slice(&block(root, 0, len));
@@ -93,7 +93,7 @@ fn through_a_grid(world: &Communicator) -> Result<()> {
     let grid = TwoLevelAlltoall::new(world)?;
     let [rows, columns] = grid.shape();
     assert_eq!(rows * columns, size);
-    for len in [0, 1, 17, 3000] {
+    for len in [0, 1, 17, long(3000)] {
         let mine: Vec<Particle> = block(me, 0, len * size);
         let expected: Vec<Particle> = (0..size)
             .flat_map(|source| block(source, me * len, len))

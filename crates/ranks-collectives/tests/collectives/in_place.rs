@@ -5,7 +5,7 @@ use ranks_collectives::{Blocks, InPlaceCollectives, Number, Op, VaryingCollectiv
 use ranks_comm::{Communicator, ErrorKind};
 
 use crate::model::Depth::{self, All, EachOnce};
-use crate::model::{Guarded, Particle, Sample, block, case, lengths, roots};
+use crate::model::{Guarded, Particle, Sample, block, case, lengths, long, roots};
 use crate::reduce::folded;
 
 fn reductions<T: Sample + Number, O: Op<T>>(
@@ -49,7 +49,7 @@ fn reductions_of_numbers(world: Communicator) {
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn shares_are_at_the_beginning(world: Communicator) {
     let (me, size) = (world.rank(), world.size());
-    for len in [0, 1, 5, 20_000] {
+    for len in [0, 1, 5, long(20_000)] {
         let whole = folded::<i64>(size, len * size, i64::wrapping_add);
         let mut data = block::<i64>(me, 0, len * size);
         world.reduce_scatter_block_in_place(&mut data, Sum).unwrap();

@@ -5,7 +5,7 @@ use ranks_collectives::{IntercommunicatorCollectives, RootGroup};
 use ranks_comm::{Communicator, ErrorKind, Intercommunicator, Result};
 
 use crate::in_process::without_comparing;
-use crate::model::{Guarded, Particle, Sample, block};
+use crate::model::{Guarded, Particle, Sample, block, long};
 
 /// Even and odd ranks. The numbers in the world of this rank's own group, and of the other one.
 fn even_and_odd(world: &Communicator) -> Result<(Intercommunicator, [Vec<usize>; 2])> {
@@ -43,7 +43,7 @@ fn bcasts<T: Sample>(world: &Communicator, length: usize) -> Result<()> {
 fn a_root_tells_the_other_group(world: Communicator) -> Result<()> {
     bcasts::<u8>(&world, 0)?;
     bcasts::<f64>(&world, 3)?;
-    bcasts::<Particle>(&world, 2000)?;
+    bcasts::<Particle>(&world, long(2000))?;
     bcasts::<()>(&world, 3)
 }
 
@@ -70,7 +70,7 @@ fn a_broadcast_of_another_length_names_the_group_of_each_rank() {
 fn each_group_gets_what_the_other_one_has(world: Communicator) -> Result<()> {
     let (between, [ours, theirs]) = even_and_odd(&world)?;
     let me = world.rank();
-    for length in [0, 1, 5000] {
+    for length in [0, 1, long(5000)] {
         let mine: Vec<f64> = block(me, 0, length);
         let sum = |ranks: &[usize], index| -> f64 {
             ranks.iter().map(|&rank| f64::sample(rank, index)).sum()
@@ -96,7 +96,7 @@ fn each_group_gets_what_the_other_one_has(world: Communicator) -> Result<()> {
     assert_eq!(own, [theirs.iter().map(|rank| rank + 1).product::<usize>()]);
 
     // Each group sends blocks of its own length.
-    let length = |rank: usize| [4, 1500][rank % 2];
+    let length = |rank: usize| [4, long(1500)][rank % 2];
     let whole = theirs.iter().flat_map(|&rank| block(rank, 0, length(rank)));
     let whole: Vec<u16> = whole.collect();
     let mut recv = Guarded::<u16>::new(whole.len());

@@ -4,7 +4,7 @@ use ranks_collectives::{Layouts, NeighborCollectives, VaryingCollectives};
 use ranks_comm::layout::Layout;
 use ranks_comm::{Communicator, ErrorKind, Result};
 
-use crate::model::{Guarded, Particle, Sample, block};
+use crate::model::{Guarded, Particle, Sample, block, long};
 
 /// A square matrix of which each rank has some rows becomes one of which it has the same columns,
 /// in one call.
@@ -44,7 +44,7 @@ fn matrices_are_transposed(world: Communicator) {
 
 /// The number of elements that go from one rank to another.
 fn between(from: usize, to: usize) -> usize {
-    [2, 0, 9000][(from + 2 * to) % 3]
+    [2, 0, long(9000)][(from + 2 * to) % 3]
 }
 
 /// Every second element, so many for each rank, one rank after the other, the last one first.

@@ -4,12 +4,17 @@ use std::fmt::Debug;
 
 use bytemuck::{Pod, Zeroable};
 
+/// A length that makes a difference to an MPI. Under miri there is none, and elements are slow.
+pub(crate) const fn long(length: usize) -> usize {
+    if cfg!(miri) { 30 } else { length }
+}
+
 /// Block lengths: none, one, an odd number, and more than fits into the eager messages of any MPI.
-pub(crate) const LENGTHS: [usize; 5] = [0, 1, 17, 4096, LONGEST];
+pub(crate) const LENGTHS: [usize; 5] = [0, 1, 17, long(4096), LONGEST];
 
 /// In bytes, more than is eager; in wider elements, enough for what libraries do with the longest
 /// messages.
-pub(crate) const LONGEST: usize = 100_000;
+pub(crate) const LONGEST: usize = long(100_000);
 
 /// How far an operation is tried with a type. The way that data goes depends on lengths and roots,
 /// and not on what the elements are: so one type of an operation is tried with all of them, and the

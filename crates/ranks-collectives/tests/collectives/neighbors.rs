@@ -7,7 +7,7 @@ use ranks_collectives::{
 use ranks_comm::{Cartesian, Communicator, DistGraph, ErrorKind, Graph, Neighborhood, Result};
 
 use crate::in_process::without_comparing;
-use crate::model::{Guarded, Sample, block, case};
+use crate::model::{Guarded, Sample, block, case, long};
 
 /// A grid of all ranks.
 fn grid(world: &Communicator, dims: usize, periods: &[bool]) -> Result<Cartesian> {
@@ -179,9 +179,9 @@ fn uneven<T: Sample>(around: &impl Neighborhood, most: usize) {
 fn everything(around: &impl Neighborhood) {
     even::<f64>(around, 0);
     even::<f64>(around, 3);
-    even::<[u8; 3]>(around, 9000);
+    even::<[u8; 3]>(around, long(9000));
     even::<()>(around, 4);
-    uneven::<u16>(around, 40_000);
+    uneven::<u16>(around, long(40_000));
     uneven::<crate::model::Particle>(around, 20);
     uneven::<()>(around, 4);
 }
@@ -308,7 +308,7 @@ fn prepared(around: &(impl Neighborhood + Clone + Send + 'static), most: usize) 
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn operations_that_are_prepared_once(world: Communicator) -> Result<()> {
-    prepared(&grid(&world, 2, &[true; 2])?, 9000)?;
+    prepared(&grid(&world, 2, &[true; 2])?, long(9000))?;
     prepared(&grid(&world, 2, &[false, true])?, 10)?;
     prepared(&onward(&world)?, 10)?;
     prepared(&star(&world)?, 10)

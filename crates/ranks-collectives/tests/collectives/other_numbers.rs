@@ -5,13 +5,15 @@ use ranks_collectives::ops::{Prod, Sum};
 use ranks_collectives::{Blocks, Collectives, Fractional, InPlaceCollectives, Number};
 use ranks_comm::Communicator;
 
+use crate::model::long;
+
 fn sums_and_products<T: Number + PartialEq + std::fmt::Debug>(
     world: &Communicator,
     number: fn(usize, usize) -> T,
     fold: [fn(T, T) -> T; 2],
 ) {
     let (me, size) = (world.rank(), world.size());
-    for len in [0, 1, 17, 5000] {
+    for len in [0, 1, 17, long(5000)] {
         let of = |rank: usize| -> Vec<T> { (0..len).map(|index| number(rank, index)).collect() };
         let whole = |ranks: usize, fold: fn(T, T) -> T| -> Vec<T> {
             let over_ranks = |index| (0..ranks).map(|rank| number(rank, index)).reduce(fold);

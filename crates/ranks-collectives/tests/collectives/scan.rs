@@ -5,7 +5,7 @@ use ranks_collectives::{Blocks, Collectives, Number, Op, VaryingCollectives};
 use ranks_comm::{Communicator, ErrorKind, Result};
 
 use crate::model::Depth::{self, All, EachOnce};
-use crate::model::{Guarded, LENGTHS, Sample, block, case, lengths};
+use crate::model::{Guarded, LENGTHS, Sample, block, case, lengths, long};
 use crate::reduce::folded;
 
 fn scans<T: Sample + Number, O: Op<T>>(
@@ -43,7 +43,7 @@ fn scans_of_numbers(world: Communicator) {
 
 fn shares<T: Sample + Number, O: Op<T>>(world: &Communicator, op: O, fold: fn(T, T) -> T) {
     let (me, size) = (world.rank(), world.size());
-    for len in [0, 1, 17, 4096, 30_000] {
+    for len in [0, 1, 17, long(4096), long(30_000)] {
         let mine = block::<T>(me, 0, len * size);
         let whole = folded(size, len * size, fold);
         let mut share = Guarded::<T>::new(len);

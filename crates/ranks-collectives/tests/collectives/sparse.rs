@@ -7,6 +7,8 @@ use std::time::Duration;
 use ranks_collectives::{Collectives, SparseExchange};
 use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Result, Runtime, Source};
 
+use crate::model::long;
+
 /// The message number `number` of `source` in a round: for whom it is, and what; `None` if there
 /// are no more.
 fn message(round: usize, source: usize, number: usize, size: usize) -> Option<(usize, Vec<u64>)> {
@@ -15,7 +17,7 @@ fn message(round: usize, source: usize, number: usize, size: usize) -> Option<(u
     // well.
     let many = (round * 5 + source * 3) % 4;
     // Some messages are of no elements, others more than libraries send before somebody receives.
-    let length = [0, 1, 17, 20_000][mixed / 64 % 4];
+    let length = [0, 1, 17, long(20_000)][mixed / 64 % 4];
     let content =
         (0..length).map(|index| (round * 1000 + source * 100 + number * 10 + index) as u64);
     (number < many).then(|| (mixed % size, content.collect()))

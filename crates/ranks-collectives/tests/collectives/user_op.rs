@@ -9,7 +9,7 @@ use ranks_collectives::{Blocks, Collectives, InPlaceCollectives, Op, VaryingColl
 use ranks_comm::{Communicator, ErrorKind};
 
 use crate::model::Depth::{All, EachOnce};
-use crate::model::{Guarded, roots};
+use crate::model::{Guarded, long, roots};
 
 /// An affine map on the integers modulo 2⁶⁴: composition is associative and does not commute.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -112,7 +112,7 @@ fn every_reduction<O: Op<Map>>(
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn what_does_not_commute_is_taken_in_the_order_of_ranks(world: Communicator) {
-    for (call, len) in [0, 1, 17, 1000, 10_000].into_iter().enumerate() {
+    for (call, len) in [0, 1, 17, long(1000), long(10_000)].into_iter().enumerate() {
         let depth = if len == 17 { All } else { EachOnce };
         let roots = roots(depth, world.size(), call);
         every_reduction(&world, UserOp::new(Map::then), len, roots);
@@ -152,7 +152,7 @@ fn p_elements_lie_at_any_address(world: Communicator) {
         number: a.number + b.number,
         letter: a.letter.max(b.letter),
     });
-    let len = 3001;
+    let len = long(3001);
     let mine = vec![
         Odd {
             number: world.rank() as u32 + 1,

@@ -5,7 +5,7 @@ use ranks_collectives::{Blocks, Collectives, Gathered, VaryingCollectives};
 use ranks_comm::{Communicator, ErrorKind};
 
 use crate::model::Depth::{self, All, EachOnce};
-use crate::model::{Guarded, LONGEST, Particle, Sample, block, case, lengths, roots};
+use crate::model::{Guarded, LONGEST, Particle, Sample, block, case, lengths, long, roots};
 
 /// The counts of `size` ranks: some are none, and one is `longest`.
 fn counts(size: usize, longest: usize, scale: usize) -> Vec<usize> {
@@ -191,7 +191,7 @@ fn scatters_of_every_width(world: Communicator) {
 
 /// What rank `from` sends to rank `to`.
 fn between(size: usize, from: usize, to: usize) -> usize {
-    [0, 1, 40_000, 7][(from + 2 * to + size) % 4]
+    [0, 1, long(40_000), 7][(from + 2 * to + size) % 4]
 }
 
 fn exchanges<T: Sample>(world: &Communicator, divide: fn(&[usize]) -> Blocks) {

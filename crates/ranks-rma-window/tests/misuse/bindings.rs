@@ -73,7 +73,7 @@ fn m_windows_are_dropped_in_every_state(world: Communicator) -> Result<()> {
 /// O: memory begins at a line of a cache on every library, whatever ranks ask for.
 #[ranks_test::ranks(1, 2)]
 fn o_memory_begins_at_a_line_of_a_cache(world: Communicator) -> Result<()> {
-    for len in [1, 13, 800, 100_000] {
+    for len in [1, 13, 800, if cfg!(miri) { 2000 } else { 100_000 }] {
         let window = Window::<u8>::allocate(&world, len + world.rank())?;
         let start = window.local().as_ptr().addr();
         assert!(start.is_multiple_of(64), "{start:#x}");

@@ -7,7 +7,7 @@ use ranks_rma_window::LockKind::Exclusive;
 use ranks_rma_window::Window;
 
 /// One, as many as no vector of a processor holds, some vectors, and those with a rest.
-const LENGTHS: [usize; 5] = [1, 7, 16, 64, 1000];
+const LENGTHS: [usize; 5] = [1, 7, 16, 64, if cfg!(miri) { 100 } else { 1000 }];
 
 macro_rules! narrow {
     ($($name:ident: $type:ty;)*) => { $(

@@ -2,7 +2,7 @@
 
 use ranks_collectives::Blocks;
 
-use crate::model::LONGEST;
+use crate::model::{LONGEST, long};
 
 /// The operations, each of which comes to its turn.
 pub(super) const OPERATIONS: [Operation; 15] = [
@@ -89,9 +89,9 @@ impl Dice {
         match self.below(48) {
             0..8 => 0,
             8..14 => 1,
-            14..16 => 4096,
+            14..16 => long(4096),
             16 => LONGEST,
-            _ => 2 * self.below(150) + 1,
+            _ => 2 * self.below(long(150)) + 1,
         }
     }
 
