@@ -20,6 +20,9 @@ pub use config_error::ConfigError;
 /// The variable by which a user names the MPI: a file, a prefix, a family or an installation.
 pub(crate) const CHOICE: &str = "RANKS_MPI";
 
+/// The variable that names the folder of installations that are not in their usual places.
+const INSTALLATIONS: &str = "RANKS_MPI_DIR";
+
 /// The variable in which Open MPI's launcher names the folder of its libraries.
 const LIBRARIES: &str = "OMPI_LIBDIR_LOC";
 
@@ -36,9 +39,9 @@ const PREFIXES: [&str; 5] = [
 ///
 /// `RANKS_MPI`, if set, decides alone: it is the file of a library, the prefix of an MPI, a family
 /// (`mpich`, `openmpi`, `intel`, `cray`), `abi` for any library with the interface of the MPI-5
-/// standard, or the name of an [`Installation`]. Otherwise: what the launcher says,
-/// `OMPI_LIBDIR_LOC`; the prefixes in `OPAL_PREFIX`, `I_MPI_ROOT`, `MPI_HOME`, `MPICH_DIR`,
-/// `CRAY_MPICH_DIR`; the prefix of the launcher above this process; Cray's folders; the folders in
+/// standard, or the name of an [`Installation`], of those below `RANKS_MPI_DIR` too. Otherwise: what
+/// the launcher says, `OMPI_LIBDIR_LOC`; the prefixes in `OPAL_PREFIX`, `I_MPI_ROOT`, `MPI_HOME`,
+/// `MPICH_DIR`, `CRAY_MPICH_DIR`; the prefix of the launcher above this process; Cray's folders; the folders in
 /// `LD_LIBRARY_PATH` (on macOS `DYLD_LIBRARY_PATH`); the MPI of the first `mpiexec` in `PATH`; on
 /// macOS the folders of Homebrew and MacPorts; at last the bare names, for the dynamic linker to
 /// find. Libraries of another family than the launcher's come after all that fit.
@@ -52,7 +55,7 @@ const PREFIXES: [&str; 5] = [
 pub fn candidates(environment: &Environment) -> Result<Vec<Candidate>, ConfigError> {
     let installations = || {
         Installation::all(
-            process_variable("RANKS_MPI_DIR")
+            process_variable(INSTALLATIONS)
                 .map(PathBuf::from)
                 .as_deref(),
         )
@@ -180,7 +183,7 @@ impl Search<'_> {
                 why: format!("{why}, found by the dynamic linker"),
             }]);
         }
-        let installations = (self.installations)();
+        let installations = self.installations()?;
         let named = installations
             .iter()
             .find(|installation| installation.name == value);
@@ -259,7 +262,7 @@ impl Search<'_> {
     /// The libraries of one family: in the usual places, then in the installations there are.
     fn of_family(&self, wanted: Wanted, value: &str) -> Result<Vec<Candidate>, ConfigError> {
         let mut places = self.places()?;
-        for installation in (self.installations)() {
+        for installation in self.installations()? {
             let fits = match wanted {
                 Wanted::Only(family) => installation.family == family,
                 _ => true,
@@ -270,6 +273,14 @@ impl Search<'_> {
             }
         }
         Ok(self.search(wanted, &places, &format!(", chosen by $RANKS_MPI={value}")))
+    }
+
+    /// The installations, if each rank finds the same.
+    fn installations(&self) -> Result<Vec<Installation>, ConfigError> {
+        if let Some(folder) = self.variable(INSTALLATIONS) {
+            from_root(INSTALLATIONS, &folder)?;
+        }
+        Ok((self.installations)())
     }
 
     /// The places to look for libraries, in order.

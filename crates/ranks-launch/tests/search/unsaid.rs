@@ -260,6 +260,20 @@ fn a_relative_path_was_another_file_for_each_rank() {
         let remedy = format!("from the root: {variable}={}", absolute.display());
         assert!(error.to_string().ends_with(&remedy), "{error}");
     }
+    // The folder of installations, where a name leads to it.
+    for choice in ["mpich", "openmpi-5.0.11"] {
+        let list = vec![
+            ("RANKS_MPI", choice.to_owned()),
+            ("RANKS_MPI_DIR", "target/mpi".to_owned()),
+        ];
+        let error = search(&list, None, Preference::Native, &[]).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("RANKS_MPI_DIR=target/mpi is relative"),
+            "{error}"
+        );
+    }
     // Of lists only the folders count that are the same from everywhere.
     let list = vec![
         ("PATH", "bin:.".to_owned()),
