@@ -133,10 +133,9 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         },
     );
     let signal = signalled.load(Ordering::Relaxed);
-    if outcome.timed_out {
+    if let (true, Some(limit)) = (outcome.timed_out, arguments.time_limit) {
         anstream::eprintln!(
-            "ranks: the time limit was reached after {:.1?}; all processes of the job were killed",
-            outcome.elapsed
+            "ranks: the time limit of {limit:?} was reached; all processes of the job were killed"
         );
     }
     let mut status = status(&outcome, signal);

@@ -107,7 +107,7 @@ fn time_that_is_up_ends_the_whole_tree() {
     let job = said(&mut command);
     assert_eq!(job.status, Some(124), "{}{}", job.text, job.errors);
     assert!(
-        job.errors.contains("the time limit was reached"),
+        job.errors.contains("the time limit of 300ms was reached"),
         "{}",
         job.errors
     );
