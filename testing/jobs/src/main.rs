@@ -82,6 +82,7 @@ fn main() -> Outcome {
         ["one-sided", "many", rounds] => one_sided::many(rounds),
         ["one-sided", how] => one_sided::failing(how),
         ["overruns", "own", form] => overruns::own(form),
+        ["overruns", "pipeline"] => overruns::pipeline(),
         ["overruns", "adopted", form] => overruns::adopted(form),
         other => Err(format!("nothing is known of {other:?}").into()),
     }?;

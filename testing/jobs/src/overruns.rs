@@ -26,6 +26,16 @@ pub(crate) fn own(form: &str) -> Outcome {
     all_lengths(&runtime, form)
 }
 
+/// Tells how many fragments of a message Open MPI has on their way.
+pub(crate) fn pipeline() -> Outcome {
+    let _runtime = Runtime::builder().init()?;
+    let loaded = sys::loaded().ok_or("no library is loaded")?;
+    // SAFETY: MPI is initialised, and the parameter is an int.
+    let depth = unsafe { loaded.parameter(c"pml_ob1_send_pipeline_depth") };
+    println!("a pipeline of {depth:?}");
+    Ok(())
+}
+
 /// Another part of the program has initialised it.
 pub(crate) fn adopted(form: &str) -> Outcome {
     let candidates = ranks_launch::candidates(&Environment::detect())?;

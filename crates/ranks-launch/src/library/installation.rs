@@ -16,7 +16,7 @@ mod in_path;
 mod parameters;
 mod srun;
 
-pub use parameters::{NETWORK_ATOMICS, RDMA_PER_REQUEST, has_user_set};
+pub use parameters::{NETWORK_ATOMICS, RDMA_PER_REQUEST, SEND_PIPELINE, has_user_set};
 
 /// A library and a launcher that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]

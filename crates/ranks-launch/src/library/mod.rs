@@ -7,6 +7,8 @@ mod names;
 mod system;
 
 pub use candidates::{ConfigError, Search, candidates};
-pub use installation::{Installation, NETWORK_ATOMICS, RDMA_PER_REQUEST, has_user_set};
+pub use installation::{
+    Installation, NETWORK_ATOMICS, RDMA_PER_REQUEST, SEND_PIPELINE, has_user_set,
+};
 pub use linker_script::LinkerScript;
 pub use names::Preference;

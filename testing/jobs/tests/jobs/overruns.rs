@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use ranks_launch::Family;
+
 use super::{job_with, named, said};
 
 /// Some libraries wait for ever in such a collective.
@@ -10,6 +12,34 @@ const LIMIT: Duration = Duration::from_secs(15);
 
 /// The variable that says how long a message may be read remotely by Open MPI.
 const PARAMETER: &str = "OMPI_MCA_pml_ob1_max_rdma_per_request";
+
+/// The variable that says how many of its fragments are on their way.
+const PIPELINE: &str = "OMPI_MCA_pml_ob1_send_pipeline_depth";
+
+#[test]
+#[ignore = "needs an MPI"]
+fn messages_without_rdma_have_a_deep_pipeline_unless_the_user_has_said() {
+    let remote = format!("{PARAMETER}=4");
+    let five = format!("{PIPELINE}=5");
+    // What `ranks run` sets does not reach the program, so that it sets it by itself.
+    let without = ["-u", PARAMETER, "-u", PIPELINE, "OMPI_MCA_pml=ob1"];
+    for (said, depth) in [(None, "64"), (Some(remote), "3"), (Some(five), "5")] {
+        for installation in named() {
+            let name = installation.name.clone();
+            let depth = match installation.family {
+                Family::OpenMpi => format!("a pipeline of Some({depth})"),
+                _ => "a pipeline of None".to_owned(),
+            };
+            let variables: Vec<&str> = without.into_iter().chain(said.as_deref()).collect();
+            let job = job_with(&variables, &["overruns", "pipeline"]);
+            let outcome = job.on(installation).ranks(2).run().unwrap();
+            assert!(outcome.success(), "{name}: {outcome}");
+            for output in &outcome.output {
+                assert!(output.stdout.contains(&depth), "{name}: {outcome}");
+            }
+        }
+    }
+}
 
 fn nothing_is_written_past_a_slice(variable: &[&str], start: &str, form: &str) {
     for installation in named() {

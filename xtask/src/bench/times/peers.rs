@@ -7,7 +7,7 @@ use std::process::Command;
 
 use ranks_harness::place::{self, Place};
 use ranks_harness::workspace;
-use ranks_launch::{Family, Installation, RDMA_PER_REQUEST};
+use ranks_launch::{Family, Installation, RDMA_PER_REQUEST, SEND_PIPELINE};
 
 use super::samples::Run;
 use super::{IN_PROCESS, ON_MPI, Operation};
@@ -86,9 +86,12 @@ fn on_mpi(
     ];
     let environment = environment(place, installation, &folder);
     let mut peers = Vec::new();
-    let mut add = |name: &str, program: &Path, set: Option<(&str, &str)>| {
+    let mut add = |name: &str, program: &Path, set: &[(&str, &str)]| {
         let mut environment = environment.clone();
-        environment.extend(set.map(|(name, value)| (name.to_owned(), value.into())));
+        environment.extend(
+            set.iter()
+                .map(|&(name, value)| (name.to_owned(), value.into())),
+        );
         let interpreter = (name == "mpi4py").then(|| "python3".into());
         let launcher = [installation.launcher.clone().into_os_string()].into_iter();
         // Each rank has a core of its own.
@@ -106,12 +109,16 @@ fn on_mpi(
     for (name, program) in built {
         match program {
             Ok(program) => {
-                add(name, &program, None);
+                add(name, &program, &[]);
                 if name == "C" && installation.family == Family::OpenMpi {
-                    add(WITHOUT_RDMA, &program, Some((RDMA_PER_REQUEST, "0")));
+                    add(
+                        WITHOUT_RDMA,
+                        &program,
+                        &[(RDMA_PER_REQUEST, "0"), SEND_PIPELINE],
+                    );
                 }
                 if let Some((_, name)) = MULTIPLE.iter().find(|(single, _)| *single == name) {
-                    add(name, &program, Some(("BENCH_THREADS", "multiple")));
+                    add(name, &program, &[("BENCH_THREADS", "multiple")]);
                 }
             }
             Err(why) => run.leave_out(&place.name, name, &why),

@@ -23,7 +23,7 @@ pub(crate) fn turn_off(loaded: &Loaded, environment: &Environment, owner: bool) 
     if !(has_them(loaded.name()) && are_several(environment)) {
         return;
     }
-    parameters::turn_off(NETWORK_ATOMICS, owner);
+    parameters::set(NETWORK_ATOMICS, "0", owner);
     ARE_WRONG.store(!parameters::is_off(NETWORK_ATOMICS), Ordering::Relaxed);
 }
 

@@ -6,12 +6,12 @@ use std::{env, fs};
 
 use ranks_launch::has_user_set;
 
-/// Turns a parameter off by its variable, unless another part of the program initialises MPI, the
-/// user has set it, or other threads run, which may read the environment.
-pub(crate) fn turn_off(variable: &str, owner: bool) {
+/// Sets a parameter by its variable, unless another part of the program initialises MPI, the user
+/// has set it, or other threads run, which may read the environment.
+pub(crate) fn set(variable: &str, value: &str, owner: bool) {
     if owner && !has_user_set(variable) && is_single_threaded() {
         // SAFETY: this is the process's only thread, so nobody reads the environment meanwhile.
-        unsafe { env::set_var(variable, "0") };
+        unsafe { env::set_var(variable, value) };
     }
 }
 

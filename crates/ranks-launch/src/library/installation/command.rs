@@ -121,6 +121,7 @@ mod tests {
         for (parameter, off) in [
             (crate::NETWORK_ATOMICS, "0"),
             (crate::RDMA_PER_REQUEST, "0"),
+            crate::SEND_PIPELINE,
             (UCX_FAULTS, "none"),
         ] {
             let said = std::env::var_os(parameter).is_some();

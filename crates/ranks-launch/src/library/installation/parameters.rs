@@ -15,6 +15,10 @@ pub const NETWORK_ATOMICS: &str = "OMPI_MCA_osc_rdma_acc_use_amo";
 /// a time; by none, with 0.
 pub const RDMA_PER_REQUEST: &str = "OMPI_MCA_pml_ob1_max_rdma_per_request";
 
+/// The variable from which Open MPI reads how many fragments of a message may be on their way, and
+/// what it is set to where nothing is read or written remotely. By default they are three.
+pub const SEND_PIPELINE: (&str, &str) = ("OMPI_MCA_pml_ob1_send_pipeline_depth", "64");
+
 /// The variable from which UCX, below any MPI, reads what it does at a fault signal.
 ///
 /// Its handler writes a backtrace, which allocates and takes locks. In 15 of 400 processes whose
@@ -41,19 +45,20 @@ fn is_in(text: &str, variable: &str) -> bool {
 }
 
 impl Installation {
-    /// Turns all of them off for a job.
+    /// Sets all of them for a job.
     pub(super) fn set_parameters(&self, command: &mut Command) {
-        let mut turn_off = |name, off| {
+        let mut set = |name, value| {
             if !has_user_set(name) {
-                command.env(name, off);
+                command.env(name, value);
             }
         };
-        turn_off(UCX_FAULTS, "none");
+        set(UCX_FAULTS, "none");
         if self.is_prrte() {
-            turn_off(NETWORK_ATOMICS, "0");
+            set(NETWORK_ATOMICS, "0");
         }
-        if self.family == Family::OpenMpi {
-            turn_off(RDMA_PER_REQUEST, "0");
+        if self.family == Family::OpenMpi && !has_user_set(RDMA_PER_REQUEST) {
+            set(RDMA_PER_REQUEST, "0");
+            set(SEND_PIPELINE.0, SEND_PIPELINE.1);
         }
     }
 }
