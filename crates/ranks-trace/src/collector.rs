@@ -129,7 +129,7 @@ impl Collector {
             return;
         };
         let mut communicators: Vec<Member> = kept.members.values().cloned().collect();
-        communicators.sort_by_key(|member| member.id);
+        communicators.sort_unstable_by_key(|member| member.id);
         let whose = Whose {
             who: &kept.who,
             host: &crate::host(),

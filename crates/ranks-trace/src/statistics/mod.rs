@@ -59,7 +59,7 @@ impl Statistics {
     }
 
     pub(crate) fn new(mut operations: Vec<OperationStatistics>, elapsed: Duration) -> Self {
-        operations.sort_by(|one, other| {
+        operations.sort_unstable_by(|one, other| {
             let name = |line: &OperationStatistics| (line.operation, line.communicator.clone());
             let time = other.time.cmp(&one.time);
             time.then_with(|| name(one).cmp(&name(other)))

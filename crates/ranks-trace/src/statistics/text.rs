@@ -28,21 +28,26 @@ pub(super) const BY_SIZE: [Column; 8] = [
 
 /// Writes rows under their columns, each as wide as its widest cell.
 pub(super) fn table<const N: usize>(
-    out: &mut impl Write,
+    out: &mut dyn Write,
     columns: &[Column; N],
     rows: impl Iterator<Item = [String; N]>,
 ) -> fmt::Result {
     let head = columns.map(|Column(name, _)| name.to_owned());
-    let rows: Vec<[String; N]> = std::iter::once(head).chain(rows).collect();
-    let mut widths = [0; N];
-    for row in &rows {
+    let rows = std::iter::once(head).chain(rows);
+    aligned(out, columns, &rows.map(Vec::from).collect::<Vec<_>>())
+}
+
+/// As [`table`], compiled once for all numbers of columns.
+fn aligned(out: &mut dyn Write, columns: &[Column], rows: &[Vec<String>]) -> fmt::Result {
+    let mut widths = vec![0; columns.len()];
+    for row in rows {
         for (width, text) in widths.iter_mut().zip(row) {
             *width = text.chars().count().max(*width);
         }
     }
-    for row in &rows {
+    for row in rows {
         let mut line = String::new();
-        for ((text, Column(_, side)), width) in row.iter().zip(columns).zip(widths) {
+        for ((text, Column(_, side)), width) in row.iter().zip(columns).zip(&widths) {
             if !line.is_empty() {
                 line.push_str("  ");
             }
