@@ -1,7 +1,8 @@
 //! The order of receives that wait: a list for each pattern, so that the first one that a message
 //! matches is found without a search.
 
-use indexmap::{IndexMap, map};
+use std::collections::HashMap;
+
 use slab::Slab;
 
 use super::entry::Entry;
@@ -80,7 +81,9 @@ impl List {
 /// The entries that have no message yet, by pattern.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    lists: IndexMap<Pattern, List>,
+    /// With the place of the pattern in `turn`.
+    lists: HashMap<Pattern, (List, usize)>,
+    turn: Vec<Pattern>,
     /// The number of patterns with any rank or any tag.
     wild: usize,
     /// The index of the pattern that was looked at last.
@@ -89,17 +92,17 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) fn is_empty(&self) -> bool {
-        self.lists.is_empty()
+        self.turn.is_empty()
     }
 
     /// The number of patterns.
     pub(super) fn patterns(&self) -> usize {
-        self.lists.len()
+        self.turn.len()
     }
 
     /// The first entry of that pattern.
     pub(super) fn first(&self, pattern: Pattern) -> Option<usize> {
-        self.lists.get(&pattern)?.first()
+        self.lists.get(&pattern)?.0.first()
     }
 
     /// The entry that a message of that sender and tag is for: the one that was started first of
@@ -122,19 +125,20 @@ impl Waiting {
     /// The next pattern, in turn: downwards, since a new one is the last, and the last one takes
     /// the place of one that is removed.
     pub(super) fn next_pattern(&mut self) -> Option<Pattern> {
-        let above = match self.seen.min(self.lists.len()) {
-            0 => self.lists.len(),
+        let above = match self.seen.min(self.turn.len()) {
+            0 => self.turn.len(),
             above => above,
         };
         self.seen = above.checked_sub(1)?;
-        self.lists.get_index(self.seen).map(|(&pattern, _)| pattern)
+        self.turn.get(self.seen).copied()
     }
 
     pub(super) fn append(&mut self, entries: &mut Slab<Entry>, place: usize) {
         let pattern = entries[place].pattern();
-        let list = self.lists.entry(pattern).or_insert_with(|| {
+        let (list, _) = self.lists.entry(pattern).or_insert_with(|| {
             self.wild += usize::from(is_wild(pattern));
-            List::default()
+            self.turn.push(pattern);
+            (List::default(), self.turn.len() - 1)
         });
         list.append(entries, place);
     }
@@ -142,18 +146,25 @@ impl Waiting {
     /// Removes an entry that waits.
     pub(super) fn remove(&mut self, entries: &mut Slab<Entry>, place: usize) {
         let pattern = entries[place].pattern();
-        if let map::Entry::Occupied(mut list) = self.lists.entry(pattern) {
-            list.get_mut().remove(entries, place);
-            if list.get().first().is_none() {
-                list.swap_remove();
-                self.wild -= usize::from(is_wild(pattern));
+        let Some((list, turn)) = self.lists.get_mut(&pattern) else {
+            return;
+        };
+        list.remove(entries, place);
+        if list.first().is_none() {
+            let turn = *turn;
+            self.lists.remove(&pattern);
+            self.wild -= usize::from(is_wild(pattern));
+            self.turn.swap_remove(turn);
+            let moved = self.turn.get(turn);
+            if let Some((_, place)) = moved.and_then(|moved| self.lists.get_mut(moved)) {
+                *place = turn;
             }
         }
     }
 
     /// Removes and returns one that waits.
     pub(super) fn pop(&mut self, entries: &mut Slab<Entry>) -> Option<usize> {
-        let place = self.lists.last()?.1.first()?;
+        let place = self.first(*self.turn.last()?)?;
         self.remove(entries, place);
         Some(place)
     }
