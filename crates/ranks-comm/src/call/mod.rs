@@ -9,6 +9,7 @@
 //! compare collective calls, where [`checks`] says so, and [`identity`] the numbers of what they
 //! have made together.
 
+pub(crate) mod background;
 pub(crate) mod call_description;
 pub(crate) mod call_guard;
 pub(crate) mod callback;

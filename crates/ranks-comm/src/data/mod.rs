@@ -2,6 +2,7 @@
 //! flight.
 
 pub(crate) mod buffer;
+pub(crate) mod by_number;
 pub(crate) mod datatype;
 pub mod element;
 pub(crate) mod in_flight;

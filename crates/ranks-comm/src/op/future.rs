@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use std::{fmt, thread};
 
+use crate::call::background;
 use crate::op::request::Request;
 use crate::result::{Error, ErrorKind, Result, Status};
 
@@ -111,8 +112,7 @@ fn wake_later(waker: &Waker) {
         sleepers.wakers.push(waker.clone());
     }
     if !sleepers.watched {
-        let thread = thread::Builder::new().name("ranks-futures".to_owned());
-        sleepers.watched = thread.spawn(watch).is_ok();
+        sleepers.watched = background::start("ranks-futures", watch).is_ok();
     }
     if sleepers.watched {
         SOMEBODY.notify_one();

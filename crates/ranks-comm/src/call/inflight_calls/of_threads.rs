@@ -47,6 +47,6 @@ pub(super) fn all() -> Vec<Arc<CallInFlight>> {
     for thread in threads {
         all.extend_from_slice(&thread.calls());
     }
-    all.sort_by_key(|call| call.started);
+    all.sort_unstable_by_key(|call| call.started);
     all
 }

@@ -1,6 +1,5 @@
 //! The effect of a time limit on a call.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -70,7 +69,7 @@ pub(crate) fn own_state() -> RankState {
 /// name every rank.
 pub(crate) fn asked(rank: usize, size: usize, peer: Option<usize>) -> Vec<usize> {
     const FEW: usize = 64;
-    let others: BTreeSet<usize> = if size <= FEW {
+    let mut others: Vec<usize> = if size <= FEW {
         (0..size).collect()
     } else {
         let away = std::iter::successors(Some(1), |away| Some(away * 2));
@@ -79,7 +78,10 @@ pub(crate) fn asked(rank: usize, size: usize, peer: Option<usize>) -> Vec<usize>
             .chain(peer.filter(|peer| *peer < size))
             .collect()
     };
-    others.into_iter().filter(|other| *other != rank).collect()
+    others.sort_unstable();
+    others.dedup();
+    others.retain(|other| *other != rank);
+    others
 }
 
 impl Held {

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use ranks_mpi_sys as sys;
 
+use crate::call::background;
+
 /// The time for `MPI_Abort`.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Ends this process soon, unless something else does: `MPI_Abort` may deadlock, and so may the
 /// library's work when a process exits.
 pub(crate) fn end_soon(status: i32) {
-    let thread = thread::Builder::new().name("ranks-end".to_owned());
     // Without the thread it is left to the library.
-    let _ = thread.spawn(move || {
+    let _ = background::start("ranks-end", move || {
         thread::sleep(PATIENCE);
         end_now(status)
     });

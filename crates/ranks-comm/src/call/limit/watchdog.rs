@@ -12,6 +12,7 @@ use super::last_resort::{abort_for_sure, end_now};
 use super::processes::{Processes, processes};
 use super::report::{RankState, Report};
 use super::{Limit, OnTimeLimit, STATUS, has_passed, lock};
+use crate::call::background;
 use crate::call::inflight_calls::CallInFlight;
 use crate::call::last_words::last_words;
 
@@ -58,9 +59,8 @@ pub(crate) fn watch() {
     if *phase != Phase::Absent {
         return;
     }
-    let thread = thread::Builder::new().name("ranks-limit".to_owned());
     // Without it, calls that can end with an error still do.
-    if thread.spawn(run).is_ok() {
+    if background::start("ranks-limit", run).is_ok() {
         *phase = Phase::Running;
     }
 }
@@ -146,9 +146,7 @@ fn see_to_the_end_of(late: &Arc<CallInFlight>) {
         }
     };
     // Without it, a library that never returns is left to the user who started the job.
-    let _ = thread::Builder::new()
-        .name("ranks-limit end".to_owned())
-        .spawn(look);
+    let _ = background::start("ranks-limit end", look);
 }
 
 /// Reports a call that has timed out while its thread does not return from asking `rank`, and ends

@@ -46,7 +46,7 @@ impl Comm {
             return Ok(self.part(context[0], &ranks));
         };
         let mut order: Vec<usize> = (0..self.size()).filter(|&rank| all[rank][0] == 1).collect();
-        order.sort_by(|&a, &b| (all[a][1], all[a][2], a).cmp(&(all[b][1], all[b][2], b)));
+        order.sort_unstable_by_key(|&rank| (all[rank][1], all[rank][2], rank));
         let mut replies = vec![(NOBODY, Vec::new()); self.size()];
         for part in order.chunk_by(|&a, &b| all[a][1].cmp(&all[b][1]) == Ordering::Equal) {
             let context = self.place.world.new_contexts(1);

@@ -83,7 +83,7 @@ impl<B: Send + 'static> Active<B> {
             }
         }
         if outcomes.iter().any(|(_, outcome)| outcome.is_err()) {
-            outcomes.sort_by_key(|(index, _)| *index);
+            outcomes.sort_unstable_by_key(|(index, _)| *index);
             return Err(Error::in_status("MPI_Waitall", outcomes));
         }
         Ok(requests

@@ -170,14 +170,12 @@ impl<T> Lists<T> {
 
     /// The items, in the order in which they came.
     pub(super) fn in_order(&self) -> Vec<(Pattern, &T)> {
-        let mut all: Vec<(u64, Pattern, &T)> = self
-            .items
-            .iter()
-            .filter_map(|entry| Some((entry.number, entry.pattern, entry.item.as_ref()?)))
-            .collect();
-        all.sort_unstable_by_key(|(number, ..)| *number);
-        all.into_iter()
-            .map(|(_, pattern, item)| (pattern, item))
+        self.sorted(|_| true)
+            .into_iter()
+            .filter_map(|(_, index)| {
+                let entry = &self.items[index as usize];
+                Some((entry.pattern, entry.item.as_ref()?))
+            })
             .collect()
     }
 
@@ -216,16 +214,20 @@ impl<T> Lists<T> {
 
     /// Puts all items into the lists of the patterns of one more kind.
     pub(super) fn list_by(&mut self, kind: usize) {
-        let mut all: Vec<(u64, u32)> = self
-            .items
-            .iter()
-            .zip(0..)
-            .filter(|(entry, _)| entry.item.is_some() && entry.listed & 1 << kind == 0)
+        for (_, index) in self.sorted(|entry| entry.listed & 1 << kind == 0) {
+            self.link(index, kind);
+        }
+    }
+
+    /// The numbers and indices of items, in the order in which they came.
+    fn sorted(&self, wanted: impl Fn(&Entry<T>) -> bool) -> Vec<(u64, u32)> {
+        let entries = self.items.iter().zip(0..);
+        let mut all: Vec<(u64, u32)> = entries
+            .filter(|(entry, _)| entry.item.is_some() && wanted(entry))
             .map(|(entry, index)| (entry.number, index))
             .collect();
         all.sort_unstable();
-        all.into_iter()
-            .for_each(|(_, index)| self.link(index, kind));
+        all
     }
 
     #[cfg(test)]

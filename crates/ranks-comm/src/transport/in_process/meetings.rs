@@ -1,7 +1,7 @@
 //! Meetings of the surviving ranks, whichever have failed: their agreement needs no message of any
 //! one of them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// The meetings of a world that not all have left.
@@ -18,7 +18,7 @@ struct Book {
 
 #[derive(Debug, Default)]
 struct Meeting {
-    came: BTreeMap<usize, Word>,
+    came: HashMap<usize, Word>,
     outcome: Option<Outcome>,
     /// The number of ranks that have not learned the outcome.
     to_be_told: usize,

@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::claims::Claims;
+use crate::call::background;
 
 static WATCH: Mutex<Watch> = Mutex::new(Watch {
     claims: Vec::new(),
@@ -41,10 +42,7 @@ pub(crate) fn watch(claims: &Arc<Claims>) {
     }
     if watch.thread.is_none() {
         // Without the thread receives still progress in the calls of those that wait for them.
-        watch.thread = thread::Builder::new()
-            .name("ranks-progress".to_owned())
-            .spawn(run)
-            .ok();
+        watch.thread = background::start("ranks-progress", run).ok();
     }
 }
 

@@ -13,12 +13,13 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::{mem, ptr, thread};
+use std::{mem, ptr};
 
 use libc::{
     SIG_DFL, SIG_IGN, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, sigaction, siginfo_t, sigset_t,
 };
 
+use crate::call::background;
 use crate::call::record::dump::{FAULTS as VARIABLE, Reason, faults_are_wanted, folder, write};
 
 mod kernel;
@@ -92,10 +93,7 @@ fn listen() -> std::io::Result<()> {
             mem::forget(asked);
         }
     };
-    without_signals(|| {
-        let thread = thread::Builder::new().name("ranks faults".to_owned());
-        thread.spawn(wait)
-    })?;
+    without_signals(|| background::start("ranks faults", wait))?;
     FAULTS.iter().try_for_each(Fault::handle)
 }
 

@@ -4,11 +4,12 @@
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::sync::Once;
-use std::{mem, ptr, thread};
+use std::{mem, ptr};
 
 use libc::{SIG_DFL, SIGTERM};
 use signal_hook::low_level::{emulate_default_handler, pipe};
 
+use crate::call::background;
 use crate::call::record::dump::{Reason, folder, write};
 
 /// Makes this process write a dump at SIGTERM before it ends. Changes nothing unless dumps are
@@ -40,10 +41,7 @@ fn listen() -> std::io::Result<()> {
             }
         }
     };
-    thread::Builder::new()
-        .name("ranks SIGTERM".to_owned())
-        .spawn(wait)?;
-    Ok(())
+    background::start("ranks SIGTERM", wait).map(drop)
 }
 
 /// Returns `true` if SIGTERM has no handler.
