@@ -406,7 +406,9 @@ impl Search<'_> {
                 .collect();
             if names::is_intel(folder) {
                 // For any preference: see `Preference::StandardAbi`.
-                files.sort_by_key(|file| file.to_string_lossy().contains("libmpi_abi"));
+                let of_abi = |file: &PathBuf| file.to_string_lossy().contains("libmpi_abi");
+                let last: Vec<PathBuf> = files.extract_if(.., |file| of_abi(file)).collect();
+                files.extend(last);
             }
             for file in files {
                 let real = file.canonicalize().unwrap_or_else(|_| file.clone());

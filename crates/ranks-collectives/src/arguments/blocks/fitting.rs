@@ -94,14 +94,16 @@ impl Blocks {
 
     #[cold]
     fn overlap(&self, operation: &'static str, holders: Holders, name: &str) -> Error {
-        let mut ranks: Vec<usize> = (0..self.len())
-            .filter(|&rank| self.counts[rank] > 0)
+        let filled = (0..self.len()).filter(|&rank| self.counts[rank] > 0);
+        let mut starts: Vec<_> = filled
+            .map(|rank| (self.displacements[rank], rank))
             .collect();
-        ranks.sort_by_key(|&rank| self.displacements[rank]);
-        let pair = ranks
+        starts.sort_unstable();
+        let pair = starts
             .windows(2)
+            .map(|pair| [pair[0].1, pair[1].1])
             .find(|pair| self.range(pair[0]).end > self.displacements[pair[1]])
-            .unwrap_or(&[0, 0]);
+            .unwrap_or_default();
         Error::new(
             ErrorKind::Argument,
             operation,
