@@ -1,7 +1,6 @@
 //! Epochs that are open on a window on this rank: none is opened twice, and all are closed before
 //! the window is freed.
 
-use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ranks_comm::{Error, ErrorKind, Result};
@@ -19,8 +18,8 @@ pub(crate) struct Open {
     pub(crate) fenced: bool,
     /// All ranks are locked together.
     all: bool,
-    /// Ranks that are locked one by one.
-    ranks: BTreeSet<usize>,
+    /// Ranks that are locked one by one, in ascending order.
+    ranks: Vec<usize>,
     /// Epochs of post and start.
     pub(crate) dealings: Dealings,
 }
@@ -49,7 +48,14 @@ impl Epochs {
                 open.all = true;
                 true
             }
-            Hold::Rank(rank) => !open.all && open.ranks.insert(rank),
+            Hold::Rank(_) if open.all => false,
+            Hold::Rank(rank) => match open.ranks.binary_search(&rank) {
+                Ok(_) => false,
+                Err(place) => {
+                    open.ranks.insert(place, rank);
+                    true
+                }
+            },
         };
         if free {
             return Ok(());
@@ -68,7 +74,9 @@ impl Epochs {
         match hold {
             Hold::All => open.all = false,
             Hold::Rank(rank) => {
-                open.ranks.remove(&rank);
+                if let Ok(place) = open.ranks.binary_search(&rank) {
+                    open.ranks.remove(place);
+                }
             }
         }
     }
