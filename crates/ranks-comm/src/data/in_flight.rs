@@ -64,6 +64,7 @@ impl<M> InFlight<M> {
 
     /// Wraps memory and starts an operation on it. With an error nothing was started, and the
     /// memory is freed.
+    #[inline(always)]
     pub(crate) fn begun<R>(
         memory: M,
         begin: impl FnOnce(&mut M) -> Result<R>,

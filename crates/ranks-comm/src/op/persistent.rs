@@ -9,24 +9,25 @@ use crate::communicator::Communicator;
 use crate::data::in_flight::{InFlight, Over};
 use crate::data::lent::Places;
 use crate::data::owned::{RecvBuffer, SendBuffer};
-use crate::data::raw_slice::{Element, OpInfo, RecvTarget};
-use crate::data::source::{Destination, Source};
-use crate::data::tag::Tag;
+use crate::data::raw_slice::RecvTarget;
+use crate::data::source::Source;
 use crate::op::mpi::persistent::Silent;
 use crate::op::mpi::request_copies::{ROOMS, RequestCopies};
-use crate::result::{Error, ErrorKind, Result, Status};
+use crate::result::status::EMPTY_STATUS;
+use crate::result::{Result, Status};
 use crate::transport::backend::Backend;
 use crate::transport::completion::Completion;
-use crate::transport::in_process::Sent;
-use crate::transport::mpi::{Native, SendMode};
+use crate::transport::mpi::Native;
 use crate::transport::pending_op::PendingOp;
 
 mod active;
 mod collective;
 mod init;
+mod plan;
 
 pub use active::Active;
 pub use collective::Again;
+use plan::{Plan, What, begin, gone};
 
 /// An inactive persistent operation; it owns its buffer, which can be used while no start is
 /// pending.
@@ -110,21 +111,6 @@ enum Phase {
     Flying,
 }
 
-/// The operation that a start makes where the library has no persistent request.
-struct Plan {
-    role: &'static OpInfo,
-    what: What,
-}
-
-enum What {
-    Send(SendMode, Destination, i32, Element),
-    Recv(Source, Tag),
-    /// An operation of a sibling crate.
-    Other(Again),
-    /// Nothing: the library has all.
-    Kept,
-}
-
 impl<B: Send + 'static> Persistent<B> {
     fn new(
         comm: &Communicator,
@@ -151,8 +137,8 @@ impl<B: Send + 'static> Persistent<B> {
     /// Starts the operation. Nonblocking.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The
-    /// request is lost then.
+    /// [`WrongThread`](crate::ErrorKind::WrongThread), [`Finalized`](crate::ErrorKind::Finalized),
+    /// or what the library reports. The request is lost then.
     ///
     /// MPI 5.0 §3.9 (`MPI_Start`).
     #[doc(alias = "MPI_Start")]
@@ -301,9 +287,49 @@ impl<B: Send + 'static> Inner<B> {
         }
     }
 
+    /// Starts a receive from one rank on the fast path, as a request that is gone when it is
+    /// complete; returns `false` if that is not possible. One from any rank may be pending after a
+    /// wait, when a rank has failed.
+    fn post(&mut self) -> Result<bool> {
+        let (&What::Recv(source @ Source::Rank(_), tag), Some(places)) =
+            (&self.plan.what, self.places())
+        else {
+            return Ok(false);
+        };
+        if self.native.is_some() {
+            return Ok(false);
+        }
+        let (role, span) = (self.plan.role, places.buffer.span);
+        let (Some(over), Some(element)) =
+            (self.comm.fast_path_receive(1, span.bytes()), role.element)
+        else {
+            return Ok(false);
+        };
+        let capacity = RecvTarget::Into(span).capacity(element);
+        self.phase = Phase::Beginning;
+        match over.0.irecv_begun(role, capacity, span, source, tag) {
+            Ok(Ok(cell)) => {
+                self.native = Some(over.0.request(cell, role, capacity));
+                self.phase = Phase::Started;
+            }
+            Ok(Err(error)) => {
+                self.flight = PendingOp::Over(Err(error));
+                self.phase = Phase::Flying;
+            }
+            Err(error) => {
+                self.phase = Phase::Idle;
+                return Err(error);
+            }
+        }
+        Ok(true)
+    }
+
     #[cold]
     #[inline(never)]
     fn start_slow(&mut self) -> Result<()> {
+        if self.post()? {
+            return Ok(());
+        }
         let _entered = self.comm.enter(record::START)?;
         if let (Backend::Mpi(comm), Some(native)) = (self.comm.backend(), &mut self.native)
             && (!native.receives() || !comm.has_claims())
@@ -341,22 +367,36 @@ impl<B: Send + 'static> Inner<B> {
         Some(outcome.map(|()| Status::null()))
     }
 
-    /// An outer error says that this thread may not wait; the inner one is the operation's own.
-    #[inline(never)]
-    fn wait(&mut self) -> Result<Result<Status>> {
-        match &mut self.native {
-            Some(native) if self.phase == Phase::Started && self.calls.takes(1) => {
-                let outcome = native.finish();
-                self.has_ended(&outcome);
-                Ok(outcome)
+    /// Waits for an operation with a status, if the fast path is open; `None` if the outcome is for
+    /// [`wait`](Self::wait).
+    #[inline(always)]
+    fn wait_fast(&mut self) -> Option<Status> {
+        if self.phase != Phase::Started || !self.calls.takes(1) {
+            return None;
+        }
+        let native = self.native.as_mut()?;
+        let mut words = EMPTY_STATUS;
+        if native.keep.is_some() {
+            return None;
+        }
+        match native.wait_plain(&mut words) {
+            Ok(status) => {
+                self.last = status;
+                self.rests();
+                Some(status)
             }
-            _ => self.wait_slow(),
+            Err(code) => {
+                self.flight = PendingOp::Over(native.outcome(code, &words).map(Completion::plain));
+                self.phase = Phase::Flying;
+                None
+            }
         }
     }
 
+    /// An outer error says that this thread may not wait; the inner one is the operation's own.
     #[cold]
     #[inline(never)]
-    fn wait_slow(&mut self) -> Result<Result<Status>> {
+    fn wait(&mut self) -> Result<Result<Status>> {
         let outcome = match (self.phase, &mut self.native) {
             (Phase::Started, Some(native)) => {
                 let _entered = self.comm.enter(record::WAIT)?;
@@ -380,12 +420,18 @@ impl<B: Send + 'static> Inner<B> {
     }
 
     /// Notes that the started operation is complete.
-    #[inline(always)]
     fn has_ended(&mut self, outcome: &Result<Status>) {
-        self.phase = Phase::Idle;
+        self.rests();
         if let Ok(status) = outcome {
             self.last = *status;
         }
+    }
+
+    /// Nothing works on the buffer any more, and a request that was begun for one start is gone.
+    #[inline(always)]
+    fn rests(&mut self) {
+        self.phase = Phase::Idle;
+        self.native.take_if(|native| !native.persistent);
     }
 
     fn test(&mut self) -> Result<bool> {
@@ -411,51 +457,6 @@ impl<B: Send + 'static> Inner<B> {
             _ => Ok(()),
         }
     }
-}
-
-/// Starts an operation of its own.
-fn begin(comm: &Communicator, plan: &mut Plan, places: Places) -> Result<PendingOp> {
-    let (role, span) = (plan.role, places.buffer.span);
-    match (&mut plan.what, comm.backend()) {
-        (&mut What::Recv(source, tag), Backend::Mpi(over)) => {
-            over.irecv(role, RecvTarget::Into(span), source, tag)
-        }
-        (&mut What::Recv(source, tag), Backend::InProcess(over)) => {
-            Ok(over.irecv(role, RecvTarget::Into(span), source, tag))
-        }
-        (&mut What::Send(SendMode::Buffered, dest, tag, _), Backend::Mpi(over)) => {
-            // SAFETY: the elements of the buffer, which is there and nobody's but ours.
-            over.bsend(role.operation, unsafe { span.as_bytes() }, dest, tag)
-        }
-        (&mut What::Send(mode, dest, tag, element), Backend::InProcess(over)) => {
-            // SAFETY: the elements of the buffer, which is there and nobody's but ours.
-            let bytes = unsafe { span.as_bytes() };
-            if mode == SendMode::Buffered {
-                over.fits_attached(role.operation, bytes.len())?;
-            }
-            Ok(over.isend(
-                role,
-                Sent::with(bytes, element),
-                dest,
-                tag,
-                mode == SendMode::Synchronous,
-            ))
-        }
-        (What::Other(again), _) => {
-            let begun = again(comm, places)?;
-            Ok(PendingOp::begun(comm, role, begun))
-        }
-        (What::Send(..), Backend::Mpi(_)) | (What::Kept, _) => Err(gone(role)),
-    }
-}
-
-#[cold]
-fn gone(role: &OpInfo) -> Error {
-    Error::new(
-        ErrorKind::Argument,
-        "MPI_Start",
-        format_args!("this request of {} is gone", role.operation),
-    )
 }
 
 impl<B: Send + 'static> Drop for Inner<B> {

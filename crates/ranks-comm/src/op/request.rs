@@ -70,6 +70,7 @@ impl<B: Send + 'static> Request<B> {
     }
 
     /// The request of a pending operation on that memory.
+    #[inline(always)]
     pub(crate) fn of(comm: &Communicator, flight: PendingOp, buffer: InFlight<B>) -> Self {
         Self {
             comm: comm.clone(),
@@ -95,8 +96,12 @@ impl<B: Send + 'static> Request<B> {
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]
-    pub fn wait(self) -> Result<(B, Status)> {
-        let (buffer, outcome) = self.complete()?;
+    #[inline(always)]
+    pub fn wait(mut self) -> Result<(B, Status)> {
+        if let Some(over) = self.complete_fast() {
+            return Ok(over);
+        }
+        let (buffer, outcome) = self.complete_slow()?;
         Ok((buffer, outcome?))
     }
 
@@ -109,12 +114,17 @@ impl<B: Send + 'static> Request<B> {
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[inline]
     pub fn complete(mut self) -> Result<(B, Result<Status>)> {
-        if let Some(outcome) = self.flight.wait_fast(&self.comm)
-            && let Some(buffer) = self.memory()
-        {
-            return Ok((buffer, outcome));
+        match self.complete_fast() {
+            Some((buffer, status)) => Ok((buffer, Ok(status))),
+            None => self.complete_slow(),
         }
-        self.complete_slow()
+    }
+
+    /// The buffer and the status, if there is nothing else to it.
+    #[inline(always)]
+    fn complete_fast(&mut self) -> Option<(B, Status)> {
+        let status = self.flight.wait_fast(&self.comm)?;
+        Some((self.memory()?, status))
     }
 
     #[cold]
@@ -191,6 +201,7 @@ impl<B: Send + 'static> Request<B> {
     }
 
     /// The buffer, if the operation no longer works on it.
+    #[inline(always)]
     fn memory(&mut self) -> Option<B> {
         let over = self.flight.ended()?;
         Some(self.buffer.take()?.give_back(over))

@@ -252,6 +252,7 @@ impl<'scope> Scope<'scope, '_> {
     /// given back, borrowed to be written to. The operation comes to it by way of the same pointer,
     /// and nothing else does.
     #[doc(hidden)]
+    #[inline(always)]
     #[expect(
         clippy::mut_from_ref,
         reason = "what is given back is what the pointer was made of"

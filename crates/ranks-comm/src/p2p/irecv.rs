@@ -4,13 +4,14 @@
 use crate::call::record::{Call, Kind};
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
+use crate::data::in_flight::InFlight;
 use crate::data::owned::{RecvBuffer, SendBuffer};
 use crate::data::raw_slice::{OpInfo, RawSlice, RecvTarget, receive_of};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::op::request::Request;
 use crate::result::Result;
-use crate::transport::mpi::SendMode;
+use crate::transport::mpi::{Comm as MpiComm, SendMode};
 use crate::transport::pending_op::PendingOp;
 
 impl Communicator {
@@ -27,6 +28,7 @@ impl Communicator {
     /// MPI 5.0 §3.7.2 (`MPI_Irecv`).
     #[doc(alias = "MPI_Irecv")]
     #[doc(alias = "MPI_Irecv_c")]
+    #[inline(always)]
     pub fn irecv<B>(
         &self,
         buffer: B,
@@ -36,11 +38,50 @@ impl Communicator {
     where
         B: RecvBuffer + Send + 'static,
     {
+        let role = receive_of::<B::Element>();
+        let source = self.source(role.operation, source)?;
+        let tag = self.tag(role.operation, tag)?;
+        let bytes = size_of_val(buffer.as_slice());
+        if source != Source::Null
+            && let Some(comm) = self.fast_path_receive(1, bytes)
+        {
+            return self.irecv_fast(comm.0, buffer, source, tag);
+        }
         Request::begin(self, buffer, |buffer| {
             // SAFETY: the request keeps the buffer until the operation is complete, and a
             // `RecvBuffer` stays where it is.
             let span = unsafe { RawSlice::of(buffer.as_mut_slice()) };
             self.begin_recv::<B::Element>(span, source, tag)
+        })
+    }
+
+    /// Starts a receive on the fast path: nothing is built in memory before the request itself.
+    #[inline(always)]
+    fn irecv_fast<B>(
+        &self,
+        comm: &MpiComm,
+        buffer: B,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Request<B>>
+    where
+        B: RecvBuffer + Send + 'static,
+    {
+        let role = receive_of::<B::Element>();
+        let capacity = buffer.length();
+        let (buffer, begun) = InFlight::begun(buffer, |buffer| {
+            // SAFETY: the request keeps the buffer until the operation is complete, and a
+            // `RecvBuffer` stays where it is.
+            let span = unsafe { RawSlice::of(buffer.as_mut_slice()) };
+            let call = Call::of(const { &Kind::message::<B::Element>("MPI_Irecv") })
+                .count_u32(capacity)
+                .from(source, tag);
+            self.recorder().messages.post(call);
+            comm.irecv_begun(role, capacity, span, source, tag)
+        })?;
+        Ok(match begun {
+            Ok(cell) => Request::of(self, comm.native(cell, role, capacity), buffer),
+            Err(error) => Request::of(self, PendingOp::Over(Err(error)), buffer),
         })
     }
 

@@ -5,13 +5,14 @@ use crate::call::record::Call;
 use crate::communicator::Communicator;
 use crate::data::datatype::TypeOf;
 use crate::data::element::Pod;
+use crate::data::in_flight::InFlight;
 use crate::data::owned::SendBuffer;
 use crate::data::source::Destination;
 use crate::op::request::Request;
 use crate::result::Result;
 use crate::transport::backend::Backend;
 use crate::transport::in_process::Sent;
-use crate::transport::mpi::SendMode;
+use crate::transport::mpi::{Comm as MpiComm, SendMode};
 use crate::transport::pending_op::PendingOp;
 
 impl Communicator {
@@ -27,12 +28,20 @@ impl Communicator {
     /// MPI 5.0 §3.7.2 (`MPI_Isend`).
     #[doc(alias = "MPI_Isend")]
     #[doc(alias = "MPI_Isend_c")]
+    #[inline(always)]
     pub fn isend<B>(&self, buffer: B, dest: impl Into<Destination>, tag: i32) -> Result<Request<B>>
     where
         B: SendBuffer + Send + 'static,
     {
-        // SAFETY: a standard send promises nothing.
-        unsafe { self.any_isend(SendMode::Standard, buffer, dest, tag) }
+        const OPERATION: &str = "MPI_Isend";
+        let dest = self.destination(OPERATION, dest)?;
+        self.check_tag(OPERATION, tag)?;
+        let items = buffer.length() * TypeOf::<B::Element>::items();
+        match self.fast_path(items) {
+            Some(comm) => self.isend_fast(comm, buffer, dest, tag),
+            // SAFETY: a standard send promises nothing.
+            None => unsafe { self.any_isend(SendMode::Standard, buffer, dest, tag) },
+        }
     }
 
     /// As [`isend`](Self::isend), but synchronous: complete only when the matching receive has
@@ -111,6 +120,33 @@ impl Communicator {
         // stays where it is; the rest is this function's contract.
         let begin = |buffer: &mut B| unsafe { self.begin_send(mode, buffer.as_slice(), dest, tag) };
         Request::begin(self, buffer, begin)
+    }
+
+    /// Starts a standard send on the fast path: nothing is built in memory before the request
+    /// itself.
+    #[inline(always)]
+    fn isend_fast<B>(
+        &self,
+        comm: &MpiComm,
+        buffer: B,
+        dest: Destination,
+        tag: i32,
+    ) -> Result<Request<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        let role = SendMode::Standard.role();
+        let (buffer, cell) = InFlight::begun(buffer, |buffer| {
+            let data = buffer.as_slice();
+            let call = Call::of(SendMode::Standard.nonblocking_kind::<B::Element>())
+                .count_u32(data.len())
+                .to(dest, tag);
+            self.recorder().messages.post(call);
+            // SAFETY: the request keeps the buffer until the operation is complete, and a
+            // `SendBuffer` stays where it is.
+            unsafe { comm.isend_begun(role, SendMode::Standard, data, dest, tag) }
+        })?;
+        Ok(Request::of(self, comm.native(cell, role, 0), buffer))
     }
 
     /// # Safety

@@ -103,8 +103,8 @@ impl Comm {
         // SAFETY: the library is loaded, as there is a `Comm`.
         let cell = unsafe { Cell::holding(request) };
         Native {
-            capacity,
-            ..self.prepared(cell, role, None)
+            persistent: true,
+            ..self.request(cell, role, capacity)
         }
     }
 
@@ -117,14 +117,9 @@ impl Comm {
         keep: Option<InFlight<Box<dyn Keep>>>,
     ) -> Native {
         Native {
-            cell,
-            role,
-            capacity: 0,
-            count_word: self.count_word,
-            cancelling: false,
-            ended: None,
             keep,
             persistent: true,
+            ..self.request(cell, role, 0)
         }
     }
 

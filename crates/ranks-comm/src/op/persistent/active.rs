@@ -32,7 +32,10 @@ impl<B: Send + 'static> Active<B> {
     pub fn wait(mut self) -> Result<(Persistent<B>, Status)> {
         let status = match self.0.wait_silently() {
             Some(outcome) => outcome?,
-            None => self.0.wait()??,
+            None => match self.0.wait_fast() {
+                Some(status) => status,
+                None => self.0.wait()??,
+            },
         };
         Ok((Persistent(self.0), status))
     }
@@ -46,7 +49,10 @@ impl<B: Send + 'static> Active<B> {
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     pub fn complete(mut self) -> Result<(Persistent<B>, Result<Status>)> {
-        let outcome = self.0.wait()?;
+        let outcome = match self.0.wait_fast() {
+            Some(status) => Ok(status),
+            None => self.0.wait()?,
+        };
         Ok((Persistent(self.0), outcome))
     }
 

@@ -91,29 +91,34 @@ impl<'a> Inner<'a> {
     /// Starts an operation and keeps it. If `begin` unwinds, it may have started one, and the scope
     /// counts as busy from then on.
     pub(super) fn begin(&self, begin: impl FnOnce() -> Result<PendingOp>) -> Result<RequestSlot> {
-        self.beginning.set(true);
-        let begun = begin().map(|flight| self.keep(flight));
-        self.beginning.set(false);
-        begun
+        self.begin_by(begin, |flight| self.keep(flight))
     }
 
     /// As [`begin`](Self::begin), for an operation of a sibling crate: one that is a request of the
     /// library and nothing else is kept among those of messages.
+    #[inline(always)]
     pub(super) fn begin_other(
         &self,
         role: &'static OpInfo,
         begin: impl FnOnce() -> Result<StartedOp>,
     ) -> Result<RequestSlot> {
+        self.begin_by(begin, |begun| match (begun, self.batch.room()) {
+            (StartedOp::Mpi(request), Some(room)) => {
+                self.batch.adopt(room, role, &request);
+                RequestSlot::Batch(room)
+            }
+            (begun, _) => self.keep_other(role, begun),
+        })
+    }
+
+    #[inline(always)]
+    fn begin_by<S>(
+        &self,
+        begin: impl FnOnce() -> Result<S>,
+        keep: impl FnOnce(S) -> RequestSlot,
+    ) -> Result<RequestSlot> {
         self.beginning.set(true);
-        let begun = begin().map(
-            |begun| match (begun, self.comm.backend(), self.batch.room()) {
-                (StartedOp::Mpi(request), Backend::Mpi(_), Some(room)) => {
-                    self.batch.adopt(room, role, &request);
-                    RequestSlot::Batch(room)
-                }
-                (begun, ..) => self.keep(PendingOp::begun(self.comm, role, begun)),
-            },
-        );
+        let begun = begin().map(keep);
         self.beginning.set(false);
         begun
     }
@@ -123,6 +128,12 @@ impl<'a> Inner<'a> {
     pub(super) fn fails(&self, error: Error) {
         let first = self.failed.take();
         self.failed.set(Some(first.unwrap_or(error)));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep_other(&self, role: &'static OpInfo, begun: StartedOp) -> RequestSlot {
+        self.keep(PendingOp::begun(self.comm, role, begun))
     }
 
     fn keep(&self, flight: PendingOp) -> RequestSlot {

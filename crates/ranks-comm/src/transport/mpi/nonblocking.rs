@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, native};
 
-use super::buffer::{bytes, is_small, large_count, to_read};
+use super::buffer::{bytes, is_small, large_count, small_bytes, to_read};
 use super::communicator::Comm;
 use super::error::check;
 use super::peer::to_standard;
@@ -18,7 +18,7 @@ use crate::data::raw_slice::{Element, OpInfo, RawSlice, RecvTarget};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::result::status::Status;
-use crate::result::{ErrorKind, Result};
+use crate::result::{Error, ErrorKind, Result};
 use crate::transport::pending_op;
 
 impl Comm {
@@ -36,11 +36,28 @@ impl Comm {
         dest: Destination,
         tag: i32,
     ) -> Result<pending_op::PendingOp> {
+        // SAFETY: by this function's contract.
+        let begun = unsafe { self.isend_begun(role, mode, data, dest, tag) };
+        begun.map(|cell| self.native(cell, role, 0))
+    }
+
+    /// The same, as its request alone.
+    ///
+    /// # Safety
+    /// As [`isend`](Self::isend).
+    #[inline(always)]
+    pub(crate) unsafe fn isend_begun<T: Pod>(
+        &self,
+        role: &'static OpInfo,
+        mode: SendMode,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<Cell> {
         let mut cell = Cell::new();
         // SAFETY: by this function's contract.
         let code = unsafe { self.isend_small(mode, data, dest, tag, &raw mut cell) };
-        check(code, role.operation)?;
-        Ok(self.native(cell, role, 0))
+        check(code, role.operation).map(|()| cell)
     }
 
     /// Starts a send.
@@ -165,16 +182,33 @@ impl Comm {
         tag: Tag,
     ) -> Result<pending_op::PendingOp> {
         let capacity = RecvTarget::Into(span).capacity(element);
-        let code = match self.irecv_posted(span, source, tag) {
-            Ok(cell) => return Ok(self.native(cell, role, capacity)),
-            Err(code) => code,
-        };
-        let error = not_received(code, role.operation, capacity, element.width);
-        match error.kind() {
-            // MPICH 3.4 reports it immediately if the message has arrived already; here the wait
-            // reports it, as elsewhere.
-            ErrorKind::Truncated => Ok(pending_op::PendingOp::Over(Err(error))),
-            _ => Err(error),
+        match self.irecv_posted(span, source, tag) {
+            Ok(cell) => Ok(self.native(cell, role, capacity)),
+            Err(code) => {
+                let error = not_posted(code, role, capacity)?;
+                Ok(pending_op::PendingOp::Over(Err(error)))
+            }
+        }
+    }
+
+    /// As [`irecv_fast`](Self::irecv_fast), of as many bytes as an `int` can count, as its request
+    /// alone; the inner error is for the wait.
+    #[inline(always)]
+    pub(crate) fn irecv_begun(
+        &self,
+        role: &'static OpInfo,
+        capacity: usize,
+        span: RawSlice,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Result<Cell>> {
+        let mut cell = Cell::new();
+        let (start, count) = (span.start(), small_bytes(span.bytes()));
+        // SAFETY: the span has at least `count` bytes and is promised until the request is over.
+        let code = unsafe { self.irecv_small(start, count, source, tag, &raw mut cell) };
+        match code {
+            sys::MPI_SUCCESS => Ok(Ok(cell)),
+            _ => not_posted(code, role, capacity).map(Err),
         }
     }
 
@@ -231,5 +265,18 @@ impl Comm {
         let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
         // SAFETY: by this function's contract; rank and tag are checked.
         unsafe { native::MPI_Irecv(start.cast(), count, bytes(), from, under, self.native, cell) }
+    }
+}
+
+/// The error of a receive that the library has reported immediately, for the wait to report, as
+/// elsewhere: MPICH 3.4 does so if the message has arrived already and is too long. Any other is
+/// an error of the start.
+#[cold]
+fn not_posted(code: c_int, role: &'static OpInfo, capacity: usize) -> Result<Error> {
+    let width = role.element.map_or(0, |element| element.width);
+    let error = not_received(code, role.operation, capacity, width);
+    match error.kind() {
+        ErrorKind::Truncated => Ok(error),
+        _ => Err(error),
     }
 }

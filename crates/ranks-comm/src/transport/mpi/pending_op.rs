@@ -47,13 +47,14 @@ pub(crate) struct Native {
 }
 
 impl Comm {
+    #[inline(always)]
     pub(crate) fn native(
         &self,
         cell: Cell,
         role: &'static OpInfo,
         capacity: usize,
     ) -> pending_op::PendingOp {
-        self.in_library(cell, role, capacity, None)
+        pending_op::PendingOp::Mpi(PendingOp::Native(self.request(cell, role, capacity)))
     }
 
     /// An operation without a received length to find out, which uses `keep` until completion.
@@ -63,26 +64,25 @@ impl Comm {
         role: &'static OpInfo,
         keep: InFlight<Box<dyn Keep>>,
     ) -> pending_op::PendingOp {
-        self.in_library(cell, role, 0, Some(keep))
+        pending_op::PendingOp::Mpi(PendingOp::Native(Native {
+            keep: Some(keep),
+            ..self.request(cell, role, 0)
+        }))
     }
 
-    fn in_library(
-        &self,
-        cell: Cell,
-        role: &'static OpInfo,
-        capacity: usize,
-        keep: Option<InFlight<Box<dyn Keep>>>,
-    ) -> pending_op::PendingOp {
-        pending_op::PendingOp::Mpi(PendingOp::Native(Native {
+    /// A request of the library that is over when it is complete.
+    #[inline(always)]
+    pub(crate) fn request(&self, cell: Cell, role: &'static OpInfo, capacity: usize) -> Native {
+        Native {
             cell,
             role,
             capacity,
             count_word: self.count_word,
             cancelling: false,
             ended: None,
-            keep,
+            keep: None,
             persistent: false,
-        }))
+        }
     }
 
     /// Keeps the memory of an operation that nobody waits for until it is complete.
@@ -178,6 +178,24 @@ impl Native {
         self.keep.is_none() && self.ended.is_none() && !self.persistent
     }
 
+    /// Has the library wait for an operation that keeps nothing; its status, if there is nothing
+    /// more to it, or the library's code, for [`waited`](Self::waited).
+    #[inline(always)]
+    pub(crate) fn wait_plain(&mut self, words: &mut Words) -> Result<Status, c_int> {
+        // SAFETY: the request was begun and is not over; the status is ours.
+        let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(words)) };
+        if code != sys::MPI_SUCCESS || self.cancelling {
+            return Err(code);
+        }
+        match self.role.element {
+            None => Ok(Status::null()),
+            Some(element) if self.count_word.is_surely_multiple(words, element.width) => {
+                Ok(Status::new(Kind::MPI, *words))
+            }
+            Some(_) => Err(code),
+        }
+    }
+
     /// The outcome; with an outer error it is still pending.
     pub(crate) fn wait(&mut self) -> Result<Result<Status>> {
         if let Some(outcome) = self.ended.take() {
@@ -186,8 +204,13 @@ impl Native {
         let mut words = EMPTY_STATUS;
         // SAFETY: the request was begun and is not over; the status is ours.
         let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(&mut words)) };
+        self.waited(code, &words)
+    }
+
+    /// As [`wait`](Self::wait), after the library has returned that.
+    pub(crate) fn waited(&mut self, code: c_int, words: &Words) -> Result<Result<Status>> {
         if code == sys::MPI_SUCCESS || !is_pending(code) {
-            return Ok(self.outcome(code, &words));
+            return Ok(self.outcome(code, words));
         }
         match self.test()? {
             Some(outcome) => Ok(outcome),
