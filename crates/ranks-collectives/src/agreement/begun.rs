@@ -1,13 +1,41 @@
 //! Collectives that return at once.
 
 use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, StartedOp};
+use ranks_comm::record::{Kind, Over};
 use ranks_comm::{Communicator, Result};
 
-use super::{CallSignature, compared, description};
+use super::{CallSignature, compared, description, recorded};
 use crate::arguments::proven::Proven;
 
-/// Begins a collective on whichever backend this is, if this thread may.
+/// Begins a collective of that kind, and with that root, on whichever backend this is, if this
+/// thread may. `is_in_order` is one whose operands the library may not swap.
+#[inline(always)]
 pub(crate) fn begin<P: Proven>(
+    comm: &Communicator,
+    kind: &'static Kind,
+    root: Option<usize>,
+    is_in_order: bool,
+    proven: Result<P>,
+    over_mpi: impl FnOnce(&MpiComm, P) -> Result<StartedOp>,
+    in_process: impl FnOnce(&InProcessComm, P) -> Result<StartedOp>,
+) -> Result<StartedOp> {
+    match (proven, comm.fast_path_collective(1)) {
+        (Ok(proven), Some(over)) => {
+            let over = comm.recorded(over, recorded(kind, root, proven.elements()));
+            let begun = over_mpi(&over, proven);
+            over.over();
+            begun
+        }
+        (proven, _) => {
+            let call = CallSignature::like(kind, root).in_order(is_in_order);
+            begin_slow(comm, call, proven, over_mpi, in_process)
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn begin_slow<P: Proven>(
     comm: &Communicator,
     call: CallSignature,
     proven: Result<P>,

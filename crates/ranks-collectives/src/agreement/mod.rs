@@ -52,6 +52,15 @@ impl CallSignature {
         }
     }
 
+    /// A call of that kind, with that root.
+    pub(crate) fn like(kind: &Kind, root: Option<usize>) -> Self {
+        Self {
+            kind: *kind,
+            root,
+            manner: None,
+        }
+    }
+
     pub(crate) const fn at(self, root: usize) -> Self {
         Self {
             kind: self.kind.rooted(),
@@ -87,11 +96,17 @@ impl CallSignature {
 
     /// As it is recorded.
     fn recorded(&self, elements: usize) -> record::Call {
-        let call = record::Call::of(self.kind.known()).items(elements);
-        match self.root {
-            Some(root) => call.root(root),
-            None => call,
-        }
+        recorded(self.kind.known(), self.root, elements)
+    }
+}
+
+/// A call of that kind, with that root, as it is recorded.
+#[inline(always)]
+fn recorded(kind: &'static Kind, root: Option<usize>, elements: usize) -> record::Call {
+    let call = record::Call::of(kind).items(elements);
+    match root {
+        Some(root) => call.root(root),
+        None => call,
     }
 }
 

@@ -11,7 +11,8 @@ use crate::operation::with_deadline::carry_out_in_time;
 use crate::{in_process, mpi};
 
 const NAME: &str = "MPI_Barrier";
-static IBARRIER: OpInfo = OpInfo::of("MPI_Ibarrier");
+const IBARRIER: &str = "MPI_Ibarrier";
+static IBARRIER_ROLE: OpInfo = OpInfo::of(IBARRIER);
 static BARRIER_INIT: OpInfo = OpInfo::of("MPI_Barrier_init");
 
 #[inline]
@@ -31,20 +32,22 @@ fn slow_path(comm: &Communicator) -> Result<()> {
         CallSignature::of(NAME),
         Ok(()),
         |comm, ()| mpi::barrier(comm),
-        Some((&IBARRIER, |comm: &MpiComm, _| mpi::ibarrier(comm))),
+        Some((&IBARRIER_ROLE, |comm: &MpiComm, _| mpi::ibarrier(comm))),
         |comm, ()| in_process::barrier(comm),
     )
 }
 
 /// Nonblocking.
 pub(crate) fn nonblocking(comm: &Communicator) -> Result<Request<()>> {
-    without_memory(comm, &IBARRIER, || ibarrier(comm))
+    without_memory(comm, &IBARRIER_ROLE, || ibarrier(comm))
 }
 
 fn ibarrier(comm: &Communicator) -> Result<StartedOp> {
     begin(
         comm,
-        CallSignature::of(IBARRIER.operation()),
+        const { &Kind::of(Class::Collective, IBARRIER) },
+        None,
+        false,
         Ok(()),
         |comm, ()| mpi::ibarrier(comm),
         |comm, ()| in_process::ibarrier(comm),

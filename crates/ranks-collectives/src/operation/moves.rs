@@ -3,7 +3,7 @@
 
 use bytemuck::Pod;
 use ranks_comm::backend::{InProcessComm, MpiComm, StartedOp, TypeOf};
-use ranks_comm::record::{self, Kind};
+use ranks_comm::record::{self, Kind, Recorded};
 use ranks_comm::{
     Communicator, Neighborhood, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest,
     SendBuffer,
@@ -105,14 +105,41 @@ where
     let Some(over) = comm.fast_path_collective(block * TypeOf::<T>::items()) else {
         return slow_path::<M, T>(comm, send, recv, with);
     };
-    let call = match M::root(with) {
+    let transfer = M::prove(M::BLOCKING, comm, Slices { send, recv }, with)?;
+    let call = call::<M, T>(with).count_u32(block);
+    mpi::transfers::small::<M, T>(comm.recorded(over, call), transfer)
+}
+
+/// Blocking, of blocks of different lengths: `block` is as long as that of this rank. `small` calls
+/// the function with their `ints`, if those are there.
+#[inline(always)]
+pub(crate) fn transferred_by<M: Mover, T: Pod, I>(
+    comm: &Communicator,
+    block: usize,
+    (send, recv): (&[T], &mut [T]),
+    with: M::With<'_>,
+    ints: Option<I>,
+    small: impl FnOnce(Recorded<'_, MpiComm>, I, M::Proven<'_, T>) -> Result<()>,
+) -> Result<()> {
+    if let Some(ints) = ints
+        && let Some(over) = comm.fast_path_collective(1)
+    {
+        let proven = M::prove(M::BLOCKING, comm, Slices { send, recv }, with)?;
+        let call = call::<M, T>(with).count_u32(block);
+        return small(comm.recorded(over, call), ints, proven);
+    }
+    slow_path::<M, T>(comm, send, recv, with)
+}
+
+/// The blocking call, as it is recorded.
+#[inline(always)]
+fn call<M: Mover, T>(with: M::With<'_>) -> record::Call {
+    match M::root(with) {
         None => record::Call::of(const { &Kind::moving::<T>(M::BLOCKING) }),
         Some(root) => {
             record::Call::of(const { &Kind::moving::<T>(M::BLOCKING).rooted() }).root(root)
         }
-    };
-    let transfer = M::prove(M::BLOCKING, comm, Slices { send, recv }, with)?;
-    mpi::transfers::small::<M, T>(comm.recorded(over, call.count_u32(block)), transfer)
+    }
 }
 
 /// Takes the arguments one by one, so that nothing need be built in memory before it is called.
@@ -128,14 +155,22 @@ pub(crate) fn slow_path<M: Mover, T: Pod>(
 }
 
 /// Nonblocking.
+#[inline]
 fn begun<M: Mover, T: Pod>(
     comm: &Communicator,
     slices: Stable<Slices<'_, T>>,
     with: M::With<'_>,
 ) -> Result<StartedOp> {
+    let root = M::root(with);
+    let kind = match root {
+        None => const { &Kind::moving::<T>(M::NONBLOCKING) },
+        Some(_) => const { &Kind::moving::<T>(M::NONBLOCKING).rooted() },
+    };
     begin(
         comm,
-        CallSignature::moving::<T>(M::NONBLOCKING).rooted(M::root(with)),
+        kind,
+        root,
+        false,
         slices.proven(|slices| M::prove(M::NONBLOCKING, comm, slices, with)),
         M::nonblocking_over_mpi::<T>,
         M::nonblocking_in_process::<T>,

@@ -187,9 +187,16 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
     with: R::With<'_>,
 ) -> Result<StartedOp> {
     let finishing = Finishing::of(&mut slices, op, comm.peers()).filter(|_| gets::<R>(comm, with));
+    let root = R::root(with);
+    let kind = match root {
+        None => const { &Kind::reducing::<T, O>(R::NONBLOCKING) },
+        Some(_) => const { &Kind::reducing::<T, O>(R::NONBLOCKING).rooted() },
+    };
     let begun = begin(
         comm,
-        call::<R, T, O>(R::NONBLOCKING, &op, with),
+        kind,
+        root,
+        !op.commutes(),
         slices.proven(|slices| proven::<R, T>(R::NONBLOCKING, comm, slices, with)),
         |comm, reducing| {
             let make = || OwnedOperation::of::<T, O>(op);

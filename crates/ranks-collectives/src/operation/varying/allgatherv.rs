@@ -2,11 +2,9 @@
 
 use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
-use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
 use crate::arguments::blocks::Blocks;
-use crate::arguments::varying::Gathering;
 use crate::mpi;
 use crate::mpi::functions::Allgatherv;
 use crate::operation::moves;
@@ -38,12 +36,12 @@ pub(crate) fn allgatherv_into<T: Pod>(
     recv: &mut [T],
     blocks: &Blocks,
 ) -> Result<()> {
-    let call = record::Call::of(const { &Kind::moving::<T>(NAME) }).count_u32(send.len());
-    if let Some(ints) = blocks.ready_ints(TypeOf::<T>::items())
-        && let Some(over) = comm.fast_path_collective(1)
-    {
-        let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
-        return mpi::gatherings::small::<Allgatherv, T>(comm.recorded(over, call), ints, gathering);
-    }
-    moves::slow_path::<Allgatherv, T>(comm, send, recv, blocks)
+    moves::transferred_by::<Allgatherv, T, _>(
+        comm,
+        send.len(),
+        (send, recv),
+        blocks,
+        blocks.ready_ints(TypeOf::<T>::items()),
+        |comm, ints, gathering| mpi::gatherings::small::<Allgatherv, T>(comm, ints, gathering),
+    )
 }

@@ -2,12 +2,10 @@
 
 use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
-use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::blocks::Blocks;
-use crate::arguments::varying::Exchange;
 use crate::mpi;
 use crate::mpi::functions::{Alltoall, Alltoallv};
 use crate::operation::moves;
@@ -86,15 +84,15 @@ pub(crate) fn alltoallv_into<T: Pod>(
     recv: &mut [T],
     blocks: (&Blocks, &Blocks),
 ) -> Result<()> {
-    let call = record::Call::of(const { &Kind::moving::<T>(NAME) }).count_u32(send.len());
     let items = TypeOf::<T>::items();
-    if let Some(ints) = blocks.0.kept_ints(items).zip(blocks.1.kept_ints(items))
-        && let Some(over) = comm.fast_path_collective(1)
-    {
-        let exchange = Exchange::new(NAME, comm, (send, blocks.0), (recv, blocks.1))?;
-        return mpi::exchanges::small::<T>(comm.recorded(over, call), ints, exchange);
-    }
-    moves::slow_path::<Alltoallv, T>(comm, send, recv, blocks)
+    moves::transferred_by::<Alltoallv, T, _>(
+        comm,
+        send.len(),
+        (send, recv),
+        blocks,
+        blocks.0.kept_ints(items).zip(blocks.1.kept_ints(items)),
+        |comm, ints, exchange| mpi::exchanges::small::<T>(comm, ints, exchange),
+    )
 }
 
 fn found_out<T: Pod>(

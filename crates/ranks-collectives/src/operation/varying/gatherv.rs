@@ -2,12 +2,10 @@
 
 use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
-use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::blocks::Blocks;
-use crate::arguments::varying::Gathering;
 use crate::mpi;
 use crate::mpi::functions::Gatherv;
 use crate::operation::moves;
@@ -42,13 +40,12 @@ pub(crate) fn gatherv_into<T: Pod>(
     blocks: &Blocks,
     root: usize,
 ) -> Result<()> {
-    let call = record::Call::of(const { &Kind::moving::<T>(NAME).rooted() }).root(root);
-    if let Some(ints) = blocks.kept_ints(TypeOf::<T>::items())
-        && let Some(over) = comm.fast_path_collective(1)
-    {
-        let gathering = Gathering::at(NAME, comm, send, recv, blocks, root)?;
-        let comm = comm.recorded(over, call.count_u32(send.len()));
-        return mpi::gatherings::small::<Gatherv, T>(comm, ints, gathering);
-    }
-    moves::slow_path::<Gatherv, T>(comm, send, recv, (blocks, root))
+    moves::transferred_by::<Gatherv, T, _>(
+        comm,
+        send.len(),
+        (send, recv),
+        (blocks, root),
+        blocks.kept_ints(TypeOf::<T>::items()),
+        |comm, ints, gathering| mpi::gatherings::small::<Gatherv, T>(comm, ints, gathering),
+    )
 }

@@ -2,12 +2,10 @@
 
 use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
-use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::blocks::Blocks;
-use crate::arguments::varying::Scattering;
 use crate::mpi;
 use crate::mpi::functions::{Bcast, Scatterv};
 use crate::operation::moves;
@@ -51,14 +49,12 @@ pub(crate) fn scatterv_into<T: Pod>(
     recv: &mut [T],
     root: usize,
 ) -> Result<()> {
-    let call = record::Call::of(const { &Kind::moving::<T>(NAME).rooted() }).root(root);
-    if let Some(ints) = blocks.kept_ints(TypeOf::<T>::items())
-        && let Some(over) = comm.fast_path_collective(1)
-    {
-        let call = call.count_u32(recv.len());
-        let scattering = Scattering::from(NAME, comm, send, recv, blocks, root)?;
-        let comm = comm.recorded(over, call);
-        return mpi::scatterings::small::<T>(comm, ints, scattering);
-    }
-    moves::slow_path::<Scatterv, T>(comm, send, recv, (blocks, root))
+    moves::transferred_by::<Scatterv, T, _>(
+        comm,
+        recv.len(),
+        (send, recv),
+        (blocks, root),
+        blocks.kept_ints(TypeOf::<T>::items()),
+        |comm, ints, scattering| mpi::scatterings::small::<T>(comm, ints, scattering),
+    )
 }
