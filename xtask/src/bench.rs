@@ -3,6 +3,8 @@
 use crate::Outcome;
 
 mod calls;
+#[cfg(test)]
+mod complete;
 mod gates;
 mod heap;
 mod profile;

@@ -17,10 +17,11 @@ enum { WARM_UP = 20, TAG = 7, HALF = 32, FLUSH = 100 };
 
 // What the calls work on; HIDE makes the compiler read it again at each turn.
 struct state {
-    MPI_Comm world;
+    MPI_Comm world, ring;
     int rank;
     double *send, *recv;
     double many_send[HALF], many_recv[HALF];
+    int each[2], places[2];
     int counts[1], displacements[1];
     MPI_Request prepared, receive;
     MPI_Win window, shared;
@@ -51,12 +52,22 @@ CALL(scatter, MPI_Scatter(s->send, 1, MPI_DOUBLE, s->recv, 1, MPI_DOUBLE, s->ran
 CALL(allgather, MPI_Allgather(s->send, 1, MPI_DOUBLE, s->recv, 1, MPI_DOUBLE, s->world))
 CALL(alltoall, MPI_Alltoall(s->send, 1, MPI_DOUBLE, s->recv, 1, MPI_DOUBLE, s->world))
 CALL(reduce_scatter_block, MPI_Reduce_scatter_block(s->send, s->recv, 1, MPI_DOUBLE, MPI_SUM, s->world))
+CALL(reduce_scatter, MPI_Reduce_scatter(s->send, s->recv, s->counts, MPI_DOUBLE, MPI_SUM, s->world))
+CALL(exscan, MPI_Exscan(s->send, s->recv, 1, MPI_DOUBLE, MPI_SUM, s->world))
 CALL(scan, MPI_Scan(s->send, s->recv, 1, MPI_DOUBLE, MPI_SUM, s->world))
 CALL(gatherv, MPI_Gatherv(s->send, 1, MPI_DOUBLE, s->recv, s->counts, s->displacements, MPI_DOUBLE, s->rank, s->world))
 CALL(scatterv, MPI_Scatterv(s->send, s->counts, s->displacements, MPI_DOUBLE, s->recv, 1, MPI_DOUBLE, s->rank, s->world))
 CALL(allgatherv, MPI_Allgatherv(s->send, 1, MPI_DOUBLE, s->recv, s->counts, s->displacements, MPI_DOUBLE, s->world))
 CALL(alltoallv, MPI_Alltoallv(s->send, s->counts, s->displacements, MPI_DOUBLE, s->recv, s->counts, s->displacements,
                               MPI_DOUBLE, s->world))
+
+// In a ring of one rank, which is both neighbours of itself.
+CALL(neighbor_allgather, MPI_Neighbor_allgather(s->send, 1, MPI_DOUBLE, s->many_recv, 1, MPI_DOUBLE, s->ring))
+CALL(neighbor_allgatherv, MPI_Neighbor_allgatherv(s->send, 1, MPI_DOUBLE, s->many_recv, s->each, s->places, MPI_DOUBLE, s->ring))
+CALL(neighbor_alltoall, MPI_Neighbor_alltoall(s->many_send, 1, MPI_DOUBLE, s->many_recv, 1, MPI_DOUBLE, s->ring))
+CALL(neighbor_alltoallv, MPI_Neighbor_alltoallv(s->many_send, s->each, s->places, MPI_DOUBLE, s->many_recv, s->each, s->places,
+                                                MPI_DOUBLE, s->ring))
+
 CALL(iprobe, int flag; MPI_Status status;
      MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, s->world, &flag, &status); KEEP(flag))
 CALL(sendrecv, MPI_Status status;
@@ -74,10 +85,33 @@ CALL(irecv_send, MPI_Request request; MPI_Status status;
      MPI_Irecv(s->recv, 1, MPI_DOUBLE, s->rank, TAG, s->world, &request);
      MPI_Send(s->send, 1, MPI_DOUBLE, s->rank, TAG, s->world);
      MPI_Wait(&request, &status); KEEP(&status))
+CALL(sendrecv_replace, MPI_Status status;
+     MPI_Sendrecv_replace(s->recv, 1, MPI_DOUBLE, s->rank, TAG, s->rank, TAG, s->world, &status); KEEP(&status))
+CALL(ssend, MPI_Request request;
+     MPI_Irecv(s->recv, 1, MPI_DOUBLE, s->rank, TAG, s->world, &request);
+     MPI_Ssend(s->send, 1, MPI_DOUBLE, s->rank, TAG, s->world);
+     MPI_Wait(&request, MPI_STATUS_IGNORE))
+CALL(bsend, MPI_Status status;
+     MPI_Bsend(s->send, 1, MPI_DOUBLE, s->rank, TAG, s->world);
+     MPI_Recv(s->recv, 1, MPI_DOUBLE, s->rank, TAG, s->world, &status); KEEP(&status))
+CALL(probe, MPI_Request request; MPI_Status found; MPI_Status status;
+     MPI_Isend(s->send, 1, MPI_DOUBLE, s->rank, TAG, s->world, &request);
+     MPI_Probe(s->rank, TAG, s->world, &found); KEEP(&found);
+     MPI_Recv(s->recv, 1, MPI_DOUBLE, s->rank, TAG, s->world, &status); KEEP(&status);
+     MPI_Wait(&request, MPI_STATUS_IGNORE))
+CALL(mprobe, MPI_Request request; MPI_Message message; MPI_Status found; MPI_Status status;
+     MPI_Isend(s->send, 1, MPI_DOUBLE, s->rank, TAG, s->world, &request);
+     MPI_Mprobe(s->rank, TAG, s->world, &message, &found); KEEP(&found);
+     MPI_Mrecv(s->recv, 1, MPI_DOUBLE, &message, &status); KEEP(&status);
+     MPI_Wait(&request, MPI_STATUS_IGNORE))
 CALL(psendrecv, MPI_Status status;
      MPI_Start(&s->receive); MPI_Start(&s->prepared);
      MPI_Wait(&s->receive, &status); KEEP(&status); MPI_Wait(&s->prepared, MPI_STATUS_IGNORE))
 
+CALL(ibarrier, MPI_Request request;
+     MPI_Ibarrier(s->world, &request); MPI_Wait(&request, MPI_STATUS_IGNORE))
+CALL(ibcast, MPI_Request request;
+     MPI_Ibcast(s->recv, 1, MPI_DOUBLE, s->rank, s->world, &request); MPI_Wait(&request, MPI_STATUS_IGNORE))
 CALL(iallreduce, MPI_Request request;
      MPI_Iallreduce(s->send, s->recv, 1, MPI_DOUBLE, MPI_SUM, s->world, &request);
      MPI_Wait(&request, MPI_STATUS_IGNORE))
@@ -103,6 +137,12 @@ CALL(get_flush, MPI_Get(s->recv, 1, MPI_DOUBLE, s->rank, 0, 1, MPI_DOUBLE, s->wi
      MPI_Win_flush(s->rank, s->window))
 CALL(accumulate_flush, MPI_Accumulate(s->send, 1, MPI_DOUBLE, s->rank, 0, 1, MPI_DOUBLE, MPI_SUM, s->window);
      MPI_Win_flush(s->rank, s->window))
+CALL(get_accumulate, MPI_Get_accumulate(s->send, 1, MPI_DOUBLE, s->recv, 1, MPI_DOUBLE, s->rank, 0, 1, MPI_DOUBLE, MPI_SUM,
+                                        s->window);
+     MPI_Win_flush(s->rank, s->window))
+CALL(flush_local, MPI_Win_flush_local(s->rank, s->window))
+CALL(lock, MPI_Win_lock(MPI_LOCK_SHARED, s->rank, 0, s->window); MPI_Win_unlock(s->rank, s->window))
+CALL(fence, MPI_Win_fence(0, s->window))
 CALL(compare_and_swap, MPI_Compare_and_swap(&s->one, &s->one, &s->old, MPI_INT32_T, s->rank, 0, s->window);
      MPI_Win_flush(s->rank, s->window))
 CALL(fetch_and_op, MPI_Fetch_and_op(&s->one, &s->old, MPI_INT64_T, s->rank, 0, MPI_SUM, s->window);
@@ -131,8 +171,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "the library does not grant the thread level %s\n", argv[1]);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    struct state state = {MPI_COMM_WORLD, 0, malloc(sizeof(double)), malloc(sizeof(double)), {0}, {0}, {1}, {0},
-                          MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_WIN_NULL, MPI_WIN_NULL, 1, 0, 0};
+    struct state state = {MPI_COMM_WORLD, MPI_COMM_NULL, 0, malloc(sizeof(double)), malloc(sizeof(double)), {0}, {0},
+                          {1, 1}, {0, 1}, {1}, {0}, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_WIN_NULL, MPI_WIN_NULL, 1, 0, 0};
     MPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
     *state.send = 1.0;
     *state.recv = 0.0;
@@ -141,6 +181,16 @@ int main(int argc, char **argv) {
     count("iprobe", iprobe, &state, calls);
     count("sendrecv", sendrecv, &state, calls);
     count("sendrecv_bytes", sendrecv_bytes, &state, calls);
+    count("sendrecv_replace", sendrecv_replace, &state, calls);
+    count("ssend", ssend, &state, calls);
+    static char attached[1 << 16];
+    MPI_Buffer_attach(attached, sizeof attached);
+    count("bsend", bsend, &state, calls);
+    void *detached;
+    int length;
+    MPI_Buffer_detach(&detached, &length);
+    count("probe", probe, &state, calls);
+    count("mprobe", mprobe, &state, calls);
     count("isend_recv", isend_recv, &state, calls);
     count("irecv_send", irecv_send, &state, calls);
     MPI_Recv_init(state.recv, 1, MPI_DOUBLE, state.rank, TAG, MPI_COMM_WORLD, &state.receive);
@@ -159,11 +209,21 @@ int main(int argc, char **argv) {
     count("allgather", allgather, &state, calls);
     count("alltoall", alltoall, &state, calls);
     count("reduce_scatter_block", reduce_scatter_block, &state, calls);
+    count("reduce_scatter", reduce_scatter, &state, calls);
+    count("exscan", exscan, &state, calls);
     count("scan", scan, &state, calls);
     count("gatherv", gatherv, &state, calls);
     count("scatterv", scatterv, &state, calls);
     count("allgatherv", allgatherv, &state, calls);
     count("alltoallv", alltoallv, &state, calls);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, (int[]){1}, (int[]){1}, 0, &state.ring);
+    count("neighbor_allgather", neighbor_allgather, &state, calls);
+    count("neighbor_allgatherv", neighbor_allgatherv, &state, calls);
+    count("neighbor_alltoall", neighbor_alltoall, &state, calls);
+    count("neighbor_alltoallv", neighbor_alltoallv, &state, calls);
+    MPI_Comm_free(&state.ring);
+    count("ibarrier", ibarrier, &state, calls);
+    count("ibcast", ibcast, &state, calls);
     count("iallreduce", iallreduce, &state, calls);
 #ifdef HAS_ALLREDUCE_INIT
     MPI_Allreduce_init(state.send, state.recv, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &state.prepared);
@@ -178,15 +238,20 @@ int main(int argc, char **argv) {
     count("put_flush", put_flush, &state, calls);
     count("get_flush", get_flush, &state, calls);
     count("accumulate_flush", accumulate_flush, &state, calls);
+    count("get_accumulate", get_accumulate, &state, calls);
+    count("flush_local", flush_local, &state, calls);
     count("fetch_and_op", fetch_and_op, &state, calls);
     count("compare_and_swap", compare_and_swap, &state, calls);
     MPI_Win_unlock_all(state.window);
+    count("lock", lock, &state, calls);
+    MPI_Win_fence(0, state.window);
+    count("fence", fence, &state, calls);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, state.window);
     MPI_Win_free(&state.window);
     MPI_Win_allocate_shared(8 * sizeof(double), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &state.shared);
     count("attach", attach, &state, calls);
     MPI_Win_free(&state.shared);
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
     MPI_Get_library_version(library, &length);
     library[strcspn(library, "\r\n")] = '\0';
     printf("%s\n", library);

@@ -54,6 +54,13 @@ pub(crate) fn count_all(world: &Communicator, calls: usize) -> Result<()> {
         let (send, recv) = (&state.send, &mut state.recv);
         state.world.reduce_scatter_block(send, recv, Sum)
     })?;
+    count("reduce_scatter", calls, state, |state| {
+        let (send, recv) = (&state.send, &mut state.recv);
+        state.world.reduce_scatter(send, recv, &state.blocks, Sum)
+    })?;
+    count("exscan", calls, state, |state| {
+        state.world.exscan(&state.send, &mut state.recv, Sum)
+    })?;
     count("scan", calls, state, |state| {
         state.world.scan(&state.send, &mut state.recv, Sum)
     })?;
@@ -79,6 +86,13 @@ pub(crate) fn count_all(world: &Communicator, calls: usize) -> Result<()> {
             .world
             .alltoallv_into(&state.send, &state.blocks, &mut state.recv, &state.blocks)
     })?;
+    count("ibarrier", calls, state, |state| {
+        state.world.ibarrier()?.wait().map(drop)
+    })?;
+    count("ibcast", calls, state, |state| {
+        let (recv, root) = (&mut state.recv, state.root);
+        state.world.scope(|s| s.ibcast(recv, root).map(drop))
+    })?;
     count("iallreduce", calls, state, |state| {
         let (send, recv) = (&state.send, &mut state.recv);
         state
@@ -92,5 +106,30 @@ pub(crate) fn count_all(world: &Communicator, calls: usize) -> Result<()> {
             state.prepared = Some(prepared.start()?.wait()?.0);
         }
         Ok(())
+    })
+}
+
+/// Counts those among neighbours, in a ring of one rank, which is both neighbours of itself.
+pub(crate) fn count_among_neighbors(world: &Communicator, calls: usize) -> Result<()> {
+    let Some(ring) = world.cart_create(&[1], &[true], false)? else {
+        return Ok(());
+    };
+    let blocks = Blocks::from_counts(&[1, 1])?;
+    let state = &mut (ring, blocks, [1.0; 2], [0.0; 2]);
+    count("neighbor_allgather", calls, state, |state| {
+        let (ring, _, send, recv) = state;
+        ring.neighbor_allgather(&send[..1], recv)
+    })?;
+    count("neighbor_allgatherv", calls, state, |state| {
+        let (ring, blocks, send, recv) = state;
+        ring.neighbor_allgatherv(&send[..1], recv, blocks)
+    })?;
+    count("neighbor_alltoall", calls, state, |state| {
+        let (ring, _, send, recv) = state;
+        ring.neighbor_alltoall(send, recv)
+    })?;
+    count("neighbor_alltoallv", calls, state, |state| {
+        let (ring, blocks, send, recv) = state;
+        ring.neighbor_alltoallv(send, blocks, recv, blocks)
     })
 }

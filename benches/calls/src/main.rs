@@ -50,6 +50,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     })?;
     messages::count_all(&world, calls)?;
     collectives::count_all(&world, calls)?;
+    collectives::count_among_neighbors(&world, calls)?;
     windows::count_all(&world, calls)?;
     let library = runtime.facts().to_string();
     drop(world);

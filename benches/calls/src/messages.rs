@@ -57,6 +57,44 @@ pub(crate) fn count_all(world: &Communicator, calls: usize) -> Result<()> {
         black_box(&status);
         Ok(())
     })?;
+    count("sendrecv_replace", calls, state, |state| {
+        let (world, me) = (&state.world, state.rank);
+        let status = world.sendrecv_replace(&mut state.recv, me, 7, me, 7)?;
+        black_box(&status);
+        Ok(())
+    })?;
+    count("ssend", calls, state, |state| {
+        let (world, me) = (&state.world, state.rank);
+        world.scope(|s| {
+            s.irecv(&mut state.recv, me, 7)?;
+            world.ssend(&state.send, me, 7)
+        })
+    })?;
+    let attached = world.buffer_attach(vec![0; 1 << 16])?;
+    count("bsend", calls, state, |state| {
+        let (world, me) = (&state.world, state.rank);
+        world.bsend(&state.send, me, 7)?;
+        black_box(&world.recv(&mut state.recv, me, 7)?);
+        Ok(())
+    })?;
+    attached.detach()?;
+    count("probe", calls, state, |state| {
+        let (world, me) = (&state.world, state.rank);
+        world.scope(|s| {
+            s.isend(&state.send, me, 7)?;
+            black_box(&world.probe(me, 7)?);
+            black_box(&world.recv(&mut state.recv, me, 7)?);
+            Ok(())
+        })
+    })?;
+    count("mprobe", calls, state, |state| {
+        let (world, me) = (&state.world, state.rank);
+        world.scope(|s| {
+            s.isend(&state.send, me, 7)?;
+            black_box(&world.mprobe(me, 7)?.recv(&mut state.recv)?);
+            Ok(())
+        })
+    })?;
     count("isend_recv", calls, state, |state| {
         let (world, me) = (&state.world, state.rank);
         let request = world.isend(take(&mut state.send), me, 7)?;

@@ -46,7 +46,26 @@ pub(crate) fn count_all(world: &Communicator, calls: usize) -> Result<()> {
             locked.accumulate(*send, Sum, *me, 0)
         },
     )?;
+    count(
+        "get_accumulate",
+        calls,
+        &mut (&locked, &send, [0.0], me),
+        |state| {
+            let (locked, send, old, me) = state;
+            locked.get_accumulate(*send, old, Sum, *me, 0)
+        },
+    )?;
+    count("flush_local", calls, &mut (&locked, me), |state| {
+        let (locked, me) = state;
+        locked.flush_local(*me)
+    })?;
     locked.unlock()?;
+    count("lock", calls, &mut (&window, me), |state| {
+        let (window, me) = state;
+        window.lock(LockKind::Shared, *me)?.unlock()
+    })?;
+    let mut window = window.close()?.fence()?;
+    count("fence", calls, &mut window, |window| window.fence())?;
     window.close()?.free()?;
 
     let window = Window::<i64>::allocate(world, LEN)?.passive()?;

@@ -194,7 +194,7 @@ fn known_issues_has_each_known_fault() {
 /// The table of `performance.md` says what the gates of `cargo xtask bench calls` allow.
 #[test]
 fn performance_has_the_gates_of_calls() {
-    const ROWS: [(&str, &str); 28] = [
+    const ROWS: [(&str, &str); 43] = [
         ("rank", "`rank`"),
         ("barrier", "`barrier`"),
         ("bcast", "`bcast` of one `f64`"),
@@ -226,6 +226,21 @@ fn performance_has_the_gates_of_calls() {
         ("fetch_and_op", "`fetch_and_op`"),
         ("compare_and_swap", "`compare_and_swap`"),
         ("attach", "a slice of what a peer shares"),
+        ("reduce_scatter", "`reduce_scatter`, one block"),
+        ("exscan", "`exscan`"),
+        ("neighbor_allgather", "`neighbor_allgather` in a ring"),
+        ("neighbor_alltoallv", "`neighbor_alltoallv` in a ring"),
+        ("ibarrier", "`ibarrier`, and the wait"),
+        ("ibcast", "`ibcast` in a scope, and its end"),
+        ("sendrecv_replace", "`sendrecv_replace` to oneself"),
+        ("ssend", "`irecv` in a scope, `ssend`, and its end"),
+        ("bsend", "`bsend`, `recv`"),
+        ("probe", "`isend` in a scope, `probe`, `recv`, and its end"),
+        ("mprobe", "the same with `mprobe`"),
+        ("get_accumulate", "`get_accumulate` and `flush`"),
+        ("flush_local", "`flush_local`"),
+        ("lock", "`lock`, `unlock`"),
+        ("fence", "`fence`"),
     ];
     let page = read("docs/guide/performance.md");
     let gates: toml::Table = read("xtask/src/bench/gates.toml").parse().unwrap();

@@ -11,6 +11,19 @@ pub(super) struct Gates {
     #[serde(default)]
     exception: Vec<Exception>,
     pub(super) heap: Vec<HeapGate>,
+    /// The functions that have no row, which a test compares with those that the crates call.
+    #[serde(default)]
+    #[cfg_attr(not(test), allow(dead_code, reason = "a test reads it"))]
+    pub(super) without: Vec<Without>,
+}
+
+/// Functions of MPI that communicate, of which no row is counted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(not(test), allow(dead_code, reason = "a test reads it"))]
+pub(super) struct Without {
+    pub(super) functions: Vec<String>,
+    pub(super) reason: String,
 }
 
 /// The limit of an operation of the symmetric heap above C.

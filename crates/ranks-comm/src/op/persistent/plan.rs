@@ -1,4 +1,4 @@
-//! What a start of a persistent operation does where the library has no request for it.
+//! Operations that a start begins where the library has no persistent request for it.
 #![allow(unsafe_code)]
 
 use super::Again;
