@@ -1,7 +1,7 @@
 //! Interoperation with other parts of the program that use MPI: they are given the handles of
 //! windows.
 //!
-//! [`Window::as_native_raw`] and [`SharedWindow::as_native_raw`] are handles as the library's
+//! `as_native_raw` of [`Window`], [`DynamicWindow`] and [`SharedWindow`] are handles as the library's
 //! `mpi.h` defines them; `as_raw` stands for the form of the standard ABI, which the functions of
 //! `ranks-mpi-sys` take on every library. Both are valid in their process alone, and for the
 //! library that they come from. Communicators, datatypes and requests are shared by
@@ -18,7 +18,7 @@ use crate::epoch::table::Targets;
 use crate::mpi::handle::c_handle;
 use crate::shared_window::phase::Phase;
 use crate::window::inner::Backend;
-use crate::{SharedWindow, Window};
+use crate::{Attached, DynamicWindow, SharedWindow, Window};
 
 pub use ranks_comm::interop::CHandle;
 pub use ranks_mpi_sys::{MPI_Aint, MPI_Win};
@@ -73,6 +73,35 @@ impl<T: Pod> Window<T> {
     /// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) if there is no such element.
     pub fn displacement_of(&self, rank: usize, at: usize) -> Result<MPI_Aint> {
         const NAME: &str = "Window::displacement_of";
+        let place = self.inner.table.place(NAME, Targets::All, rank, at, 1)?;
+        Ok(place.displacement())
+    }
+}
+
+impl DynamicWindow {
+    /// The handle, as [`Window::as_raw`], with its rules. Another part of the program may attach
+    /// memory of its own to it, and detaches that before the window is freed.
+    #[must_use]
+    pub fn as_raw(&self) -> Option<MPI_Win> {
+        self.window.as_raw()
+    }
+
+    /// The library's own handle, as [`Window::as_native_raw`].
+    #[must_use]
+    pub fn as_native_raw(&self) -> Option<CHandle> {
+        self.window.as_native_raw()
+    }
+}
+
+impl<T: Pod> Attached<T> {
+    /// Displacement of the element `at` of what `rank` has attached for calls with the
+    /// [handle](DynamicWindow::as_raw): its address there. The elements of a rank follow each
+    /// other. Local.
+    ///
+    /// # Errors
+    /// As [`Window::displacement_of`].
+    pub fn displacement_of(&self, rank: usize, at: usize) -> Result<MPI_Aint> {
+        const NAME: &str = "Attached::displacement_of";
         let place = self.inner.table.place(NAME, Targets::All, rank, at, 1)?;
         Ok(place.displacement())
     }

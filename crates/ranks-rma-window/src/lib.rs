@@ -47,8 +47,8 @@
 //! # What it does not do
 //!
 //! Memory of GPUs is that of `ranks-nvshmem` and `ranks-nccl`. A window is never memory of which
-//! somebody else has a reference: it allocates its own, or takes a `Vec`. Names, attributes
-//! and error handlers of windows are not there.
+//! somebody else has a reference: it allocates its own, or takes a `Vec`. Attributes and error
+//! handlers of windows are not there.
 #![cfg_attr(doc, doc = concat!(
     "\n# The guide\n\n[Windows](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/windows.md), ",
     "[environment variables](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/environment.md).",

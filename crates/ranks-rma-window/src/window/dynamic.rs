@@ -52,8 +52,9 @@ const DETACH: &str = "MPI_Win_detach";
 /// that are still attached when the window is freed go with it.
 ///
 /// MPI 5.0 §12.2.4.
+#[derive(Debug)]
 pub struct DynamicWindow {
-    window: Window<u8>,
+    pub(crate) window: Window<u8>,
     attached: Attachings,
 }
 
@@ -72,7 +73,7 @@ struct Attachings(u64);
 /// # }
 /// ```
 pub struct Attached<T: Pod> {
-    inner: Inner<T>,
+    pub(crate) inner: Inner<T>,
     number: u64,
 }
 
@@ -238,6 +239,7 @@ impl<T: Pod> Attached<T> {
 }
 
 /// A [`DynamicWindow`] that is open to all ranks, as a [`Fenced`] window is.
+#[derive(Debug)]
 #[must_use = "dropping it defers the free of the window"]
 pub struct FencedDynamicWindow {
     fenced: Fenced<u8>,
@@ -314,6 +316,7 @@ impl<'scope, 'env> DynamicOperations<'_, 'scope, 'env> {
 }
 
 /// A [`DynamicWindow`] that is open to those who lock it, as a [`PassiveWindow`] is.
+#[derive(Debug)]
 #[must_use = "dropping it defers the free of the window"]
 pub struct PassiveDynamicWindow {
     passive: PassiveWindow<u8>,
@@ -410,30 +413,6 @@ fn belongs<T: Pod>(
     let name = type_name::<T>();
     let detail = format_args!("the vector of {name} is attached to another window");
     Err(Error::new(ErrorKind::Argument, operation, detail))
-}
-
-impl fmt::Debug for DynamicWindow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(f, "DynamicWindow", &self.attached)
-    }
-}
-
-impl fmt::Debug for FencedDynamicWindow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(f, "FencedDynamicWindow", &self.attached)
-    }
-}
-
-impl fmt::Debug for PassiveDynamicWindow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(f, "PassiveDynamicWindow", &self.attached)
-    }
-}
-
-fn describe(f: &mut fmt::Formatter<'_>, name: &str, attached: &Attachings) -> fmt::Result {
-    f.debug_struct(name)
-        .field("attached", attached)
-        .finish_non_exhaustive()
 }
 
 impl fmt::Debug for DynamicOperations<'_, '_, '_> {

@@ -5,6 +5,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::object_name;
 
 use super::Window;
+use super::dynamic::DynamicWindow;
 use crate::mpi::handle;
 
 pub(crate) const SET_NAME: &str = "MPI_Win_set_name";
@@ -51,5 +52,27 @@ impl<T: Pod> Window<T> {
             |_| Ok(()),
         )?;
         self.inner.comm.set_name(name)
+    }
+}
+
+impl DynamicWindow {
+    /// The name, as [`Window::name`].
+    ///
+    /// MPI 5.0 §7.8 (`MPI_Win_get_name`).
+    #[doc(alias = "MPI_Win_get_name")]
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.window.name()
+    }
+
+    /// Sets the name of the window, on this rank only.
+    ///
+    /// # Errors
+    /// As [`Window::set_name`].
+    ///
+    /// MPI 5.0 §7.8 (`MPI_Win_set_name`).
+    #[doc(alias = "MPI_Win_set_name")]
+    pub fn set_name(&self, name: &str) -> Result<()> {
+        self.window.set_name(name)
     }
 }

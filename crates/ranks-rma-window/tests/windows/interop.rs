@@ -6,7 +6,7 @@ use ranks_collectives::Collectives;
 use ranks_comm::{Communicator, ErrorKind, Result};
 use ranks_mpi_sys as sys;
 use ranks_rma_window::interop::MPI_Win;
-use ranks_rma_window::{LockKind, SharedWindow, Window};
+use ranks_rma_window::{DynamicWindow, LockKind, SharedWindow, Window};
 
 /// Puts `value` to a rank by the functions of the standard, as another part of the program does.
 fn put(win: MPI_Win, value: f64, rank: usize, at: sys::MPI_Aint) {
@@ -66,6 +66,35 @@ fn what_another_part_puts_by_the_handle_arrives(world: Communicator) -> Result<(
         window.free()?;
     }
     Ok(())
+}
+
+#[ranks_test::ranks(2, 3)]
+fn what_another_part_puts_to_attached_memory_arrives(world: Communicator) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+    let mut window = DynamicWindow::create(&world)?;
+    let before = window.attach(vec![0u8; 3])?;
+    let line = window.attach(vec![0.0; 4 + rank])?;
+    let raw = window.as_raw();
+    assert_eq!(raw.is_some(), world.as_raw().is_some());
+    assert_eq!(window.as_native_raw().is_some(), raw.is_some());
+    let last = line.len_of(right) - 1;
+    let place = line.displacement_of(right, last)?;
+    let refused = |rank, at| line.displacement_of(rank, at).unwrap_err().kind();
+    assert_eq!(refused(right, last + 1), ErrorKind::Length);
+    assert_eq!(refused(size, 0), ErrorKind::Rank);
+    let passive = window.passive()?;
+    let locked = passive.lock(LockKind::Exclusive, right)?;
+    match raw {
+        Some(win) => put(win, rank as f64 + 0.5, right, place),
+        None => locked.on(&line)?.put(&[rank as f64 + 0.5], right, last)?,
+    }
+    locked.unlock()?;
+    let mut window = passive.close()?;
+    assert_eq!(window.as_raw(), raw);
+    assert_eq!(window.detach(line)?[3 + rank], left as f64 + 0.5);
+    assert_eq!(window.detach(before)?, [0; 3]);
+    window.free()
 }
 
 #[ranks_test::ranks(1, 2, 3)]

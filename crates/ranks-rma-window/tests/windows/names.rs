@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ranks_comm::{Backend, Communicator, ErrorKind, Result, Runtime};
-use ranks_rma_window::{SharedWindow, Window};
+use ranks_rma_window::{DynamicWindow, SharedWindow, Window};
 
 #[ranks_test::ranks(1, 2, 3)]
 fn a_name_stays_with_its_window_in_every_state(world: Communicator) -> Result<()> {
@@ -50,6 +50,22 @@ fn a_name_stays_with_its_shared_window_in_every_phase(world: Communicator) -> Re
     let refused = writing.set_name("\0").unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Argument);
     writing.free()
+}
+
+#[ranks_test::ranks(2, 3)]
+fn a_name_stays_with_its_dynamic_window_in_every_state(world: Communicator) -> Result<()> {
+    let window = DynamicWindow::create(&world)?;
+    assert_eq!(window.name(), "");
+    window.set_name("particles")?;
+    let fenced = window.fence()?;
+    assert!(format!("{fenced:?}").contains("particles"), "{fenced:?}");
+    let passive = fenced.close()?.passive()?;
+    assert!(format!("{passive:?}").contains("particles"), "{passive:?}");
+    let window = passive.close()?;
+    assert_eq!(window.name(), "particles");
+    let refused = window.set_name("\0").unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Argument);
+    window.free()
 }
 
 /// The text of an error that says on which communicator an operation was late has the window's
