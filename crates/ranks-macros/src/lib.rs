@@ -25,6 +25,8 @@
 mod pack;
 mod program;
 
+use std::iter::once;
+
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
 /// `Pod` for a struct without parameters whose `repr` is `C` or `transparent`, of fields that are
@@ -72,7 +74,7 @@ use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 #[proc_macro_derive(Pod)]
 pub fn pod(item: TokenStream) -> TokenStream {
     let item = match Item::of(item) {
-        Some(item) if item.is_laid_out => item,
+        Some(item) if item.parameters.is_empty() && item.has_repr(&["C", "transparent"]) => item,
         _ => return refused("a struct without parameters whose repr is C or transparent"),
     };
     let sizes = item.of_each(|field| {
@@ -98,7 +100,7 @@ pub fn pod(item: TokenStream) -> TokenStream {
 /// ```
 #[proc_macro_derive(Zeroable)]
 pub fn zeroable(item: TokenStream) -> TokenStream {
-    let Some(item) = Item::of(item) else {
+    let Some(item) = Item::of(item).filter(|item| item.parameters.is_empty()) else {
         return refused("a struct without parameters");
     };
     let checks = item.of_each(|field| {
@@ -110,8 +112,8 @@ pub fn zeroable(item: TokenStream) -> TokenStream {
     item.implement("::ranks::bytemuck::Zeroable", &checks)
 }
 
-/// `Pack` for a struct without parameters, of fields that are `Pack`, and for an enum without fields
-/// whose `repr` is an integer.
+/// `Pack` for a struct of fields that are `Pack`, and for an enum without fields whose `repr` is an
+/// integer.
 ///
 /// ```
 /// #[derive(Debug, Clone, PartialEq, ranks::Pack)]
@@ -127,6 +129,35 @@ pub fn zeroable(item: TokenStream) -> TokenStream {
 ///     value: f64,
 ///     is_alive: bool,
 /// }
+/// ```
+///
+/// Parameters of a struct that are types have to be `Pack`; fields of one whose `repr` is `packed`
+/// have to be `Copy`.
+///
+/// ```
+/// #[derive(Debug, Clone, PartialEq, ranks::Pack)]
+/// struct Line<T, const N: usize> {
+///     cells: [T; N],
+///     is_border: bool,
+/// }
+/// ```
+/// ```compile_fail,E0277
+/// #[derive(ranks::Pack)]
+/// struct Of<T>(T);
+/// fn send(world: &ranks::Communicator) {
+///     world.send_packed(&[Of(String::new())], 0, 0).unwrap(); // its parameter is not packed
+/// }
+/// ```
+/// ```compile_fail,E0507
+/// struct Inner(u8);
+/// impl ranks::Pack for Inner {
+///     type Packed = u8;
+///     fn pack(&self) -> u8 { self.0 }
+///     fn unpack(packed: u8) -> Result<Self, ranks::element::Invalid> { Ok(Self(packed)) }
+/// }
+/// #[derive(ranks::Pack)]
+/// #[repr(packed)]
+/// struct Outer(Inner); // can be neither borrowed nor copied
 /// ```
 /// ```compile_fail,E0277
 /// #[derive(ranks::Pack)]
@@ -151,7 +182,7 @@ pub fn zeroable(item: TokenStream) -> TokenStream {
 /// ```
 /// ```compile_fail
 /// #[derive(ranks::Pack)]
-/// struct Of<T>(T); // a parameter
+/// struct Borrowed<'a>(&'a u8); // a lifetime: a pointer means nothing elsewhere
 /// ```
 /// ```compile_fail
 /// #[derive(Clone, Copy, ranks::Pack)]
@@ -169,7 +200,7 @@ pub fn zeroable(item: TokenStream) -> TokenStream {
 pub fn pack(item: TokenStream) -> TokenStream {
     pack::of(item).unwrap_or_else(|| {
         refused(
-            "a struct without parameters, or an enum without fields whose repr is an integer such as u8,",
+            "a struct without lifetimes, or an enum without fields whose repr is an integer such as u8,",
         )
     })
 }
@@ -223,9 +254,13 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// A struct that a derive is for.
 struct Item {
     name: String,
+    /// Each without its default.
+    parameters: Vec<TokenStream>,
+    /// Behind `where`.
+    conditions: TokenStream,
     fields: Vec<Field>,
-    /// `true` if its `repr` says how its fields lie.
-    is_laid_out: bool,
+    /// The words of its `repr`.
+    repr: Vec<String>,
 }
 
 struct Field {
@@ -235,14 +270,14 @@ struct Field {
 }
 
 impl Item {
-    /// `None` for what has parameters, or is no struct.
+    /// `None` for what is no struct.
     fn of(item: TokenStream) -> Option<Self> {
-        let mut is_laid_out = false;
+        let mut repr = Vec::new();
         let mut tokens = item.into_iter();
         loop {
             match tokens.next()? {
                 TokenTree::Punct(hash) if hash.as_char() == '#' => {
-                    is_laid_out |= says_how_fields_lie(tokens.next()?);
+                    repr.extend(words_of_repr(tokens.next()?));
                 }
                 TokenTree::Ident(word) if word.to_string() == "struct" => break,
                 TokenTree::Ident(word) if word.to_string() == "pub" => {}
@@ -252,16 +287,42 @@ impl Item {
             }
         }
         let name = tokens.next()?.to_string();
-        let fields = match tokens.next()? {
-            TokenTree::Group(list) => fields(&list),
-            TokenTree::Punct(end) if end.as_char() == ';' => Vec::new(),
-            _ => return None,
+        let mut next = tokens.next()?;
+        let mut parameters = Vec::new();
+        if is_mark(&next, '<') {
+            let from_here = with_depths(once(next).chain(tokens.by_ref())).skip(1);
+            let within = from_here.take_while(|(depth, _)| *depth > 0);
+            let within = within.map(|(_, token)| token).collect();
+            parameters = split(within).into_iter().map(without_default).collect();
+            next = tokens.next()?;
+        }
+        let mut conditions = Vec::new();
+        let fields = loop {
+            match next {
+                // Conditions have groups of other delimiters.
+                TokenTree::Group(list)
+                    if conditions.is_empty() || list.delimiter() == Delimiter::Brace =>
+                {
+                    break fields(&list);
+                }
+                end if is_mark(&end, ';') => break Vec::new(),
+                condition => conditions.push(condition),
+            }
+            next = tokens.next()?;
         };
+        // Those of a tuple are behind it.
+        conditions.extend(tokens.filter(|token| !is_mark(token, ';')));
         Some(Self {
             name,
+            parameters,
+            conditions: conditions.into_iter().skip(1).collect(),
             fields,
-            is_laid_out,
+            repr,
         })
+    }
+
+    fn has_repr(&self, words: &[&str]) -> bool {
+        self.repr.iter().any(|word| words.contains(&word.as_str()))
     }
 
     fn of_each(&self, text: impl Fn(&str) -> String) -> String {
@@ -279,25 +340,26 @@ impl Item {
     }
 }
 
-/// `true` for `repr(C)` and `repr(transparent)`, of an attribute in its brackets.
-fn says_how_fields_lie(attribute: TokenTree) -> bool {
+/// The words of a `repr`, of an attribute in its brackets; none of another one.
+fn words_of_repr(attribute: TokenTree) -> Vec<String> {
     let TokenTree::Group(attribute) = attribute else {
-        return false;
+        return Vec::new();
     };
     let mut tokens = attribute.stream().into_iter();
     let is_repr = tokens.next().is_some_and(|word| word.to_string() == "repr");
-    let Some(TokenTree::Group(how)) = tokens.next().filter(|_| is_repr) else {
-        return false;
-    };
-    how.stream()
-        .into_iter()
-        .any(|word| ["C", "transparent"].contains(&word.to_string().as_str()))
+    match tokens.next() {
+        Some(TokenTree::Group(how)) if is_repr => how
+            .stream()
+            .into_iter()
+            .map(|word| word.to_string())
+            .collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn fields(list: &Group) -> Vec<Field> {
     let is_named = list.delimiter() == Delimiter::Brace;
-    let is_colon =
-        |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ':');
+    let is_colon = |token: &TokenTree| is_mark(token, ':');
     let field = |(number, tokens): (usize, Vec<TokenTree>)| {
         let (name, of_type) = if is_named {
             // Attributes and visibilities before it have theirs in groups.
@@ -335,31 +397,45 @@ fn type_without_name(field: &[TokenTree]) -> usize {
     }
 }
 
-/// The fields, split at the commas between them: not at those between parameters of a type.
-fn split(fields: TokenStream) -> Vec<Vec<TokenTree>> {
-    let (mut split, mut depth, mut before) = (vec![Vec::new()], 0, ' ');
-    for token in fields {
-        let mark = match &token {
-            TokenTree::Punct(mark) => mark.as_char(),
-            _ => ' ',
-        };
-        match mark {
-            ',' if depth == 0 => split.push(Vec::new()),
-            _ => split
-                .last_mut()
-                .into_iter()
-                .for_each(|field| field.push(token.clone())),
+/// Fields or parameters, split at the commas between them: not at those between parameters of a
+/// type.
+fn split(list: TokenStream) -> Vec<Vec<TokenTree>> {
+    let mut split = vec![Vec::new()];
+    for (depth, token) in with_depths(list) {
+        match split.last_mut() {
+            Some(part) if depth > 0 || !is_mark(&token, ',') => part.push(token),
+            _ => split.push(Vec::new()),
         }
-        match mark {
-            '<' => depth += 1,
-            // That of `->` ends none.
-            '>' if before != '-' => depth -= 1,
-            _ => {}
-        }
-        before = mark;
     }
-    split.retain(|field| !field.is_empty());
+    split.retain(|part| !part.is_empty());
     split
+}
+
+/// A parameter, up to the `=` of its default.
+fn without_default(parameter: Vec<TokenTree>) -> TokenStream {
+    with_depths(parameter)
+        .take_while(|(depth, token)| *depth > 0 || !is_mark(token, '='))
+        .map(|(_, token)| token)
+        .collect()
+}
+
+/// Each token with the number of angle brackets that it is within.
+fn with_depths(
+    tokens: impl IntoIterator<Item = TokenTree>,
+) -> impl Iterator<Item = (i32, TokenTree)> {
+    let (mut depth, mut is_arrow) = (0, false);
+    tokens.into_iter().map(move |token| {
+        // That of `->` ends none.
+        depth -= i32::from(is_mark(&token, '>') && !is_arrow);
+        let at = depth;
+        depth += i32::from(is_mark(&token, '<'));
+        is_arrow = is_mark(&token, '-');
+        (at, token)
+    })
+}
+
+fn is_mark(token: &TokenTree, mark: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 
 fn refused(needed: &str) -> TokenStream {

@@ -5,18 +5,18 @@
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
-use crate::{Item, parsed};
+use crate::{Item, is_mark, parsed, words_of_repr};
 
-/// An implementation of `Pack`; `None` for what is neither a struct without parameters nor an enum
+/// An implementation of `Pack`; `None` for what is neither a struct without lifetimes nor an enum
 /// without fields whose `repr` is an integer.
 pub(crate) fn of(item: TokenStream) -> Option<TokenStream> {
     match Item::of(item.clone()) {
-        Some(item) => Some(of_struct(&item)),
+        Some(item) => of_struct(&item),
         None => of_enum(item),
     }
 }
 
-fn of_struct(item: &Item) -> TokenStream {
+fn of_struct(item: &Item) -> Option<TokenStream> {
     let of_each = |text: &dyn Fn(usize, &str) -> String| -> Vec<TokenStream> {
         let names = item.fields.iter().map(|field| field.name.as_str());
         let texts = names.enumerate().map(|(number, name)| text(number, name));
@@ -34,7 +34,13 @@ fn of_struct(item: &Item) -> TokenStream {
             of_field.into_iter().collect()
         })
         .collect();
-    let packed = of_each(&|_, name| format!("::ranks::element::Pack::pack(&self.{name})"));
+    // Fields of what is laid out packed cannot be borrowed: of a copy, as std's derives do it.
+    let field = if item.has_repr(&["packed"]) {
+        |name: &str| format!("{{ self.{name} }}")
+    } else {
+        |name: &str| format!("self.{name}")
+    };
+    let packed = of_each(&|_, name| format!("::ranks::element::Pack::pack(&{})", field(name)));
     let parts = of_each(&|number, _| format!("part{number}"));
     let unpacked = of_each(&|number, name| {
         format!(
@@ -53,12 +59,12 @@ fn of_struct(item: &Item) -> TokenStream {
                 .collect(),
         ),
     ];
-    implementation(
-        &item.name,
+    Some(implementation(
+        Head::of(item)?,
         in_pairs(&types, Pairs::OfTypes),
         in_pairs(&packed, Pairs::OfValues),
         unpack.into_iter().collect(),
-    )
+    ))
 }
 
 fn of_enum(item: TokenStream) -> Option<TokenStream> {
@@ -67,7 +73,10 @@ fn of_enum(item: TokenStream) -> Option<TokenStream> {
     loop {
         match tokens.next()? {
             TokenTree::Ident(word) if word.to_string() == "enum" => break,
-            TokenTree::Group(attribute) => integer = integer.or_else(|| integer_of(&attribute)),
+            attribute @ TokenTree::Group(_) => {
+                let mut words = words_of_repr(attribute).into_iter();
+                integer = integer.or_else(|| words.find(|word| word.starts_with(['u', 'i'])));
+            }
             _ => {}
         }
     }
@@ -76,8 +85,7 @@ fn of_enum(item: TokenStream) -> Option<TokenStream> {
         return None;
     };
     let variants: Vec<TokenTree> = variants.stream().into_iter().collect();
-    let is_comma =
-        |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
+    let is_comma = |token: &TokenTree| is_mark(token, ',');
     let variants = variants.split(is_comma).filter(|tokens| !tokens.is_empty());
     let variants: Option<Vec<String>> = variants.map(variant).collect();
     let variants = variants.filter(|variants| !variants.is_empty())?;
@@ -91,7 +99,7 @@ fn of_enum(item: TokenStream) -> Option<TokenStream> {
         )
     });
     Some(implementation(
-        &name,
+        Head::named(&name),
         parsed(&integer),
         parsed(&format!("match self {{ {pack} }}")),
         parsed(&format!(
@@ -100,8 +108,48 @@ fn of_enum(item: TokenStream) -> Option<TokenStream> {
     ))
 }
 
+/// The type, with its parameters.
+struct Head {
+    /// As they are declared.
+    parameters: TokenStream,
+    of_type: TokenStream,
+    conditions: TokenStream,
+}
+
+impl Head {
+    fn named(name: &str) -> Self {
+        Self {
+            parameters: TokenStream::new(),
+            of_type: parsed(name),
+            conditions: TokenStream::new(),
+        }
+    }
+
+    /// `None` if a parameter is a lifetime.
+    fn of(item: &Item) -> Option<Self> {
+        let mut head = Self::named(&item.name);
+        let mut arguments = TokenStream::new();
+        for parameter in &item.parameters {
+            let mut tokens = parameter.clone().into_iter();
+            let first = tokens.next().filter(|token| !is_mark(token, '\''))?;
+            let name = if first.to_string() == "const" {
+                tokens.next()?
+            } else {
+                let is_packed = parsed(&format!("{first}: ::ranks::element::Pack,"));
+                head.conditions.extend(is_packed);
+                first
+            };
+            arguments.extend([TokenStream::from(name), parsed(",")]);
+            head.parameters.extend([parameter.clone(), parsed(",")]);
+        }
+        head.conditions.extend(item.conditions.clone());
+        head.of_type.extend([parsed("<"), arguments, parsed(">")]);
+        Some(head)
+    }
+}
+
 fn implementation(
-    name: &str,
+    head: Head,
     packed: TokenStream,
     pack: TokenStream,
     unpack: TokenStream,
@@ -117,8 +165,16 @@ fn implementation(
         grouped(Delimiter::Brace, unpack),
     ];
     let items = grouped(Delimiter::Brace, items.into_iter().collect());
-    let head = format!("#[automatically_derived] impl ::ranks::element::Pack for {name}");
-    parsed(&head).into_iter().chain(items).collect()
+    let all = [
+        parsed("#[automatically_derived] impl<"),
+        head.parameters,
+        parsed("> ::ranks::element::Pack for"),
+        head.of_type,
+        parsed("where"),
+        head.conditions,
+        items,
+    ];
+    all.into_iter().collect()
 }
 
 #[derive(Clone, Copy)]
@@ -157,21 +213,6 @@ fn in_pairs(parts: &[TokenStream], what: Pairs) -> TokenStream {
 
 fn grouped(delimiter: Delimiter, tokens: TokenStream) -> TokenStream {
     TokenTree::from(Group::new(delimiter, tokens)).into()
-}
-
-/// The integer of `repr(u8)` and its kin, of an attribute in its brackets.
-fn integer_of(attribute: &Group) -> Option<String> {
-    let mut tokens = attribute.stream().into_iter();
-    let (Some(TokenTree::Ident(word)), Some(TokenTree::Group(how))) =
-        (tokens.next(), tokens.next())
-    else {
-        return None;
-    };
-    let mut words = how.stream().into_iter().map(|word| word.to_string());
-    let is_integer = |word: &String| word.starts_with(['u', 'i']);
-    words
-        .find(is_integer)
-        .filter(|_| word.to_string() == "repr")
 }
 
 /// The name of a variant, with its attributes before and its discriminant behind it; `None` if it

@@ -100,6 +100,32 @@ pub struct Tuple(
 #[derive(Debug, PartialEq, Pack)]
 pub struct Empty;
 
+/// Of parameters with bounds, a default, and conditions.
+#[derive(Debug, PartialEq, Pack)]
+pub struct Line<T: Copy, const N: usize, U = bool>
+where
+    [T; N]: PartialEq,
+    U: PartialEq,
+{
+    /// As many as the parameter says.
+    pub cells: [T; N],
+    pub(crate) end: Marked<U>,
+}
+
+/// Of a parameter, and conditions behind its fields.
+#[derive(Debug, PartialEq, Pack)]
+pub struct Marked<T>(pub bool, pub T)
+where
+    T: PartialEq;
+
+/// Laid out without padding, so that its fields cannot be borrowed.
+#[derive(Debug, Clone, Copy, PartialEq, Pack)]
+#[repr(C, packed)]
+pub struct Tight<T: Copy> {
+    is_set: bool,
+    value: T,
+}
+
 macro_rules! with_a_field_of {
     ($field:ty) => {
         /// Of a type that a macro was told.
@@ -203,6 +229,17 @@ mod tests {
         assert_eq!(Empty::unpack(Empty.pack()), Ok(Empty));
         let told = Told { field: (true, -1) };
         assert_eq!(Told::unpack(told.pack()), Ok(told));
+        let line = Line {
+            cells: [(1u16, true); 3],
+            end: Marked(false, 'ä'),
+        };
+        assert_eq!(size_of_val(&line.pack()), 3 * 3 + 1 + 4);
+        assert_eq!(Line::unpack(line.pack()), Ok(line));
+        let tight = Tight {
+            is_set: true,
+            value: 0.5,
+        };
+        assert_eq!(Tight::unpack(tight.pack()), Ok(tight));
         let wide = wide::Wide {
             f0: 1,
             f149: 2,
