@@ -216,7 +216,10 @@ pub mod prelude {
         ScopedCollectives, ScopedInPlaceCollectives, ScopedNeighborCollectives, VaryingCollectives,
         ops,
     };
-    pub use ranks_comm::{Communicator, Error, ErrorKind, Result, Source, Tag, run};
+    pub use ranks_comm::{
+        Communicator, Error, ErrorKind, HaloExchange, Layout, Result, Runtime, Source, Tag,
+        ThreadLevel, run,
+    };
     #[cfg(feature = "rma")]
     pub use ranks_rma_window::{LockKind, NodeShared, SharedWindow, Window};
 }
