@@ -1,11 +1,12 @@
 //! The agreement of all ranks that each of them can take part, before any of them calls a library,
 //! which would wait for a rank that does not come.
 
+use ranks_comm::backend::cut;
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::Bootstrap;
 
-/// The longest text of an error that is told to the other ranks.
+/// The most bytes of the text of an error that are told to the other ranks.
 const LONGEST: usize = 2000;
 
 /// The most ranks whose errors are told.
@@ -128,7 +129,7 @@ fn encoded(error: &Error) -> Vec<u8> {
         .position(|kind| *kind == error.kind())
         .unwrap_or(others);
     let mut message = vec![FAILED, u8::try_from(kind).unwrap_or(0)];
-    message.extend(error.to_string().bytes().take(LONGEST));
+    message.extend(cut(&error.to_string(), LONGEST).bytes());
     message
 }
 
@@ -180,6 +181,15 @@ mod tests {
             error.to_string(),
             "ncclCommInitRankConfig: 1 of 3 ranks cannot take part: rank 1: cuInit: no device"
         );
+    }
+
+    #[test]
+    fn a_long_text_was_cut_within_a_character() {
+        let text = format!("x{}", "é".repeat(LONGEST));
+        let said = encoded(&Error::with_text(ErrorKind::Argument, "x", text));
+        let error = all_succeed(&Saying(vec![said]), "x", Ok(vec![])).unwrap_err();
+        let text = error.to_string();
+        assert!(text.ends_with("éé") && !text.contains('\u{fffd}'), "{text}");
     }
 
     #[test]

@@ -273,8 +273,8 @@ impl TcpStore {
         }
         let mut connection = opened.map_err(|why| {
             let text = format_args!(
-                "rank {rank} found no store at {}:{port} within {:?}: {why}",
-                options.host, options.limit
+                "timed out after {:?}: rank {rank} found no store at {}:{port}: {why}",
+                options.limit, options.host
             );
             Error::new(ErrorKind::TimedOut, OPERATION, text)
         })?;
@@ -316,7 +316,7 @@ impl TcpStore {
             Unfinished::Store(trouble) => self.options.failed(trouble, self.port),
             Unfinished::Late(ranks) => {
                 let text = format_args!(
-                    "{ranks} did not come to the store at {}:{} within {limit:?}",
+                    "timed out after {limit:?}: {ranks} did not come to the store at {}:{}",
                     self.options.host, self.port
                 );
                 Error::new(ErrorKind::TimedOut, OPERATION, text)
@@ -348,7 +348,7 @@ impl TcpStoreOptions {
             Trouble::TimedOut => (
                 ErrorKind::TimedOut,
                 format!(
-                    "gave no answer within {limit:?}, or not all ranks took what was exchanged"
+                    "timed out after {limit:?}: it gave no answer, or not all ranks took what was exchanged"
                 ),
             ),
             Trouble::Lost(why) => (

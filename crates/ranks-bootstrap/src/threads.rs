@@ -177,7 +177,7 @@ impl Bootstrap for ThreadBootstrap {
                     .unwrap_or_else(PoisonError::into_inner),
                 Some(Duration::ZERO) => {
                     let missing: RankList = state.missing().collect();
-                    let text = format!("{missing} did not come within {:?}", self.limit);
+                    let text = format!("timed out after {:?}: {missing} did not come", self.limit);
                     state.failed = Some((ErrorKind::TimedOut, text));
                     self.shared.changed.notify_all();
                     state

@@ -6,6 +6,7 @@ pub use crate::call::call_description::CallDescription;
 pub use crate::call::call_guard::CallGuard;
 pub use crate::call::callback::do_what_is_left;
 pub use crate::call::calling_back::calling_back;
+pub use crate::call::checks::cut;
 pub use crate::call::identity::digest;
 pub use crate::call::identity::unused_number;
 pub use crate::call::limit::Pause;
@@ -20,6 +21,7 @@ pub use crate::data::raw_slice::{OpInfo, RawSlice};
 pub use crate::op::persistent::Again;
 #[cfg(feature = "serde")]
 pub use crate::p2p::value::{from_bytes, to_bytes};
+pub use crate::result::parts_of;
 pub use crate::runtime::run::message_of_panic;
 pub use crate::transport::backend::{Backend, StartedOp};
 pub use crate::transport::in_process::{

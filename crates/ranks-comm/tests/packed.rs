@@ -97,6 +97,8 @@ fn a_message_of_part_of_a_value_is_an_error(world: Communicator) -> Result<()> {
     } else if world.rank() == 1 {
         let error = world.recv_packed::<Cell>(0, 5).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Type);
+        let (text, named) = (error.to_string(), format!("Cell of {PACKED} bytes"));
+        assert!(text.contains(&named) && !text.contains("Pair"), "{text}");
         assert_eq!(world.recv_packed::<Cell>(0, 5)?.0, [cell(0, 0)]);
     }
     let (nothing, status) = world.recv_packed::<Cell>(Source::Null, 0)?;

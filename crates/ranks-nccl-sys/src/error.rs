@@ -12,7 +12,7 @@ pub enum Error {
     #[error("{0}\nset RANKS_NCCL to the file of a libnccl.so.2")]
     NotFound(#[from] LoadError),
     /// The file can be opened and is something else.
-    #[error("{} is no NCCL library: {reason}", path.display())]
+    #[error("{} is no NCCL library: {reason}; set RANKS_NCCL to the file of a libnccl.so.2", path.display())]
     NotNccl {
         /// The file.
         path: PathBuf,
@@ -20,7 +20,7 @@ pub enum Error {
         reason: String,
     },
     /// The library is older than what can be used.
-    #[error("{} is NCCL {version} and has no {lacks}; NCCL {needs} or newer is needed", path.display())]
+    #[error("{} is NCCL {version} and has no {lacks}; NCCL {needs} or newer is needed (RANKS_NCCL)", path.display())]
     TooOld {
         /// The file.
         path: PathBuf,

@@ -14,7 +14,7 @@ pub enum Error {
     #[error("{0}\nset RANKS_NVSHMEM to the file of a libnvshmem_host.so.3")]
     NotFound(#[from] LoadError),
     /// The file can be opened and is something else.
-    #[error("{} is no NVSHMEM 3 host library: {reason}", path.display())]
+    #[error("{} is no NVSHMEM 3 host library: {reason}; set RANKS_NVSHMEM to the file of a libnvshmem_host.so.3", path.display())]
     NotNvshmem {
         /// The file.
         path: PathBuf,
@@ -22,7 +22,7 @@ pub enum Error {
         reason: String,
     },
     /// The library is older than what can be used.
-    #[error("{} is NVSHMEM {version}; NVSHMEM {needs} or newer is needed", path.display())]
+    #[error("{} is NVSHMEM {version}; NVSHMEM {needs} or newer is needed (RANKS_NVSHMEM)", path.display())]
     TooOld {
         /// The file.
         path: PathBuf,

@@ -55,7 +55,7 @@ pub(super) fn compare(
         return Ok(());
     }
     let text = first_difference(operation, of, ends.collect(), join)?;
-    let text = format!("ranks do not call the same collective: {text}");
+    let text = format!("collective calls are mismatched: {text}");
     Err(Error::with_text(ErrorKind::Mismatch, operation, text))
 }
 

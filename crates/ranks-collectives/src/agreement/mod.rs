@@ -8,7 +8,7 @@ mod edges;
 
 use std::fmt::{self, Display};
 
-use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, digest};
+use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, digest, parts_of};
 use ranks_comm::record::{self, Class, Kind};
 use ranks_comm::{Communicator, Result};
 
@@ -223,7 +223,8 @@ impl Display for Described<'_> {
         const MOST: usize = 16;
         f.write_str(self.call.kind.operation)?;
         if let Some((name, _)) = self.call.kind.element {
-            let name = short(name());
+            let name = parts_of(name());
+            let name = short(&name);
             match self.lengths {
                 [] => write!(f, " of {name}")?,
                 [length] => write!(f, " of {length} {name}")?,
@@ -279,7 +280,7 @@ mod tests {
         );
         assert_eq!(
             error.unwrap_err().to_string(),
-            "ranks do not call the same collective: ranks 0 and 2 call MPI_Bcast of 4 f64, root 0; \
+            "collective calls are mismatched: ranks 0 and 2 call MPI_Bcast of 4 f64, root 0; \
              rank 1 calls MPI_Bcast of 5 f64, root 0"
         );
     }

@@ -35,7 +35,7 @@ fn no_such_root(operation: &'static str, root: usize, size: usize) -> Error {
         ErrorKind::Root,
         operation,
         format_args!(
-            "root {root} is not in a communicator of {size} ranks; roots go from 0 to {}",
+            "root {root} is not in this communicator of {size}; roots run from 0 to {}",
             size - 1
         ),
     )

@@ -67,7 +67,7 @@ impl RankCall<'_> {
             let length = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
             return self.lengths_differ((0, length(ours)), (rank, length(theirs)));
         }
-        let detail = format_args!("ranks 0 and {rank} do not call the same collective");
+        let detail = format_args!("collective calls of ranks 0 and {rank} are mismatched");
         Error::new(ErrorKind::Mismatch, self.operation(), detail)
     }
 

@@ -178,7 +178,7 @@ impl Joined {
         };
         let what = get_text(&told.0[9..]);
         let text = format!(
-            "ranks do not call the same collective: ranks {low} and {high} call differently, and not all wait for the \
+            "collective calls are mismatched: ranks {low} and {high} call differently, and not all wait for the \
              others to find out more; this rank {verb} {what}"
         );
         Error::with_text(ErrorKind::Mismatch, operation, text)
@@ -251,7 +251,7 @@ impl Groups {
 
     /// The error of all ranks, given what the first rank of each group tells.
     fn differ(&self, operation: &'static str, texts: &[&[u8]]) -> Error {
-        let mut text = "ranks do not call the same collective:".to_owned();
+        let mut text = "collective calls are mismatched:".to_owned();
         for (number, ((_, ranks), told)) in self.groups.iter().zip(texts).enumerate() {
             let separator = if number == 0 { " " } else { "; " };
             let verb = match (told.first() == Some(&REFUSES), ranks.count()) {
@@ -302,7 +302,7 @@ mod tests {
         assert!(CallDescription::compare("MPI_Barrier", &bytes(&[one.clone(), one])).is_ok());
         let error = CallDescription::compare("MPI_Barrier", &bytes(&calls())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
-        let text = "ranks do not call the same collective: ranks 0 and 2 call MPI_Barrier; rank 1 calls MPI_Comm_dup";
+        let text = "collective calls are mismatched: ranks 0 and 2 call MPI_Barrier; rank 1 calls MPI_Comm_dup";
         assert_eq!(error.to_string(), text);
         // By their digests, and then the words of those who tell.
         let groups = Groups::of(calls().iter().map(CallDescription::digest));

@@ -93,8 +93,8 @@ pub(crate) fn not_all_came(operation: &'static str, size: usize, others: &dyn Di
         ErrorKind::TimedOut,
         operation,
         format_args!(
-            "not all of the {size} ranks have come within the time limit (RANKS_CHECK_LIMIT); \
-             a collective must be called by all ranks of its communicator{others}"
+            "timed out (RANKS_CHECK_LIMIT): not all of the {size} ranks have come; a collective must be \
+             called by all ranks of its communicator{others}"
         ),
     )
 }
@@ -104,13 +104,20 @@ pub(crate) fn put_text(room: &mut [u8], text: &str) {
     let Some((head, body)) = room.split_at_mut_checked(2) else {
         return;
     };
-    let mut end = text.len().min(body.len()).min(usize::from(u16::MAX));
+    let text = cut(text, body.len().min(usize::from(u16::MAX)));
+    body[..text.len()].copy_from_slice(text.as_bytes());
+    let length = u16::try_from(text.len()).unwrap_or(0);
+    head.copy_from_slice(&length.to_le_bytes());
+}
+
+/// The first bytes of `text`, at most so many, up to the end of a character.
+#[must_use]
+pub fn cut(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    body[..end].copy_from_slice(&text.as_bytes()[..end]);
-    let length = u16::try_from(end).unwrap_or(0);
-    head.copy_from_slice(&length.to_le_bytes());
+    &text[..end]
 }
 
 /// The text that [`put_text`] has written; empty if there is none.

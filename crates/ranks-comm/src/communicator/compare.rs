@@ -181,7 +181,7 @@ impl Communicator {
         let limited = limit::may_end();
         let left = limited.as_ref().and_then(|under_way| under_way.left());
         let left = left.unwrap_or(Duration::MAX);
-        let exchanged = exchange(left)?;
+        let exchanged = exchange(left).map_err(|error| error.of(operation))?;
         if let (None, Some(under_way)) = (&exchanged, limited)
             && left <= self.check_limit()
         {

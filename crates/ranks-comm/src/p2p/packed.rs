@@ -1,10 +1,12 @@
 //! Messages of values that are no plain data.
 
+use std::any::type_name;
+
 use crate::communicator::Communicator;
 use crate::data::element::pack::{Pack, arrived};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
-use crate::result::{Result, Status};
+use crate::result::{Error, ErrorKind, Result, Status, parts_of};
 
 impl Communicator {
     /// Sends `values`, [packed](Pack::pack_all), as [`send`](Self::send) does.
@@ -44,7 +46,7 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Value`](crate::ErrorKind::Value) if one is no value of this type: the message
+    /// [`ErrorKind::Value`] if one is no value of this type: the message
     /// is lost then. Otherwise as [`recv_vec`](Self::recv_vec).
     ///
     /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
@@ -53,9 +55,21 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<(Vec<T>, Status)> {
-        let (packed, status) = self.recv_buffer::<T::Packed>(source, tag)?;
+        let received = self.recv_buffer::<T::Packed>(source, tag);
+        let (packed, status) = received.map_err(of_packed::<T>)?;
         // From nobody come no values.
         let source = status.source().unwrap_or_default();
         Ok((arrived("MPI_Mrecv", &packed, source)?, status))
     }
+}
+
+/// The error, which names `T` in the place of what it is packed into.
+fn of_packed<T: Pack>(error: Error) -> Error {
+    if error.kind() != ErrorKind::Type {
+        return error;
+    }
+    let packed = parts_of(type_name::<T::Packed>());
+    let named = format!("packed {}", type_name::<T>());
+    let text = error.to_string().replacen(&*packed, &named, 1);
+    Error::with_text(error.kind(), error.operation(), text)
 }

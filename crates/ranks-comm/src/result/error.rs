@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use crate::result::Status;
+use crate::result::{Status, parts_of};
 
 /// The result of every fallible operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -124,11 +124,11 @@ impl ErrorKind {
             Self::WrongThread => "call from a forbidden thread",
             Self::Finalized => "runtime finalized",
             Self::InUse => "runtime still in use",
-            Self::Mismatch => "ranks do not call the same",
+            Self::Mismatch => "collective calls mismatched",
             Self::PeerFailed => "a peer failed",
             Self::ProcFailed => "a process was lost",
             Self::Revoked => "communicator revoked",
-            Self::TimedOut => "time limit passed",
+            Self::TimedOut => "timed out",
             Self::Memory => "not enough memory",
             Self::NotAvailable => "not available here",
             Self::Aborted => "communicator aborted",
@@ -332,7 +332,8 @@ pub(crate) fn truncated(
         None => "a longer message arrived".to_owned(),
     };
     let detail = format!(
-        "message truncated: {arrived}, the buffer holds {room} bytes ({capacity} elements of {width})"
+        "message truncated: {arrived}, the buffer holds {room} bytes ({capacity} elements of {width}); \
+         receive into a longer one, or with recv_vec"
     );
     Error::new(
         ErrorKind::Truncated,
@@ -350,12 +351,13 @@ pub(crate) fn not_whole(
     width: usize,
     element: &str,
 ) -> Error {
+    let element = parts_of(element);
     Error::new(
         ErrorKind::Type,
         operation,
         format_args!(
             "{bytes} bytes arrived, which is not a whole number of {element} of {width} bytes; \
-             receive with the type that was sent"
+             receive the type that was sent"
         ),
     )
 }
@@ -373,7 +375,7 @@ pub(crate) fn other_type(
         ErrorKind::Type,
         operation,
         format_args!(
-            "{bytes} bytes of {sent} arrived, to be received as {received}; receive with the type that was sent"
+            "{bytes} bytes of {sent} arrived, to be received as {received}; receive the type that was sent"
         ),
     )
 }
@@ -428,8 +430,8 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Truncated);
         assert_eq!(
             error.to_string(),
-            "MPI_Recv: message truncated: 72000 bytes arrived, the buffer holds 800 bytes (100 elements of 8) \
-             (MPI_ERR_TRUNCATE, Open MPI 5.0.11)"
+            "MPI_Recv: message truncated: 72000 bytes arrived, the buffer holds 800 bytes (100 elements of 8); \
+             receive into a longer one, or with recv_vec (MPI_ERR_TRUNCATE, Open MPI 5.0.11)"
         );
     }
 

@@ -130,7 +130,7 @@ impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
             let waited = pause.waited();
             self.watch.look(waited)?;
             if let Some(limit) = limit.filter(|limit| waited >= *limit) {
-                let text = format_args!("the enqueued operation is not over after {limit:?}");
+                let text = format_args!("the enqueued operation timed out after {limit:?}");
                 let error = Error::refused(ErrorKind::TimedOut, "cuEventQuery", text);
                 return Err(self.watch.of_driver(error));
             }

@@ -305,7 +305,7 @@ impl Joining {
             }
             if let Some(limit) = deadline.pause() {
                 let text = format_args!(
-                    "not all ranks have come within {limit:?}, the time limit{}; it was given up",
+                    "timed out after {limit:?}{}: not all ranks have come, and the communicator was given up",
                     self.caller()
                 );
                 return Err(Error::new(ErrorKind::TimedOut, operation, text));

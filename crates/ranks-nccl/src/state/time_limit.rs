@@ -115,7 +115,7 @@ impl Shared {
             rank, size, device, ..
         } = self;
         let text = format!(
-            "not over after {limit:?}, the time limit (rank {rank} of {size}, device {device}): a rank that does not make \
+            "timed out after {limit:?} (rank {rank} of {size}, device {device}): a rank that does not make \
              the same call, or is gone, is waited for; the communicator was aborted"
         );
         let error = Error::new(ErrorKind::TimedOut, operation, text);

@@ -93,7 +93,7 @@ fn an_operation_that_no_other_rank_makes_is_given_up() {
             assert!(
                 error
                     .to_string()
-                    .starts_with("ncclAllReduce: not over after 150ms"),
+                    .starts_with("ncclAllReduce: timed out after 150ms"),
                 "{error}"
             );
             let (mine, _) = ready(&comms[0]);

@@ -156,7 +156,7 @@ fn same_calls(operation: &'static str, all: &[Said]) -> Result<()> {
     };
     let call = |said: &Said| format!("{}{:?}", said.operation, said.words);
     let text = format_args!(
-        "the PEs do not call the same: PE 0 calls {}, PE {pe} calls {} (numbers are lengths, sizes of elements, and which of the blocks it is)",
+        "collective calls are mismatched: PE 0 calls {}, PE {pe} calls {} (numbers are lengths, sizes of elements, and which of the blocks it is)",
         call(first),
         all.get(pe).map_or_else(String::new, call),
     );

@@ -67,7 +67,7 @@ impl InFlight {
         })?;
         waited.map_err(|limit| {
             let text = format_args!(
-                "{left} of the operations that were enqueued before are not over after {limit:?}, the time limit: no block can be freed while \
+                "timed out after {limit:?}: {left} of the operations that were enqueued before are in flight, and no block can be freed while \
                  they work on the heap; a signal or a PE that does not come is waited for"
             );
             Error::new(ErrorKind::TimedOut, operation, text)

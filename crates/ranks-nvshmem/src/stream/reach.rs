@@ -289,7 +289,7 @@ impl What {
         let Self { name, pe } = self;
         let to = pe.map(|pe| format!(" with PE {pe}")).unwrap_or_default();
         let text = format_args!(
-            "the enqueued operation{to} is not over after {limit:?}, the time limit: a signal, or a PE that does not make the same call or is gone, is \
+            "the enqueued operation{to} timed out after {limit:?}: a signal, or a PE that does not make the same call or is gone, is \
              waited for; it goes on, and what it works on is not freed before its end"
         );
         Error::new(ErrorKind::TimedOut, name, text)

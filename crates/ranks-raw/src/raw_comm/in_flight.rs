@@ -288,7 +288,7 @@ impl List {
         let awaited = self.entries.iter().find(|entry| entry.unawaited.is_none());
         let name = awaited.map_or("an operation", |entry| entry.name);
         format!(
-            "{operation} has waited for {limit:?}; {left} operations are not over, the first of them {name}: other ranks \
+            "{operation} timed out after {limit:?}; {left} operations are in flight, the first of them {name}: other ranks \
              have not taken part in it"
         )
     }

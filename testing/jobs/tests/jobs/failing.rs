@@ -51,7 +51,7 @@ fn a_panic_in_an_epoch_of_a_window_ends_the_job() {
 #[test]
 #[ignore = "needs an MPI"]
 fn a_rank_that_does_not_come_to_a_collective_ends_the_job_at_the_time_limit() {
-    let expected = "MPI_Barrier: not all of the 3 ranks have come within the time limit";
+    let expected = "MPI_Barrier: timed out (RANKS_CHECK_LIMIT): not all of the 3 ranks have come";
     fails_on_each(&["failing", "missing-call"], &[expected]);
 }
 

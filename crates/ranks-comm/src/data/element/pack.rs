@@ -262,6 +262,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
     use super::*;
+    use crate::result::parts_of;
 
     type Value = ([(bool, u64); 3], char, (), i16);
 
@@ -271,6 +272,15 @@ mod tests {
         let packed = value.pack();
         assert_eq!(size_of_val(&packed), 3 * (1 + 8) + 4 + 2);
         assert_eq!(Value::unpack(packed), Ok(value));
+    }
+
+    #[test]
+    fn names_of_what_is_packed_were_of_an_inner_type() {
+        assert_eq!(parts_of("heat::Of<[u8; 2]>"), "heat::Of<[u8; 2]>");
+        let name = type_name::<<Value as Pack>::Packed>();
+        assert_eq!(parts_of(name), "([(u8, u64); 3], u32, (), i16)");
+        let name = type_name::<[<((bool, char), f64) as Pack>::Packed; 2]>();
+        assert_eq!(parts_of(name), "[(u8, u32, f64); 2]");
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl Collective {
     #[cold]
     fn differs(&self, source: usize, operation: &'static str, kind: u8) -> Error {
         let detail = format_args!(
-            "ranks do not call the same collective: rank {source} calls {}, this rank {}; all ranks must call the same, in the \
+            "collective calls are mismatched: rank {source} calls {}, this rank {}; all ranks must call the same, in the \
              same order, with elements of one type",
             Named(operation, kind),
             Named(self.operation, self.kind)

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 
+use crate::call::checks::cut;
 use crate::result::{Error, ErrorKind, Result};
 
 /// The name for the library. Names longer than the shortest limit of any library are cut, at the
@@ -15,9 +16,5 @@ pub fn object_name(operation: &'static str, name: &str) -> Result<CString> {
         let why = "a name cannot hold a zero byte";
         return Err(Error::new(ErrorKind::Argument, operation, why));
     }
-    let mut end = name.len().min(LIMIT);
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    Ok(CString::new(&name[..end]).unwrap_or_default())
+    Ok(CString::new(cut(name, LIMIT)).unwrap_or_default())
 }

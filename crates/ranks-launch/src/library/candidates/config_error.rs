@@ -30,7 +30,7 @@ pub enum ConfigError {
         instead: Option<PathBuf>,
     },
     /// It names a library that is no MPI.
-    #[error("RANKS_MPI={value}: {} is a library, but no MPI: it has no MPI_Init", file.display())]
+    #[error("RANKS_MPI={value}: {} is a library, but no MPI: it has no MPI_Init; name the file of a libmpi", file.display())]
     NotAnMpi {
         /// The value it was set to.
         value: String,
@@ -39,7 +39,7 @@ pub enum ConfigError {
     },
     /// It names a folder without an MPI.
     #[error(
-        "RANKS_MPI={value}: no MPI library lies in this folder nor in its {}",
+        "RANKS_MPI={value}: no MPI library lies in this folder nor in its {}; name the prefix of an MPI, or the file of its libmpi",
         folders(searched)
     )]
     NoLibraryIn {

@@ -79,7 +79,8 @@ impl HostEvent {
             .and_then(|over| {
                 let limit = limit.unwrap_or_default();
                 over.then_some(()).ok_or_else(|| {
-                    let why = format_args!("the stream did not come so far within {limit:?}");
+                    let why =
+                        format_args!("timed out after {limit:?}: the stream did not come so far");
                     Error::new(ErrorKind::TimedOut, operation, why)
                 })
             })

@@ -97,7 +97,7 @@ impl World {
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
                 let (missing, limit) = (missing(&mut state), limit.unwrap_or_default());
-                let why = format_args!("{missing} within {limit:?}");
+                let why = format_args!("timed out after {limit:?}: {missing}");
                 return Err(Error::new(ErrorKind::TimedOut, operation, why));
             }
             let nap = left.map_or(GLANCE, |left| left.min(GLANCE));
