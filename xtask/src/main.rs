@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand};
 use ranks_harness::workspace;
 
 mod abi_check;
+mod api;
 mod bench;
 mod codegen;
 mod command;
@@ -42,6 +43,8 @@ struct Arguments {
 enum Command {
     /// Compares the committed constants and layouts with every MPI header there is.
     AbiCheck,
+    /// Lists the public items of all crates, or checks that the lists are current.
+    Api(api::Arguments),
     /// Measures what ranks costs above C on the same library.
     Bench(bench::Arguments),
     /// Hosts that are made of namespaces of this machine, and jobs over them:
@@ -84,6 +87,7 @@ type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
 fn main() -> ExitCode {
     let outcome: Outcome = match Arguments::parse().command {
         Command::AbiCheck => abi_check::main(),
+        Command::Api(arguments) => api::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         // In the place of this program: who ends it ends the cluster.
         Command::Cluster { arguments } => Err(cluster(&arguments).exec().into()),

@@ -1,0 +1,29 @@
+//! `cargo xtask api`: lists the public items of all published crates, or checks the lists. A program
+//! of its own does, `xtask/api`.
+
+use std::process::ExitCode;
+
+use ranks_harness::workspace;
+
+use crate::Outcome;
+
+/// The action on the lists.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Writes nothing, and fails with the differences if a list is not what would be written.
+    #[arg(long)]
+    check: bool,
+}
+
+pub(crate) fn main(arguments: &Arguments) -> Outcome {
+    let mut cargo = workspace::cargo();
+    cargo.args(["run", "--quiet", "--package", "api", "--"]);
+    if arguments.check {
+        cargo.arg("--check");
+    }
+    Ok(if cargo.status()?.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
