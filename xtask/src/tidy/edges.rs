@@ -14,7 +14,7 @@ type Row = (
 
 /// From the top down. Examples in documentation stand on the umbrella, as those of a program that
 /// depends on it alone.
-const TABLE: [Row; 44] = [
+const TABLE: [Row; 45] = [
     (
         "ranks-cli",
         &[
@@ -205,6 +205,18 @@ const TABLE: [Row; 44] = [
         &["cuda-double", "nccl-double", "nvshmem-double"],
     ),
     ("ranks-derives", &["ranks"], &[]),
+    (
+        "ranks-errors",
+        &[],
+        &[
+            "ranks",
+            "ranks-launch",
+            "ranks-load",
+            "ranks-nccl-sys",
+            "ranks-nvshmem-sys",
+            "ranks-test",
+        ],
+    ),
     ("ranks-guide", &["ranks"], &["ranks-harness", "ranks-test"]),
     ("half-mpi", &[], &[]),
     (
