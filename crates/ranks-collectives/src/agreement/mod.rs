@@ -22,7 +22,7 @@ pub(crate) use begun::begin;
 pub(crate) struct CallSignature {
     kind: Kind,
     root: Option<usize>,
-    /// What else tells it from a call of the same operation.
+    /// A difference to other calls of the same operation.
     manner: Option<&'static str>,
 }
 

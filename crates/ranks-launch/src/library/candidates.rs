@@ -39,8 +39,8 @@ const PREFIXES: [&str; 5] = [
 ///
 /// `RANKS_MPI`, if set, decides alone: it is the file of a library, the prefix of an MPI, a family
 /// (`mpich`, `openmpi`, `intel`, `cray`), `abi` for any library with the interface of the MPI-5
-/// standard, or the name of an [`Installation`], of those below `RANKS_MPI_DIR` too. Otherwise: what
-/// the launcher says, `OMPI_LIBDIR_LOC`; the prefixes in `OPAL_PREFIX`, `I_MPI_ROOT`, `MPI_HOME`,
+/// standard, or the name of an [`Installation`], in `RANKS_MPI_DIR` too. Otherwise: what the
+/// launcher says, `OMPI_LIBDIR_LOC`; the prefixes in `OPAL_PREFIX`, `I_MPI_ROOT`, `MPI_HOME`,
 /// `MPICH_DIR`, `CRAY_MPICH_DIR`; the prefix of the launcher above this process; Cray's folders; the folders in
 /// `LD_LIBRARY_PATH` (on macOS `DYLD_LIBRARY_PATH`); the MPI of the first `mpiexec` in `PATH`; on
 /// macOS the folders of Homebrew and MacPorts; at last the bare names, for the dynamic linker to
