@@ -94,6 +94,32 @@ pub(crate) fn nonblocking(which: &str) -> Outcome {
     Ok(())
 }
 
+/// The last rank refuses what the others begin, and wait for or drop. Then all come to two more.
+pub(crate) fn refused(which: &str) -> Outcome {
+    on_each(|world| {
+        let own = world.dup()?;
+        let wrong = world.rank() + 1 == world.size();
+        let room = vec![0u64; if wrong { 2 } else { 3 }];
+        let begun = own.iallreduce(vec![1; 3], room, Sum);
+        assert_eq!(begun.is_err(), wrong);
+        match begun {
+            Ok(begun) if which == "waited" => {
+                let error = begun.wait().map(drop).expect_err("the last rank refuses");
+                assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+            }
+            begun => drop(begun),
+        }
+        for _ in 0..2 {
+            let later = own.allreduce(&[1u64], &mut [0], Sum);
+            told(&later.expect_err("no later one would match"));
+        }
+        world.barrier()?;
+        std::mem::forget(own);
+        Ok(())
+    })?;
+    Ok(())
+}
+
 /// The first rank waits for the last one, which waits for the first elsewhere: no two of these
 /// calls are compared with each other.
 pub(crate) fn apart(which: &str) -> Outcome {

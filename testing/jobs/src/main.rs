@@ -52,6 +52,7 @@ fn main() -> Outcome {
         ["comparing", "end"] => comparing::end(),
         ["comparing", "end-elsewhere"] => comparing::end_elsewhere(),
         ["comparing", "nonblocking", which] => comparing::nonblocking(which),
+        ["comparing", "refused", which] => comparing::refused(which),
         ["comparing", "apart", which] => comparing::apart(which),
         ["comparing", "begun-alone"] => comparing::begun_alone(),
         ["counted", what] => counted::main(what),

@@ -67,7 +67,7 @@ fn comparing<P: Proven>(
     if !comm.compares_calls() {
         return proven.and_then(begin);
     }
-    comm.must_be_in_step(call.operation())?;
+    comm.comes_in_step(call.operation())?;
     let told = match &proven {
         Ok(proven) => description(call, &proven.lengths()).beginning(),
         Err(error) => CallDescription::refusing(error),

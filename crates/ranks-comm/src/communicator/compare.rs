@@ -18,6 +18,8 @@ use crate::transport::join::Join;
 use crate::transport::pending_op::PendingOp;
 
 static AGREE: Kind = Kind::of(Class::Collective, "Communicator::agree");
+/// The comparison of a nonblocking call that this rank has not begun.
+static LEFT: OpInfo = OpInfo::of("the comparison of a call");
 
 impl Communicator {
     /// Combines the results of all ranks: `Ok` if it is `Ok` everywhere; otherwise the same error
@@ -99,8 +101,7 @@ impl Communicator {
 
     /// # Errors
     /// [`ErrorKind::TimedOut`] after a collective that has left the ranks out of step.
-    #[doc(hidden)]
-    pub fn must_be_in_step(&self, operation: &'static str) -> Result<()> {
+    fn must_be_in_step(&self, operation: &'static str) -> Result<()> {
         if !self.is_out_of_step() {
             return Ok(());
         }
@@ -109,6 +110,27 @@ impl Communicator {
             operation,
             "ranks are out of step on this communicator: at a collective before, not all of them came in time, or some began another one",
         ))
+    }
+
+    /// Returns an error where a nonblocking collective would not match; it waits for others only
+    /// after this rank has refused one.
+    #[doc(hidden)]
+    pub fn comes_in_step(&self, operation: &'static str) -> Result<()> {
+        let under_way = limit::may_end();
+        let left = under_way.and_then(|under_way| under_way.left());
+        if !self.settle(left.unwrap_or(Duration::MAX))? {
+            return Err(self.not_all_came(operation));
+        }
+        self.must_be_in_step(operation)
+    }
+
+    /// Waits up to `limit` until it is known which ranks have begun the calls that this one has
+    /// refused; returns `true` if it is.
+    fn settle(&self, limit: Duration) -> Result<bool> {
+        match self.backend() {
+            Backend::Mpi(over) => over.settle(LEFT.operation(), limit.min(self.check_limit())),
+            Backend::InProcess(_) => Ok(true),
+        }
     }
 
     /// Runs the collective of that C name among threads, unless an earlier one has timed out.
@@ -149,7 +171,7 @@ impl Communicator {
     pub fn exchange_within(&self, operation: &'static str, mine: &[u8]) -> Result<Arc<[u8]>> {
         self.all_in_time(operation, |left| match self.backend() {
             Backend::Mpi(comm) => {
-                let all = comm.exchange(mine, self.size(), left)?;
+                let all = comm.exchange(mine, self.size(), left, || self.is_out_of_step())?;
                 Ok(all.map(Into::into))
             }
             Backend::InProcess(comm) => comm.exchange(mine, left),
@@ -166,7 +188,7 @@ impl Communicator {
         by: Join,
     ) -> Result<Vec<u64>> {
         self.all_in_time(operation, |left| match self.backend() {
-            Backend::Mpi(comm) => comm.join_in_time(words, by, left),
+            Backend::Mpi(comm) => comm.join_in_time(words, by, left, || self.is_out_of_step()),
             Backend::InProcess(comm) => comm.join_in_time(words, by, left),
         })
     }
@@ -177,11 +199,18 @@ impl Communicator {
         operation: &'static str,
         exchange: impl FnOnce(Duration) -> Result<Option<R>>,
     ) -> Result<R> {
-        self.must_be_in_step(operation)?;
         let limited = limit::may_end();
         let left = limited.as_ref().and_then(|under_way| under_way.left());
         let left = left.unwrap_or(Duration::MAX);
-        let exchanged = exchange(left).map_err(|error| error.of(operation))?;
+        let is_settled = self.settle(left)?;
+        self.must_be_in_step(operation)?;
+        let mut exchanged = None;
+        if is_settled {
+            exchanged = exchange(left).map_err(|error| error.of(operation))?;
+        }
+        if exchanged.is_none() {
+            self.must_be_in_step(operation)?;
+        }
         if let (None, Some(under_way)) = (&exchanged, limited)
             && left <= self.check_limit()
         {
@@ -284,12 +313,11 @@ impl Communicator {
         }
     }
 
-    /// Leaves a comparison to the runtime.
+    /// Leaves the comparison of a call that this rank has not begun to the runtime. If others have
+    /// begun it, no later collective would match, so the next one [waits](Self::comes_in_step).
     #[doc(hidden)]
     pub fn leave_comparing(&self, begun: StartedOp) {
-        static COMPARING: OpInfo = OpInfo::of("the comparison of a call");
-        PendingOp::begun(self, &COMPARING, begun)
-            .abandon(self, InFlight::new(()).into_keep_alive());
+        PendingOp::begun(self, &LEFT, begun).abandon(self, InFlight::new(()).into_keep_alive());
     }
 
     /// Compares a call of which only the name must be equal, where ranks compare their calls;

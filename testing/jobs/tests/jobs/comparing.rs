@@ -89,6 +89,27 @@ fn different_nonblocking_collectives_are_told_over_mpi() {
     }
 }
 
+/// Its next collective met what the others had begun, whose sums were wrong, or they hung.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_rank_that_refused_what_others_began_met_them_out_of_step() {
+    for installation in named() {
+        for which in ["waited", "dropped"] {
+            for check in ["RANKS_CHECK=collective", "RANKS_CHECK=digests"] {
+                let name = format!("{}, {which}, {check}", installation.name);
+                let job = job_with(&[check], &["comparing", "refused", which]);
+                let outcome = job.on(installation.clone()).ranks(RANKS).run().unwrap();
+                assert!(!outcome.timed_out, "{name}: {outcome}");
+                for output in &outcome.output {
+                    let out_of_step = |line: &&str| line.contains("ranks are out of step");
+                    let count = output.stdout.lines().filter(out_of_step).count();
+                    assert_eq!(count, 2, "{name}: {outcome}");
+                }
+            }
+        }
+    }
+}
+
 /// As many ranks do: those that wait tell all of it, those that do not each their own call.
 #[test]
 #[ignore = "needs an MPI"]

@@ -115,7 +115,14 @@ impl DetachedOps {
         }
     }
 
-    fn any_on(&self, comm: MPI_Comm) -> bool {
+    /// Returns `true` if an operation of that name is pending on that communicator.
+    pub(crate) fn any_of(&self, operation: &str, comm: MPI_Comm) -> bool {
+        let requests = lock(&self.requests);
+        let mut on_it = requests.iter().filter(|(_, _, on)| *on == comm);
+        on_it.any(|(native, ..)| native.operation() == operation)
+    }
+
+    pub(crate) fn any_on(&self, comm: MPI_Comm) -> bool {
         lock(&self.requests).iter().any(|(_, _, on)| *on == comm)
             || lock(&self.claims)
                 .iter()

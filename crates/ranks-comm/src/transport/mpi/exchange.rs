@@ -85,16 +85,29 @@ impl Comm {
         self.session.receives.overrun()
     }
 
+    /// Waits up to `limit` until the detached operations of that name are complete; returns which.
+    pub(crate) fn settle(&self, operation: &str, limit: Duration) -> Result<bool> {
+        let detached = &self.session.detached;
+        Pause::until(limit, || {
+            if detached.any_of(operation, self.canonical) {
+                detached.sweep();
+            }
+            Ok(!detached.any_of(operation, self.canonical))
+        })
+    }
+
     /// Gathers the bytes of all ranks, which are `size`, in rank order, as many from each; `None`
-    /// if not all of them came within the limit of comparisons, or in the time `left`. Collective.
+    /// if not all of them came within the limit of comparisons, or in the time `left`, or if
+    /// detached operations have shown that they `never_come`. Collective.
     pub(crate) fn exchange(
         &self,
         mine: &[u8],
         size: usize,
         left: Duration,
+        never_come: impl Fn() -> bool,
     ) -> Result<Option<Vec<u8>>> {
         let begun = gather(self.canonical, mine, size)?;
-        self.finish(begun, &EXCHANGE, left)
+        self.finish(begun, &EXCHANGE, left, never_come)
     }
 
     /// Joins the words of all ranks; `None` as with [`exchange`](Self::exchange). Collective.
@@ -103,9 +116,10 @@ impl Comm {
         words: &[u64],
         by: Join,
         left: Duration,
+        never_come: impl Fn() -> bool,
     ) -> Result<Option<Vec<u64>>> {
         let begun = join(self.canonical, words, by)?;
-        self.finish(begun, &JOINING, left)
+        self.finish(begun, &JOINING, left, never_come)
     }
 
     fn finish<E: Send + 'static>(
@@ -113,6 +127,7 @@ impl Comm {
         (request, memory): (MPI_Request, InFlight<Memory<E>>),
         operation: &'static OpInfo,
         left: Duration,
+        never_come: impl Fn() -> bool,
     ) -> Result<Option<Vec<E>>> {
         // SAFETY: the library is loaded, as there is a `Comm`.
         let cell = unsafe { Cell::holding(request) };
@@ -120,14 +135,20 @@ impl Comm {
             return Ok(None);
         };
         let limit = self.session.comparing.limit.min(left);
+        let detached = &self.session.detached;
+        let any_detached = detached.any_on(self.canonical);
         let mut outcome = None;
-        if limit == Duration::MAX {
+        if limit == Duration::MAX && !any_detached {
             // The library makes progress all the time then, for what others do to windows here too.
             outcome = Some(flight.wait()?);
         } else {
             Pause::until(limit, || {
                 outcome = flight.test()?;
-                Ok(outcome.is_some())
+                if outcome.is_some() || !any_detached {
+                    return Ok(outcome.is_some());
+                }
+                detached.sweep();
+                Ok(never_come())
             })?;
         }
         match outcome {
