@@ -108,7 +108,7 @@ impl Communicator {
         Err(Error::new(
             ErrorKind::TimedOut,
             operation,
-            "ranks are out of step on this communicator: at a collective before, not all of them came in time, or some began another one",
+            "ranks are out of step on this communicator: at a collective before, not all of them came in time, or some began another one; end the job, and see the first error of each rank",
         ))
     }
 

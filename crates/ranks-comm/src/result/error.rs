@@ -80,7 +80,8 @@ pub enum ErrorKind {
     /// The communicator was revoked, by this rank or another one: see
     /// [`Communicator::revoke`](crate::Communicator::revoke).
     Revoked,
-    /// An operation timed out.
+    /// An operation timed out, or collectives of this communicator no longer match, since one
+    /// before timed out or was begun by some ranks alone.
     TimedOut,
     /// A node has less memory, or less shared memory, than was asked for.
     Memory,

@@ -178,7 +178,7 @@ impl DynamicWindow {
         mine?;
         if let Some(rank) = all.iter().position(|other| *other != told) {
             let detail = format_args!(
-                "rank {} detaches the {}th vector that was attached, rank {rank} another one; all must detach the same",
+                "rank {} detaches vector {} of those attached, rank {rank} another one; all must detach the same",
                 own.rank(),
                 number + 1
             );
