@@ -1,13 +1,13 @@
 //! Attributes of a communicator: the library's, and values of the program's own.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::communicator::Communicator;
-use crate::data::by_number::ByNumber;
 use crate::data::source::Source;
 use crate::result::Result;
 
@@ -136,7 +136,7 @@ impl Communicator {
     #[doc(alias = "MPI_Comm_get_attr")]
     #[must_use]
     pub fn attribute<T: Send + Sync + 'static>(&self, key: &AttributeKey<T>) -> Option<Arc<T>> {
-        let there = self.attributes().lock().get(key.number).cloned();
+        let there = self.attributes().lock().get(&key.number).cloned();
         typed(there)
     }
 
@@ -148,7 +148,7 @@ impl Communicator {
         &self,
         key: &AttributeKey<T>,
     ) -> Option<Arc<T>> {
-        let before = self.attributes().lock().remove(key.number);
+        let before = self.attributes().lock().remove(&key.number);
         typed(before)
     }
 
@@ -211,7 +211,7 @@ impl Communicator {
 
 /// The values of one communicator on one rank, by key.
 #[derive(Default)]
-pub(crate) struct Attributes(Mutex<ByNumber<Attribute>>);
+pub(crate) struct Attributes(Mutex<BTreeMap<u64, Attribute>>);
 
 #[derive(Clone)]
 struct Attribute {
@@ -221,13 +221,17 @@ struct Attribute {
 
 impl Attributes {
     /// No code of the program runs while this is locked: neither a copy function nor a destructor.
-    fn lock(&self) -> MutexGuard<'_, ByNumber<Attribute>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Attribute>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The attributes that a duplicate gets, by the policies of the keys.
     pub(crate) fn for_duplicate(&self) -> Self {
-        let all = self.lock().as_slice().to_vec();
+        let all: Vec<(u64, Attribute)> = self
+            .lock()
+            .iter()
+            .map(|(&number, attribute)| (number, attribute.clone()))
+            .collect();
         let copies = all.into_iter().filter_map(|(number, attribute)| {
             let value = attribute.copy.as_ref()?(&attribute.value)?;
             let copy = attribute.copy;

@@ -2,7 +2,6 @@
 //! flight.
 
 pub(crate) mod buffer;
-pub(crate) mod by_number;
 pub(crate) mod datatype;
 pub mod element;
 pub(crate) mod in_flight;

@@ -41,10 +41,10 @@ const PREFIXES: [&str; 5] = [
 /// (`mpich`, `openmpi`, `intel`, `cray`), `abi` for any library with the interface of the MPI-5
 /// standard, or the name of an [`Installation`], in `RANKS_MPI_DIR` too. Otherwise: what the
 /// launcher says, `OMPI_LIBDIR_LOC`; the prefixes in `OPAL_PREFIX`, `I_MPI_ROOT`, `MPI_HOME`,
-/// `MPICH_DIR`, `CRAY_MPICH_DIR`; the prefix of the launcher above this process; Cray's folders; the folders in
-/// `LD_LIBRARY_PATH` (on macOS `DYLD_LIBRARY_PATH`); the MPI of the first `mpiexec` in `PATH`; on
-/// macOS the folders of Homebrew and MacPorts; at last the bare names, for the dynamic linker to
-/// find. Libraries of another family than the launcher's come after all that fit.
+/// `MPICH_DIR`, `CRAY_MPICH_DIR`; the prefix of the launcher above this process; Cray's folders;
+/// the folders in `LD_LIBRARY_PATH` (on macOS `DYLD_LIBRARY_PATH`); the MPI of the first `mpiexec`
+/// in `PATH`; on macOS the folders of Homebrew and MacPorts; at last the bare names, for the
+/// dynamic linker to find. Libraries of another family than the launcher's come after all that fit.
 ///
 /// Programs, `ranks run` and `ranks doctor` all take the first of these that opens.
 ///
@@ -406,9 +406,7 @@ impl Search<'_> {
                 .collect();
             if names::is_intel(folder) {
                 // For any preference: see `Preference::StandardAbi`.
-                let of_abi = |file: &PathBuf| file.to_string_lossy().contains("libmpi_abi");
-                let last: Vec<PathBuf> = files.extract_if(.., |file| of_abi(file)).collect();
-                files.extend(last);
+                files.sort_by_key(|file| file.to_string_lossy().contains("libmpi_abi"));
             }
             for file in files {
                 let real = file.canonicalize().unwrap_or_else(|_| file.clone());

@@ -18,7 +18,7 @@ pub(crate) struct Open {
     pub(crate) fenced: bool,
     /// All ranks are locked together.
     all: bool,
-    /// Ranks that are locked one by one, in ascending order.
+    /// Ranks that are locked one by one, in ascending order. A set would allocate at each lock.
     ranks: Vec<usize>,
     /// Epochs of post and start.
     pub(crate) dealings: Dealings,

@@ -19,10 +19,10 @@ struct Name {
 #[derive(Debug, Default)]
 struct Row {
     sum: Sum,
-    /// The time of each rank, in the order in which they were added.
-    times: Vec<(usize, Duration)>,
+    /// The time of each rank.
+    times: BTreeMap<usize, Duration>,
     /// The sums by the number of bits of a call's number of bytes.
-    sizes: Vec<Sum>,
+    sizes: BTreeMap<u8, Sum>,
 }
 
 /// The statistics of a job's ranks.
@@ -32,9 +32,9 @@ pub struct Job {
     library: String,
     rows: BTreeMap<Name, Row>,
     /// The time for which each rank has counted.
-    elapsed: Vec<Duration>,
+    elapsed: BTreeMap<usize, Duration>,
     /// The reasons why ranks are missing.
-    missing: Vec<(usize, String)>,
+    missing: BTreeMap<usize, String>,
 }
 
 /// The number of lines in the summary at the end of a job.
@@ -48,14 +48,14 @@ impl Job {
             size,
             library: library.to_owned(),
             rows: BTreeMap::new(),
-            elapsed: Vec::new(),
-            missing: Vec::new(),
+            elapsed: BTreeMap::new(),
+            missing: BTreeMap::new(),
         }
     }
 
-    /// Adds the statistics of a rank, once.
+    /// Adds the statistics of a rank.
     pub fn add(&mut self, rank: usize, part: Part) {
-        self.elapsed.push(part.elapsed);
+        self.elapsed.insert(rank, part.elapsed);
         for line in part.lines {
             let name = Name {
                 operation: line.operation.into_owned(),
@@ -63,21 +63,15 @@ impl Job {
             };
             let row = self.rows.entry(name).or_default();
             row.sum.add(&line.sum);
-            match row.times.last_mut() {
-                Some((last, time)) if *last == rank => *time = time.saturating_add(line.sum.time),
-                _ => row.times.push((rank, line.sum.time)),
-            }
-            let class = usize::from(line.class);
-            if row.sizes.len() <= class {
-                row.sizes.resize(class + 1, Sum::default());
-            }
-            row.sizes[class].add(&line.sum);
+            let time = row.times.entry(rank).or_default();
+            *time = time.saturating_add(line.sum.time);
+            row.sizes.entry(line.class).or_default().add(&line.sum);
         }
     }
 
     /// Notes that a rank is missing, and the reason.
     pub fn miss(&mut self, rank: usize, why: impl Into<String>) {
-        self.missing.push((rank, why.into()));
+        self.missing.insert(rank, why.into());
     }
 
     /// The summary for a screen.
@@ -95,17 +89,15 @@ impl Job {
     /// The rows, the longest time first.
     fn sorted(&self) -> Vec<(&Name, &Row)> {
         let mut rows: Vec<_> = self.rows.iter().collect();
-        rows.sort_unstable_by(|(a, one), (b, other)| {
-            other.sum.time.cmp(&one.sum.time).then_with(|| a.cmp(b))
-        });
+        rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.sum.time));
         rows
     }
 
     fn text(&self, most: usize) -> Result<String, fmt::Error> {
         use fmt::Write as _;
-        let wall: Duration = self.elapsed.iter().sum();
+        let wall: Duration = self.elapsed.values().sum();
         let calls: Duration = self.rows.values().map(|row| row.sum.time).sum();
-        let longest = self.elapsed.iter().max().copied().unwrap_or_default();
+        let longest = self.elapsed.values().max().copied().unwrap_or_default();
         let (size, library) = (self.size, &self.library);
         let mut out = String::new();
         writeln!(
@@ -153,8 +145,7 @@ impl Job {
     fn by_size(&self, out: &mut String) -> fmt::Result {
         let columns = text::BY_SIZE;
         let rows = self.sorted().into_iter().flat_map(|(name, row)| {
-            let filled = row.sizes.iter().zip(0..).filter(|(sum, _)| sum.calls > 0);
-            filled.map(|(sum, class)| {
+            row.sizes.iter().map(|(&class, sum)| {
                 [
                     name.operation.clone(),
                     text::printable(&name.communicator),
@@ -177,10 +168,9 @@ impl Row {
         let (slowest, max) = self
             .times
             .iter()
-            .max_by_key(|(_, time)| *time)
-            .copied()
-            .unwrap_or_default();
-        let min = self.times.iter().map(|(_, time)| *time).min();
+            .max_by_key(|(_, time)| **time)
+            .map_or((0, Duration::ZERO), |(&rank, &time)| (rank, time));
+        let min = self.times.values().min().copied().unwrap_or_default();
         let ranks = u32::try_from(self.times.len()).unwrap_or(u32::MAX);
         [
             name.operation.clone(),
@@ -188,7 +178,7 @@ impl Row {
             self.times.len().to_string(),
             self.sum.calls.to_string(),
             text::bytes(self.sum.bytes),
-            text::seconds(min.unwrap_or_default()),
+            text::seconds(min),
             text::seconds(self.sum.time / ranks.max(1)),
             text::seconds(max),
             slowest.to_string(),

@@ -94,16 +94,14 @@ impl Blocks {
 
     #[cold]
     fn overlap(&self, operation: &'static str, holders: Holders, name: &str) -> Error {
-        let filled = (0..self.len()).filter(|&rank| self.counts[rank] > 0);
-        let mut starts: Vec<_> = filled
-            .map(|rank| (self.displacements[rank], rank))
+        let mut ranks: Vec<usize> = (0..self.len())
+            .filter(|&rank| self.counts[rank] > 0)
             .collect();
-        starts.sort_unstable();
-        let pair = starts
+        ranks.sort_by_key(|&rank| self.displacements[rank]);
+        let pair = ranks
             .windows(2)
-            .map(|pair| [pair[0].1, pair[1].1])
             .find(|pair| self.range(pair[0]).end > self.displacements[pair[1]])
-            .unwrap_or_default();
+            .unwrap_or(&[0, 0]);
         Error::new(
             ErrorKind::Argument,
             operation,

@@ -13,15 +13,16 @@ mod signals;
 mod signals;
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use content::Cause;
 
 use crate::call::inflight_calls;
 
-use super::recorder::recorders;
+use super::recorder::{Recorder, recorders};
 
 /// The variable that names the folder.
 const VARIABLE: &str = "RANKS_DUMP";
@@ -123,11 +124,7 @@ fn write_all(
     error: Option<&str>,
     rank: Option<usize>,
 ) -> std::io::Result<()> {
-    let recorders = recorders();
-    let mut places: Vec<_> = recorders.iter().map(|one| one.place()).collect();
-    places.sort_unstable();
-    places.dedup();
-    for place in places {
+    for (place, recorders) in by_rank() {
         let mine = rank.is_none_or(|rank| rank == place.0);
         let mut cause = Cause {
             reason: reason.text().to_owned(),
@@ -139,15 +136,24 @@ fn write_all(
         }
         let under_way = inflight_calls::of_the_program();
         let here = under_way.iter().filter(|one| one.recorder.place() == place);
-        let communicators = recorders.iter().filter(|one| one.place() == place);
+        let communicators = recorders.iter().map(|one| content::communicator(one));
         let dump = content::dump(
             place,
             &cause,
-            communicators.map(|one| content::communicator(one)),
+            communicators,
             here.map(|one| content::under_way(one)),
         );
         let name = format!("rank-{}.json", place.0);
         ranks_trace::own_file::write(folder, &name, dump.as_bytes())?;
     }
     Ok(())
+}
+
+/// The recorders, by rank in the world and the size of the world.
+fn by_rank() -> BTreeMap<(usize, usize), Vec<Arc<Recorder>>> {
+    let mut ranks = BTreeMap::<_, Vec<_>>::new();
+    for recorder in recorders() {
+        ranks.entry(recorder.place()).or_default().push(recorder);
+    }
+    ranks
 }

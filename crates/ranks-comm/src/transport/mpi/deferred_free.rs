@@ -1,19 +1,20 @@
 //! Deferred frees: dropped objects that only a collective call can free.
 
+use std::collections::BTreeMap;
+
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::MPI_Comm;
 
 use super::child::FreedTogether;
 use super::error::check;
 use super::unreceived;
-use crate::data::by_number::ByNumber;
 use crate::result::Result;
 
 /// The objects whose free is deferred, in the order of their creation.
 #[derive(Default)]
 pub(crate) struct DeferredFrees {
     pub(crate) next: u64,
-    pub(crate) waiting: ByNumber<Waiting>,
+    pub(crate) waiting: BTreeMap<u64, Waiting>,
 }
 
 /// A communicator, or an object that was made from one.

@@ -6,10 +6,8 @@
 //! proposes those that it has dropped; the ones that all of them have dropped are freed. Each has a
 //! number that the first of its ranks made, which no other communicator of the job has.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use crate::data::by_number::ByNumber;
 
 /// The world ranks of a communicator in order; of an intercommunicator those of both groups.
 pub(crate) type Members = Arc<[usize]>;
@@ -20,10 +18,10 @@ const BETWEEN: usize = usize::MAX;
 /// The dropped communicators whose free is deferred: by members, and by number the key under which
 /// the session keeps them.
 #[derive(Debug, Default)]
-pub(crate) struct FreeByGroup(Mutex<HashMap<Members, ByNumber<u64>>>);
+pub(crate) struct FreeByGroup(Mutex<HashMap<Members, BTreeMap<u64, u64>>>);
 
 impl FreeByGroup {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Members, ByNumber<u64>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Members, BTreeMap<u64, u64>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -42,7 +40,11 @@ impl FreeByGroup {
         let Some(same) = waiting.get_mut(members) else {
             return Vec::new();
         };
-        let taken = same.remove_first(most);
+        let mut taken = Vec::new();
+        while taken.len() < most {
+            let Some(first) = same.pop_first() else { break };
+            taken.push(first);
+        }
         if same.is_empty() {
             waiting.remove(members);
         }
@@ -53,7 +55,7 @@ impl FreeByGroup {
     pub(crate) fn take(&self, members: &Members, number: u64) -> Option<u64> {
         let mut waiting = self.lock();
         let same = waiting.get_mut(members)?;
-        let key = same.remove(number);
+        let key = same.remove(&number);
         if same.is_empty() {
             waiting.remove(members);
         }

@@ -158,7 +158,7 @@ impl Session {
     /// If it were freed before, a library might give its context to another one, which would match
     /// the messages.
     pub(crate) fn is_at_rest(&self, key: u64) -> bool {
-        let comm = match lock(&self.deferred).waiting.get(key) {
+        let comm = match lock(&self.deferred).waiting.get(&key) {
             Some(Waiting::Comm(comm)) => *comm,
             Some(Waiting::Other(other)) => return other.is_at_rest(),
             None => return true,
@@ -175,7 +175,7 @@ impl Session {
 
     /// Frees the object with that key. Collective over its ranks.
     pub(crate) fn free(&self, key: u64) -> Result<()> {
-        let waiting = lock(&self.deferred).waiting.remove(key);
+        let waiting = lock(&self.deferred).waiting.remove(&key);
         match waiting {
             Some(waiting) => {
                 if let Waiting::Comm(comm) = &waiting {

@@ -4,8 +4,7 @@
 use std::panic;
 use std::sync::Once;
 
-use super::{Reason, folder, write};
-use crate::call::record::recorder::recorders;
+use super::{Reason, by_rank, folder, write};
 
 /// Makes a process that calls `exit`, or panics where panics abort, write a dump before it ends.
 pub(super) fn on_exit() {
@@ -32,7 +31,7 @@ pub(super) fn on_exit() {
 extern "C" fn at_exit() {
     // Much of the process has ended already; what cannot be written then is left out.
     ranks_trace::contained(|| {
-        if !recorders().is_empty() {
+        if !by_rank().is_empty() {
             write(Reason::Exit, None, None);
         }
     });
