@@ -103,7 +103,7 @@ fn arguments() -> Vec<Text> {
     ]
 }
 
-/// What rank 0 sends, and rank 1 receives.
+/// A message of rank 0 to rank 1, and its receive.
 fn sent(
     kind: ErrorKind,
     send: impl Fn(&Communicator) -> Result<()> + Send + Sync,

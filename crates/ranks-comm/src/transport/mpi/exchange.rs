@@ -89,10 +89,11 @@ impl Comm {
     pub(crate) fn settle(&self, operation: &str, limit: Duration) -> Result<bool> {
         let detached = &self.session.detached;
         Pause::until(limit, || {
-            if detached.any_of(operation, self.canonical) {
+            let is_over = !detached.any_of(operation, self.canonical);
+            if !is_over {
                 detached.sweep();
             }
-            Ok(!detached.any_of(operation, self.canonical))
+            Ok(is_over)
         })
     }
 
