@@ -101,6 +101,9 @@ impl DetachedOps {
         }
         // Progress may drop as well.
         let claims = lock(&self.claims).clone();
+        if claims.is_empty() {
+            return left;
+        }
         claims.iter().for_each(|claims| claims.look_at_all());
         let mut claims = lock(&self.claims);
         claims.retain(|claims| claims.is_under_way());
