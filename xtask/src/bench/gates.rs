@@ -37,7 +37,7 @@ pub(super) struct HeapGate {
 impl HeapGate {
     /// Returns `true` if it costs no more.
     pub(super) fn holds(&self, c: f64, ours: f64) -> bool {
-        ours - c <= self.added + TOLERANCE
+        ours - c <= tolerated(self.added)
     }
 }
 
@@ -106,8 +106,12 @@ pub(super) enum Verdict<'a> {
     Missed,
 }
 
-/// Counts are means over many calls in which a library may do something now and then.
-const TOLERANCE: f64 = 0.5;
+/// The most that passes a limit. The same sources are compiled a little differently in each folder,
+/// by whose name crates are told apart; and counts are means over many calls, in which a library
+/// may do something now and then.
+fn tolerated(limit: f64) -> f64 {
+    limit + 3.0 + limit / 50.0
+}
 
 impl Gates {
     /// The gates of this workspace.
@@ -157,7 +161,7 @@ impl Gates {
             Limit::Added(limit) => (ours - c, limit),
             Limit::Total(limit) => (ours, limit),
         };
-        if cost <= limit + TOLERANCE {
+        if cost <= tolerated(limit) {
             return Verdict::Passed;
         }
         let more: f64 = self
@@ -173,7 +177,7 @@ impl Gates {
                     .any(|start| mpi.starts_with(start.as_str()))
         });
         match exception {
-            Some(exception) if cost <= exception.limit + more + TOLERANCE => {
+            Some(exception) if cost <= tolerated(exception.limit + more) => {
                 Verdict::Excepted(exception)
             }
             _ => Verdict::Missed,
@@ -197,16 +201,16 @@ mod tests {
         let standard = gates.limit("barrier", "multiple", true).unwrap();
         assert_eq!(standard, Limit::Added(8.0));
         assert!(matches!(
-            gates.judge("barrier", "m", "multiple", standard, 60.0, 68.0),
+            gates.judge("barrier", "m", "multiple", standard, 60.0, 71.0),
             Verdict::Passed
         ));
         assert!(matches!(
-            gates.judge("barrier", "m", "multiple", standard, 60.0, 69.0),
+            gates.judge("barrier", "m", "multiple", standard, 60.0, 72.0),
             Verdict::Missed
         ));
         let shims = gates.limit("barrier", "multiple", false).unwrap();
         assert!(matches!(
-            gates.judge("barrier", "m", "multiple", shims, 60.0, 69.0),
+            gates.judge("barrier", "m", "multiple", shims, 60.0, 78.0),
             Verdict::Passed
         ));
     }
@@ -216,11 +220,11 @@ mod tests {
         let gates: Gates = toml::from_str(GATES).unwrap();
         let limit = gates.limit("rank", "multiple", false).unwrap();
         assert!(matches!(
-            gates.judge("rank", "m", "multiple", limit, 60.0, 5.0),
+            gates.judge("rank", "m", "multiple", limit, 60.0, 8.0),
             Verdict::Passed
         ));
         assert!(matches!(
-            gates.judge("rank", "m", "multiple", limit, 60.0, 6.0),
+            gates.judge("rank", "m", "multiple", limit, 60.0, 9.0),
             Verdict::Missed
         ));
     }
@@ -234,7 +238,7 @@ mod tests {
             Verdict::Excepted(_)
         ));
         assert!(matches!(
-            gates.judge("barrier", "slow-1", "multiple", limit, 0.0, 101.0),
+            gates.judge("barrier", "slow-1", "multiple", limit, 0.0, 106.0),
             Verdict::Missed
         ));
         assert!(matches!(
@@ -257,7 +261,7 @@ mod tests {
             Verdict::Excepted(_)
         ));
         assert!(matches!(
-            gates.judge("barrier", "slow-1", SINGLE, limit, 0.0, 107.0),
+            gates.judge("barrier", "slow-1", SINGLE, limit, 0.0, 112.0),
             Verdict::Missed
         ));
     }
