@@ -1,5 +1,5 @@
-//! `cargo xtask package`: makes the packages of all published crates, and builds and runs README's
-//! program from them alone.
+//! `cargo xtask package`: makes the packages of all published crates, compiles them with the lowest
+//! versions of others that they ask for, and runs README's program from them alone.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,6 +18,9 @@ const NEEDED: [&str; 4] = ["Cargo.toml", "README.md", "LICENSE-APACHE", "LICENSE
 const OF_CARGO: [&str; 3] = [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml.orig"];
 /// The words that README's program prints on two ranks.
 const SAID: &str = "2 ranks, in process: [1.0, 1.0, 1.0, 1.0]";
+/// The manifest of README's program.
+const HELLO: &str =
+    "[package]\nname = \"hello\"\nedition = \"2024\"\n\n[dependencies]\nranks = \"*\"\n";
 
 pub(crate) fn main() -> Outcome {
     let metadata = Metadata::of_workspace()?;
@@ -91,20 +94,23 @@ fn wrong(files: &BTreeSet<&str>) -> impl Iterator<Item = String> {
     missing.chain(others.map(|path| format!("{path} is no source")))
 }
 
-/// Builds the program of `ranks`' README from the unpacked packages, and runs it on two ranks: what
+/// Makes one workspace of the unpacked packages and the program of `ranks`' README, with the lowest
+/// versions of others that manifests ask for; compiles it, and runs the program on two ranks: what
 /// it prints.
 fn program(packages: &Path) -> Result<String, Box<dyn std::error::Error>> {
-    let mut manifest = String::from(
-        "[package]\nname = \"hello\"\nedition = \"2024\"\n\n[dependencies]\n\
-         ranks = \"*\"\n\n[workspace]\n\n[patch.crates-io]\n",
-    );
+    let mut members = vec![String::from("hello")];
+    let mut patches = String::new();
     let mut readme = None;
     for folder in fs::read_dir(packages)? {
         let folder = folder?.path();
         let own = fs::read_to_string(folder.join("Cargo.toml"))?;
         let own: toml::Table = own.parse()?;
         let name = own["package"]["name"].as_str().unwrap_or_default();
-        manifest.push_str(&format!("{name} = {{ path = {:?} }}\n", folder));
+        patches.push_str(&format!("{name} = {{ path = {folder:?} }}\n"));
+        // What numr needs decides which versions this one is compiled with.
+        if name != "ranks-numr" {
+            members.push(folder.display().to_string());
+        }
         if name == "ranks" {
             readme = Some(fs::read_to_string(folder.join("README.md"))?);
         }
@@ -114,24 +120,31 @@ fn program(packages: &Path) -> Result<String, Box<dyn std::error::Error>> {
         .split("```rust\n")
         .nth(1)
         .and_then(|rest| rest.split("```").next());
-    let folder = empty(&target().join("package/hello"))?;
-    fs::create_dir(folder.join("src"))?;
+    let root = target().join("package");
+    let hello = empty(&root.join("hello"))?;
+    fs::create_dir(hello.join("src"))?;
     fs::write(
-        folder.join("src/main.rs"),
+        hello.join("src/main.rs"),
         source.ok_or("README has no program")?,
     )?;
-    fs::write(folder.join("Cargo.toml"), manifest)?;
-    // The versions of others that the workspace is tested with.
-    fs::copy(
-        workspace::root().join("Cargo.lock"),
-        folder.join("Cargo.lock"),
-    )?;
-    let mut cargo = Command::new(workspace::cargo().get_program());
-    cargo.args(["run", "--quiet"]).current_dir(&folder);
-    cargo
-        .env("RANKS_NP", "2")
-        .env("CARGO_TARGET_DIR", target().join("package/built"));
-    Ok(succeeded(&mut cargo)?)
+    fs::write(hello.join("Cargo.toml"), HELLO)?;
+    let manifest = format!(
+        "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[patch.crates-io]\n{patches}"
+    );
+    fs::write(root.join("Cargo.toml"), manifest)?;
+    let cargo = |arguments: &[&str]| {
+        let mut cargo = Command::new(workspace::cargo().get_program());
+        cargo.args(arguments).current_dir(&root);
+        cargo.env("CARGO_TARGET_DIR", root.join("built"));
+        cargo
+    };
+    // Cargo takes this option where it is told that it may be another one in a later version.
+    let mut lowest = cargo(&["update", "--quiet", "-Zdirect-minimal-versions"]);
+    succeeded(lowest.env("RUSTC_BOOTSTRAP", "1"))?;
+    let mut check = cargo(&["check", "--quiet", "--workspace", "--all-features"]);
+    succeeded(check.args(["--lib", "--bins"]))?;
+    let mut run = cargo(&["run", "--quiet", "--package", "hello"]);
+    Ok(succeeded(run.env("RANKS_NP", "2"))?)
 }
 
 /// Lists or extracts a package, in a folder.
