@@ -41,8 +41,15 @@ def doubles(count):
 
 
 def pingpong(size, calls):
-    send, recv = [data(size), MPI.BYTE], [data(size), MPI.BYTE]
+    return there_and_back([data(size), MPI.BYTE], [data(size), MPI.BYTE], calls)
 
+
+def relay(size, calls):
+    one = [data(size), MPI.BYTE]
+    return there_and_back(one, one, calls)
+
+
+def there_and_back(send, recv, calls):
     def body(count):
         for _ in range(count):
             if me == 0:
@@ -141,7 +148,7 @@ def fetch_op(size, calls):
     return one_sided(size, calls, lambda window: window.Fetch_and_op(one, old, 1))
 
 
-OPERATIONS = [pingpong, bw, msgrate, allreduce, iallreduce, allgatherv, put_flush, fetch_op]
+OPERATIONS = [pingpong, relay, bw, msgrate, allreduce, iallreduce, allgatherv, put_flush, fetch_op]
 known = {operation.__name__: operation for operation in OPERATIONS}
 for name, size, calls in zip(sys.argv[1::3], sys.argv[2::3], sys.argv[3::3]):
     if name in known:

@@ -49,13 +49,14 @@ static double messages(const char *operation, int bytes, long calls) {
     char *send = buffer((size_t)bytes * (size_t)count), *recv = buffer((size_t)bytes * (size_t)count), answer = 1;
     MPI_Request requests[64];
     double time = 0;
-    if (strcmp(operation, "pingpong") == 0) {
+    if (strcmp(operation, "pingpong") == 0 || strcmp(operation, "relay") == 0) {
+        char *sent = strcmp(operation, "relay") == 0 ? recv : send;
         if (me == 0)
-            TIME(MPI_Send(send, bytes, MPI_BYTE, peer, 1, WORLD);
+            TIME(MPI_Send(sent, bytes, MPI_BYTE, peer, 1, WORLD);
                  MPI_Recv(recv, bytes, MPI_BYTE, peer, 1, WORLD, MPI_STATUS_IGNORE));
         else
             TIME(MPI_Recv(recv, bytes, MPI_BYTE, peer, 1, WORLD, MPI_STATUS_IGNORE);
-                 MPI_Send(send, bytes, MPI_BYTE, peer, 1, WORLD));
+                 MPI_Send(sent, bytes, MPI_BYTE, peer, 1, WORLD));
         time /= 2;
     } else if (strcmp(operation, "bw") == 0) {
         if (me == 0)
@@ -124,7 +125,7 @@ int main(int argc, char **argv) {
         long calls = atol(argv[i + 2]);
         MPI_Barrier(WORLD);
         double time;
-        if (strstr("pingpong bw msgrate", operation)) time = messages(operation, bytes, calls);
+        if (strstr("pingpong relay bw msgrate", operation)) time = messages(operation, bytes, calls);
         else if (strstr("allreduce iallreduce allgatherv", operation)) time = collective(operation, bytes / 8, calls);
         else if (strstr("put_flush fetch_op", operation)) time = one_sided(operation, bytes / 8, calls);
         else continue;

@@ -55,6 +55,21 @@ fn measure(world: &Communicator, row: &Row) -> Result<Option<f64>> {
             });
             time / 2.0
         }
+        "relay" => {
+            let mut data = vec![1u8; bytes];
+            let time = row.time(|calls| {
+                for _ in 0..calls {
+                    if me == 0 {
+                        world.send(&data, peer, 1).unwrap();
+                        world.recv(&mut data, peer, 1).unwrap();
+                    } else {
+                        world.recv(&mut data, peer, 1).unwrap();
+                        world.send(&data, peer, 1).unwrap();
+                    }
+                }
+            });
+            time / 2.0
+        }
         "bw" => {
             let mut data = vec![1u8; bytes * row.window()];
             let mut answer = [1u8];

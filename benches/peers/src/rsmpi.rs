@@ -56,6 +56,21 @@ fn measure(world: &SimpleCommunicator, row: &Row) -> Option<f64> {
             });
             time / 2.0
         }
+        "relay" => {
+            let mut data = vec![1u8; bytes];
+            let time = row.time(|calls| {
+                for _ in 0..calls {
+                    if me == 0 {
+                        peer.send_with_tag(&data[..], 1);
+                        peer.receive_into_with_tag(&mut data[..], 1);
+                    } else {
+                        peer.receive_into_with_tag(&mut data[..], 1);
+                        peer.send_with_tag(&data[..], 1);
+                    }
+                }
+            });
+            time / 2.0
+        }
         "bw" => {
             let mut data = vec![1u8; bytes * row.window()];
             let mut answer = 1u8;

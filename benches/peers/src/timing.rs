@@ -9,6 +9,7 @@
 //! | operation | a call |
 //! |---|---|
 //! | `pingpong` | a blocking message there and back; half of its time |
+//! | `relay` | the same, of one buffer: what is sent is what arrived before; half of its time |
 //! | `pingpong_moved` | in process, a vector that is handed there and back without a copy; half of its time |
 //! | `bw` | 64 nonblocking messages one way (16 above 64 KiB), completed together, and an answer of a byte |
 //! | `msgrate` | 32 nonblocking messages each way, completed together |

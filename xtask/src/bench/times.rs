@@ -38,8 +38,9 @@ pub(crate) struct Arguments {
 /// An operation, and the numbers of bytes that it is timed with.
 type Operation = (&'static str, &'static [u64]);
 
-const ON_MPI: [Operation; 8] = [
+const ON_MPI: [Operation; 9] = [
     ("pingpong", &[8, 4 << 10, 64 << 10, 1 << 20, 4 << 20]),
+    ("relay", &[4 << 10, 64 << 10, 1 << 20, 4 << 20]),
     ("bw", &[8, 4 << 10, 64 << 10, 1 << 20]),
     ("msgrate", &[8, 4 << 10]),
     ("allreduce", &[8, 4 << 10, 64 << 10, 1 << 20]),
