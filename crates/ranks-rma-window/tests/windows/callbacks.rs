@@ -97,9 +97,10 @@ fn what_all_ranks_do_with_a_window_is_refused_in_a_callback(world: Communicator)
             .map(|_| window()?.passive())
             .collect::<Result<Vec<_>>>()?,
     );
+    let node = world.split_shared(0)?;
     let shared = Mutex::new(
         (0..2)
-            .map(|_| SharedWindow::<u64>::allocate(&world, 4))
+            .map(|_| SharedWindow::<u64>::allocate(&node, 4))
             .collect::<Result<Vec<_>>>()?,
     );
     let dynamic = Mutex::new(
