@@ -139,7 +139,7 @@ pub(crate) fn parse(tokens: TokenStream) -> Result<Arguments, Mistake> {
 }
 
 /// The arguments between commas; a comma at the end is allowed.
-fn split_at_commas(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
+pub(crate) fn split_at_commas(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
     let mut parts = Vec::new();
     let mut part = Vec::new();
     for token in tokens {

@@ -1,32 +1,70 @@
 //! The function and its module of tests.
 
-use proc_macro::{LexError, Span, TokenStream};
+use proc_macro::{Delimiter, Group, LexError, Span, TokenStream, TokenTree};
 
 use crate::Mistake;
 use crate::arguments::{Arguments, Backends, Level};
 use crate::function::Function;
 
-/// Writes the function as it was, and beside it the module with a test a number of ranks.
+/// The word of [`test()`] in the place of a case's arguments.
+const ARGUMENTS: &str = "__arguments";
+
+/// Writes the function as it was, and beside it the module with a test a number of ranks, within a
+/// module for each case if there are cases.
 pub(crate) fn expand(arguments: &Arguments, function: &Function) -> Result<TokenStream, Mistake> {
-    let tests: String = arguments
-        .ranks
-        .iter()
-        .map(|&ranks| test(arguments, function, ranks))
-        .collect();
-    let module = format!(
-        "#[cfg(test)] {cfg} mod {name} {{ {tests} }}",
-        cfg = function.cfg.concat(),
-        name = function.name,
-    );
-    let lex = |error: LexError| Mistake::new(Span::call_site(), error.to_string());
-    let mut tokens: TokenStream = "#[cfg(test)]".parse().map_err(lex)?;
+    let tests = |parent: &str| -> String {
+        let ranks = arguments.ranks.iter();
+        ranks
+            .map(|&ranks| test(arguments, function, parent, ranks))
+            .collect()
+    };
+    let mut inside = TokenStream::new();
+    for case in &function.cases {
+        let module = format!(
+            "mod {} {{ #[allow(unused_imports)] use super::super::*; {} }}",
+            case.name,
+            tests("super::super"),
+        );
+        inside.extend(filled(lexed(&module)?, &case.arguments.stream()));
+    }
+    if function.cases.is_empty() {
+        inside = filled(lexed(&tests("super"))?, &TokenStream::new());
+    }
+    let cfg = function.cfg.concat();
+    let mut tokens = lexed("#[cfg(test)]")?;
     tokens.extend(function.tokens.clone());
-    tokens.extend(module.parse::<TokenStream>().map_err(lex)?);
+    tokens.extend(lexed(&format!("#[cfg(test)] {cfg} mod {}", function.name))?);
+    tokens.extend([TokenTree::from(Group::new(Delimiter::Brace, inside))]);
     Ok(tokens)
 }
 
+fn lexed(text: &str) -> Result<TokenStream, Mistake> {
+    text.parse()
+        .map_err(|error: LexError| Mistake::new(Span::call_site(), error.to_string()))
+}
+
+/// The tokens with `arguments` in their place: as tokens, so that the compiler shows which of them
+/// is wrong.
+fn filled(tokens: TokenStream, arguments: &TokenStream) -> TokenStream {
+    let mut all = TokenStream::new();
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                let inside = filled(group.stream(), arguments);
+                all.extend([TokenTree::from(Group::new(group.delimiter(), inside))]);
+            }
+            TokenTree::Ident(word) if word.to_string() == ARGUMENTS => {
+                all.extend(arguments.clone());
+            }
+            other => all.extend([other]),
+        }
+    }
+    all
+}
+
 /// One test: its name says the number of ranks and what a driver must know before it runs it.
-fn test(arguments: &Arguments, function: &Function, ranks: usize) -> String {
+/// The function is in the module `parent`.
+fn test(arguments: &Arguments, function: &Function, parent: &str, ranks: usize) -> String {
     let mut name = format!("np{ranks}");
     if arguments.threads != Level::Multiple {
         name = format!("{name}_{}", arguments.threads.name());
@@ -55,12 +93,10 @@ fn test(arguments: &Arguments, function: &Function, ranks: usize) -> String {
         Some(None) => "::core::option::Option::Some(\"\")".to_owned(),
         Some(Some(text)) => format!("::core::option::Option::Some({text})"),
     };
-    let body = match function.is_async {
-        false => format!("super::{}", function.name),
-        true => format!(
-            "|world| ::ranks_test::__private::block_on(super::{}(world))",
-            function.name
-        ),
+    let call = format!("{parent}::{}(__world, {ARGUMENTS})", function.name);
+    let call = match function.is_async {
+        false => call,
+        true => format!("::ranks_test::__private::block_on({call})"),
     };
     format!(
         "#[::core::prelude::v1::test] {ignore} fn {name}() {{
@@ -73,7 +109,7 @@ fn test(arguments: &Arguments, function: &Function, ranks: usize) -> String {
                     backends: ::ranks_test::__private::Backends::{backends},
                     should_panic: {should_panic},
                 }},
-                {body},
+                |__world| {call},
             )
         }}",
         threads = arguments.threads.variant(),

@@ -1,8 +1,9 @@
 //! The function under the attribute, taken apart as far as is needed.
 
-use proc_macro::{Delimiter, Span, TokenStream, TokenTree};
+use proc_macro::{Delimiter, Group, Span, TokenStream, TokenTree};
 
 use crate::Mistake;
+use crate::cases::{self, Case};
 
 /// A test function.
 pub(crate) struct Function {
@@ -12,6 +13,8 @@ pub(crate) struct Function {
     pub(crate) ignore: Option<String>,
     /// `Some(None)` for a bare `#[should_panic]`, else the expected text as a literal.
     pub(crate) should_panic: Option<Option<String>>,
+    /// The attributes `#[case(…)]`.
+    pub(crate) cases: Vec<Case>,
     /// `#[cfg(…)]`, which both the function and its tests carry.
     pub(crate) cfg: Vec<String>,
     /// The function, without the attributes that went to the tests.
@@ -22,6 +25,7 @@ pub(crate) struct Function {
 pub(crate) fn parse(item: TokenStream) -> Result<Function, Mistake> {
     let mut ignore = None;
     let mut should_panic = None;
+    let mut cases = Vec::new();
     let mut cfg = Vec::new();
     let mut kept = Vec::new();
 
@@ -37,6 +41,7 @@ pub(crate) fn parse(item: TokenStream) -> Result<Function, Mistake> {
         let inside: Vec<TokenTree> = body.stream().into_iter().collect();
         match inside.first().map(ToString::to_string).as_deref() {
             Some("ignore") => ignore = Some(format!("#{body}")),
+            Some("case") => cases.push(Case::parse(&inside, cases.len() + 1)?),
             Some("should_panic") => should_panic = Some(expected(&inside)?),
             Some("test") => {
                 return Err(Mistake::new(
@@ -55,13 +60,15 @@ pub(crate) fn parse(item: TokenStream) -> Result<Function, Mistake> {
     }
 
     let signature: Vec<TokenTree> = rest.collect();
-    let (name, is_async) = name(&signature)?;
+    let (name, is_async, parameters) = head(&signature)?;
+    cases::check(&cases, &parameters)?;
     kept.extend(signature);
     Ok(Function {
         name,
         is_async,
         ignore,
         should_panic,
+        cases,
         cfg,
         tokens: kept.into_iter().collect(),
     })
@@ -89,9 +96,9 @@ fn expected(inside: &[TokenTree]) -> Result<Option<String>, Mistake> {
     }
 }
 
-/// The name that follows `fn`, if this is a function that a test can be made of, and `true` if it
-/// is async.
-fn name(signature: &[TokenTree]) -> Result<(String, bool), Mistake> {
+/// The name that follows `fn`, if this is a function that a test can be made of, `true` if it is
+/// async, and its parameters.
+fn head(signature: &[TokenTree]) -> Result<(String, bool, Group), Mistake> {
     let start = signature
         .first()
         .map_or_else(Span::call_site, TokenTree::span);
@@ -120,7 +127,7 @@ fn name(signature: &[TokenTree]) -> Result<(String, bool), Mistake> {
             if parameters.delimiter() == Delimiter::Parenthesis
                 && !parameters.stream().is_empty() =>
         {
-            Ok((name.to_string(), is_async))
+            Ok((name.to_string(), is_async, parameters.clone()))
         }
         Some(TokenTree::Group(parameters)) => Err(Mistake::new(
             parameters.span(),

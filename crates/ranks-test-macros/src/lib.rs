@@ -2,10 +2,11 @@
 //!
 //! A test function becomes itself and a module of its own name that holds one `#[test]` for each
 //! number of ranks: `#[ranks(1, 4)] fn rings(world: Communicator)` is listed by `cargo test` as
-//! `rings::np1` and `rings::np4`.
+//! `rings::np1` and `rings::np4`; with cases as `rings::case_1::np1` and so on.
 #![deny(unsafe_code)]
 
 mod arguments;
+mod cases;
 mod expand;
 mod function;
 
@@ -58,11 +59,46 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// unsafe fn test(world: Communicator) {}
 /// ```
 ///
+/// Parameters behind the communicator without a case, a case without arguments, or with too few or
+/// too many of them:
+///
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(2)]
+/// fn test(world: Communicator, counts: BTreeMap<u8, u8>) {}
+/// ```
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(2)]
+/// #[case::empty]
+/// fn test(world: Communicator, n: usize) {}
+/// ```
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(2)]
+/// #[case(1)]
+/// fn test(world: Communicator, n: usize, text: &str) {}
+/// ```
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(2)]
+/// #[case(1)]
+/// #[case::two(1, (2, 3))]
+/// fn test(world: Communicator, n: usize) {}
+/// ```
+///
 /// The same functions without the mistakes are taken (they are compiled in tests only):
 ///
 /// ```
 /// #[ranks_test_macros::ranks(2, 3, threads = single, timeout = 1_000, mpi_only,)]
 /// async fn test(world: Communicator) {}
+///
+/// #[ranks_test_macros::ranks(2)]
+/// #[case(1, Box::new(|a, _| a), BTreeMap::<u8, u8>::new(),)]
+/// #[case::two(2, Box::new(|_, b| b), BTreeMap::new())]
+/// fn cases(
+///     world: Communicator,
+///     n: usize,
+///     choose: Box<dyn Fn(u8, u8) -> u8>,
+///     counts: BTreeMap<u8, u8>,
+/// ) {
+/// }
 /// ```
 #[proc_macro_attribute]
 pub fn ranks(arguments: TokenStream, item: TokenStream) -> TokenStream {

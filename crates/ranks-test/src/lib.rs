@@ -44,6 +44,40 @@
 //! `#[ignore]` works as on any test. `#[should_panic]` means that every rank is to panic. `#[cfg]`
 //! and the rest stay with the function.
 //!
+//! # Cases
+//!
+//! Parameters that follow the communicator get their values from `#[case(…)]`, which stands below
+//! the attribute, once for each set of them:
+//!
+//! ```
+//! use ranks::prelude::*;
+//!
+//! #[ranks_test::ranks(1, 2)]
+//! #[case(1, 0.5)]
+//! #[case(1000, f64::MAX)]
+//! #[case::nothing(0, 1.5)]
+//! fn all_get_what_the_root_has(world: Communicator, n: usize, element: f64) -> Result<()> {
+//!     let mut data = vec![if world.rank() == 0 { element } else { 0.0 }; n];
+//!     world.bcast(&mut data, 0)?;
+//!     assert_eq!(data, vec![element; n]);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Each case is a test of its own, named by its number or as it is named in the attribute:
+//!
+//! ```text
+//! test all_get_what_the_root_has::case_1::np1 ... ok
+//! test all_get_what_the_root_has::case_1::np2 ... ok
+//! test all_get_what_the_root_has::case_2::np1 ... ok
+//! test all_get_what_the_root_has::case_2::np2 ... ok
+//! test all_get_what_the_root_has::nothing::np1 ... ok
+//! test all_get_what_the_root_has::nothing::np2 ... ok
+//! ```
+//!
+//! An argument is an expression, which each rank evaluates for itself, with the names of the module
+//! that the function is in.
+//!
 //! # On an MPI
 //!
 //! Each test runs in process: a thread a rank, nothing else needed. With MPIs named in

@@ -2,6 +2,7 @@
 //! may be returned.
 
 use std::error::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
 use ranks_comm::{Communicator, Result, ThreadLevel};
@@ -105,6 +106,73 @@ fn ranks_in_process_are_threads_of_one_process(world: Communicator) -> Result<()
     world.sendrecv(&[std::process::id()], peer, 0, &mut other, peer, 0)?;
     assert_eq!(other[0], std::process::id());
     Ok(())
+}
+
+const AROUND: &str = "of the module around it";
+
+#[ranks_test::ranks(1, 2)]
+#[case(1, 0.5)]
+#[case(1000, f64::MAX)]
+#[case::nothing(0, f64::NAN)]
+fn cases_have_arguments_of_their_own(world: Communicator, n: usize, element: f64) -> Result<()> {
+    let peer = world.size() - 1 - world.rank();
+    let mut theirs = vec![0.0; n];
+    world.sendrecv(&vec![element; n], peer, 0, &mut theirs, peer, 0)?;
+    assert_eq!(theirs, vec![element; n]);
+    Ok(())
+}
+
+#[ranks_test::ranks(2, in_process_only)]
+#[case(AROUND.len(), str::len, AROUND)]
+#[case::a_closure(2, |text: &str| text.split(' ').filter(|word| word.len() < 3).count(), "to be done")]
+async fn an_argument_is_any_expression(
+    _world: Communicator,
+    expected: usize,
+    count: fn(&str) -> usize,
+    text: &str,
+) {
+    assert_eq!(count(text), expected);
+}
+
+static EVALUATED: AtomicU64 = AtomicU64::new(0);
+
+#[ranks_test::ranks(2, in_process_only)]
+#[case(EVALUATED.fetch_add(1, Ordering::Relaxed))]
+fn each_rank_evaluates_the_arguments(world: Communicator, mine: u64) -> Result<()> {
+    let (mut other, peer) = ([0], 1 - world.rank());
+    world.sendrecv(&[mine], peer, 0, &mut other, peer, 0)?;
+    assert_eq!(mine + other[0], 1);
+    Ok(())
+}
+
+#[ranks_test::ranks(1)]
+#[case("rank 0")]
+#[case::the_size("of 1")]
+#[should_panic(expected = "rank 0 of 1")]
+fn every_case_is_to_panic(world: Communicator, part: &str) {
+    let text = format!("rank {} of {}", world.rank(), world.size());
+    assert!(!text.contains(part), "{text}");
+}
+
+#[test]
+fn a_case_has_the_name_that_it_is_given_or_its_number() {
+    let this_binary = std::env::current_exe().expect("the path of a running program");
+    let mut list = std::process::Command::new(this_binary);
+    let output = list.arg("--list").output().expect("this binary is run");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let names: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("cases_have_arguments_of_their_own::"))
+        .collect();
+    let expected = [
+        "case_1::np1: test",
+        "case_1::np2: test",
+        "case_2::np1: test",
+        "case_2::np2: test",
+        "nothing::np1: test",
+        "nothing::np2: test",
+    ];
+    assert_eq!(names, expected);
 }
 
 /// Messages that a test leaves behind do not reach the next: each has a communicator of its own.
