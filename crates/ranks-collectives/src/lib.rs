@@ -23,6 +23,7 @@
 //! | … in one slice, that return at once, or are prepared once | [`NonblockingInPlaceCollectives`], [`ScopedInPlaceCollectives`], [`PersistentInPlaceCollectives`] | §6.12, §6.13 |
 //! | … of different lengths | [`VaryingCollectives`], with [`Blocks`] | §6.5 to §6.8, §6.10.2 |
 //! | … of any form | [`alltoallw`](VaryingCollectives::alltoallw), [`neighbor_alltoallw`](NeighborCollectives::neighbor_alltoallw), with [`Layouts`] | §6.8, §8.6.2 |
+//! | … values that are no plain data: `bool`, enums, padded structs | [`bcast_packed`](Collectives::bcast_packed) and its kin | §6.4 to §6.8 |
 //! | … any value that serde takes (feature `serde`) | `Collectives::bcast_value` | |
 //! | that return at once and own their buffers | [`NonblockingCollectives`] | §6.12 |
 //! | that return at once and borrow | [`ScopedCollectives`] | §6.12 |

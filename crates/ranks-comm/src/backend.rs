@@ -14,6 +14,7 @@ pub use crate::call::limit::look;
 pub use crate::call::observe::observed;
 pub use crate::call::rank_list::RankList;
 pub use crate::data::datatype::TypeOf;
+pub use crate::data::element::pack::arrived;
 pub use crate::data::in_flight::{InFlight, Keep};
 pub use crate::data::lent::{Lent, Places};
 pub use crate::data::owned::Plain;

@@ -1,7 +1,7 @@
 //! The trait that gives a communicator its collective operations.
 
 use bytemuck::Pod;
-use ranks_comm::{Communicator, Result};
+use ranks_comm::{Communicator, Pack, Result};
 
 use crate::mpi::functions::{
     Allgather, Allreduce, Alltoall, Bcast, Exscan, Gather, Reduce, ReduceScatterBlock, Scan,
@@ -15,6 +15,7 @@ use crate::ops::{Op, Reduction};
 use crate::reproducible::Reproducible;
 #[cfg(feature = "serde")]
 use crate::traits::bcast_value;
+use crate::traits::packed;
 use crate::traits::sealed::Sealed;
 
 /// Operations in which every rank of a communicator takes part.
@@ -38,6 +39,15 @@ use crate::traits::sealed::Sealed;
 /// Nothing is written past a slice: where Open MPI might do that, all calls are compared, whatever
 /// was asked for. Make sure that lengths agree: if they are found at run time, broadcast or gather
 /// them first.
+///
+/// # Values that are no plain data
+///
+/// `bcast_packed`, `gather_packed`, `allgather_packed`, `scatter_packed` and `alltoall_packed` take
+/// values of any type that is [`Pack`]: `bool`, `char`, enums, padded structs. They are sent as
+/// [what they are packed into](Pack::Packed), which is the type that ranks compare, and copied on
+/// both sides. Where something arrives that is no value, that rank alone returns
+/// [`ErrorKind::Value`](ranks_comm::ErrorKind::Value) when the operation is complete, and its slice
+/// stays as it is.
 ///
 /// # More of them
 ///
@@ -94,6 +104,29 @@ pub trait Collectives: Sealed {
     fn bcast_one<T: Pod>(&self, mut element: T, root: usize) -> Result<T> {
         self.bcast(std::slice::from_mut(&mut element), root)?;
         Ok(element)
+    }
+
+    /// Copies `values` of `root` to every rank, [packed](Pack). All ranks pass a slice of the same
+    /// length.
+    ///
+    /// ```
+    /// use ranks::Collectives;
+    ///
+    /// fn settings(world: &ranks::Communicator) -> ranks::Result<(bool, f64)> {
+    ///     let mut settings = [if world.rank() == 0 { (true, 0.5) } else { (false, 0.0) }];
+    ///     world.bcast_packed(&mut settings, 0)?;
+    ///     Ok(settings[0])
+    /// }
+    /// # assert_eq!(ranks::run(|world| settings(&world)).unwrap(), (true, 0.5));
+    /// ```
+    ///
+    /// # Errors
+    /// As [`bcast`](Self::bcast), and [`Value`](Collectives#values-that-are-no-plain-data).
+    ///
+    /// MPI 5.0 §6.4 (`MPI_Bcast`).
+    #[doc(alias = "MPI_Bcast")]
+    fn bcast_packed<T: Pack>(&self, values: &mut [T], root: usize) -> Result<()> {
+        packed::bcast(self.communicator(), values, root)
     }
 
     /// Copies a value of `root`, of any type that serde can serialise, to every rank (feature
@@ -217,6 +250,19 @@ pub trait Collectives: Sealed {
         moves::transferred::<Gather, T>(self.communicator(), send.len(), send, recv, root)
     }
 
+    /// Collects the `send` of all ranks in `recv` of `root`, [packed](Pack).
+    ///
+    /// At the root `recv` is `size` times as long as `send`. Elsewhere it may be `&mut []`.
+    ///
+    /// # Errors
+    /// As [`gather`](Self::gather), and [`Value`](Collectives#values-that-are-no-plain-data).
+    ///
+    /// MPI 5.0 §6.5 (`MPI_Gather`).
+    #[doc(alias = "MPI_Gather")]
+    fn gather_packed<T: Pack>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
+        packed::gather(self.communicator(), send, recv, root)
+    }
+
     /// Collects the `send` of all ranks in `recv` of every rank, in the order of ranks.
     ///
     /// `recv` is `size` times as long as `send`.
@@ -245,6 +291,19 @@ pub trait Collectives: Sealed {
         Ok(all)
     }
 
+    /// Collects the `send` of all ranks in `recv` of every rank, [packed](Pack).
+    ///
+    /// `recv` is `size` times as long as `send`.
+    ///
+    /// # Errors
+    /// As [`allgather`](Self::allgather), and [`Value`](Collectives#values-that-are-no-plain-data).
+    ///
+    /// MPI 5.0 §6.7 (`MPI_Allgather`).
+    #[doc(alias = "MPI_Allgather")]
+    fn allgather_packed<T: Pack>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
+        packed::allgather(self.communicator(), send, recv)
+    }
+
     /// Deals out `send` of `root`: rank r gets the r-th block of it in `recv`.
     ///
     /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be
@@ -263,6 +322,19 @@ pub trait Collectives: Sealed {
         moves::transferred::<Scatter, T>(self.communicator(), recv.len(), send, recv, root)
     }
 
+    /// Deals out `send` of `root`, [packed](Pack): rank r gets the r-th block of it in `recv`.
+    ///
+    /// At the root `send` is `size` times as long as `recv`. Elsewhere it may be `&[]`.
+    ///
+    /// # Errors
+    /// As [`scatter`](Self::scatter), and [`Value`](Collectives#values-that-are-no-plain-data).
+    ///
+    /// MPI 5.0 §6.6 (`MPI_Scatter`).
+    #[doc(alias = "MPI_Scatter")]
+    fn scatter_packed<T: Pack>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
+        packed::scatter(self.communicator(), send, recv, root)
+    }
+
     /// Sends the r-th block of `send` to rank r, and receives that of rank r as the r-th block of
     /// `recv`.
     ///
@@ -278,6 +350,20 @@ pub trait Collectives: Sealed {
     #[inline]
     fn alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
         moves::transferred::<Alltoall, T>(self.communicator(), send.len(), send, recv, ())
+    }
+
+    /// Sends the r-th block of `send` to rank r, [packed](Pack), and receives that of rank r as the
+    /// r-th block of `recv`.
+    ///
+    /// Both slices are as long as each other, and are cut into `size` blocks of the same length.
+    ///
+    /// # Errors
+    /// As [`alltoall`](Self::alltoall), and [`Value`](Collectives#values-that-are-no-plain-data).
+    ///
+    /// MPI 5.0 §6.8 (`MPI_Alltoall`).
+    #[doc(alias = "MPI_Alltoall")]
+    fn alltoall_packed<T: Pack>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
+        packed::alltoall(self.communicator(), send, recv)
     }
 
     /// Reduces the `send` of the ranks from 0 up to this one with `op`, element by element, into

@@ -8,6 +8,7 @@ pub(crate) mod in_place_forms;
 pub(crate) mod intercommunicators;
 pub(crate) mod neighbor_collectives;
 pub(crate) mod nonblocking_collectives;
+pub(crate) mod packed;
 pub(crate) mod persistent_collectives;
 pub(crate) mod persistent_neighbor_collectives;
 pub(crate) mod persistent_varying_collectives;

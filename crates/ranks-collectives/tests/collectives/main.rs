@@ -33,6 +33,7 @@ mod neighbors;
 mod one_at_a_time;
 #[cfg(any(feature = "half", feature = "num-complex"))]
 mod other_numbers;
+mod packed;
 mod reduce;
 mod reproducible;
 mod rsmpi;

@@ -17,7 +17,7 @@ use crate::result::{Error, ErrorKind};
 ///
 /// ```
 /// use ranks::prelude::*;
-/// use ranks::{Pack, bytemuck::Zeroable};
+/// use ranks::Pack;
 ///
 /// #[derive(Debug, Clone, PartialEq, Pack)]
 /// struct Cell {
@@ -28,10 +28,9 @@ use crate::result::{Error, ErrorKind};
 /// fn main() -> ranks::Result<()> {
 ///     ranks::run(|world| {
 ///         let mine = [Cell { is_alive: true, value: world.rank() as f64 }];
-///         let mut packed = vec![Zeroable::zeroed(); world.size()];
-///         world.allgather(&Cell::pack_all(&mine), &mut packed)?;
-///         for rank in 0..world.size() {
-///             let theirs = Cell::unpack_all(&packed[rank..=rank], rank)?;
+///         let packed = world.allgatherv(&Cell::pack_all(&mine))?;
+///         for (rank, block) in packed.iter_blocks().enumerate() {
+///             let theirs = Cell::unpack_all(block, rank)?;
 ///             assert_eq!(theirs[0].value, rank as f64);
 ///         }
 ///         Ok(())
@@ -41,7 +40,7 @@ use crate::result::{Error, ErrorKind};
 ///
 /// Messages between two ranks have
 /// [`send_packed`](crate::Communicator::send_packed) and
-/// [`recv_packed`](crate::Communicator::recv_packed).
+/// [`recv_packed`](crate::Communicator::recv_packed), collectives `bcast_packed` and its kin.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be packed",
     label = "neither a number, `bool` or `char`, nor an array, a tuple, or a type that derives `Pack`",
@@ -77,7 +76,10 @@ pub trait Pack: Sized {
 }
 
 /// As [`Pack::unpack_all`], of what `operation` has received.
-pub(crate) fn arrived<T: Pack>(
+///
+/// # Errors
+/// As [`Pack::unpack_all`].
+pub fn arrived<T: Pack>(
     operation: &'static str,
     packed: &[T::Packed],
     source: usize,
