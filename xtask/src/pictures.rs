@@ -1,5 +1,5 @@
 //! `cargo xtask pictures`: SVG made of the listings in pages that name a picture, of what the crates
-//! depend on, and of a job that was recorded.
+//! depend on, and of a job and a screen that were recorded.
 
 use std::fs;
 use std::path::Path;
@@ -12,6 +12,7 @@ use crate::command::succeeded;
 use crate::tidy::metadata::Metadata;
 
 mod crates;
+mod screen;
 mod states;
 mod svg;
 mod way;
@@ -30,6 +31,9 @@ const CRATES: &str = "docs/pictures/crates.svg";
 const TIMELINE: &str = "docs/pictures/timeline.svg";
 /// The files of the ranks of that job.
 const JOB: &str = "docs/pictures/timeline";
+const DOCTOR: &str = "docs/pictures/doctor.svg";
+/// What it has written.
+const SCREEN: &str = "docs/pictures/doctor.txt";
 
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let root = workspace::root();
@@ -37,10 +41,12 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         (CRATES.to_owned(), crates::draw(&Metadata::of_workspace()?)),
         (TIMELINE.to_owned(), timeline(&root)?),
     ];
+    let read = |path: &str| {
+        fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"))
+    };
+    pictures.push((DOCTOR.to_owned(), screen::draw(&read(SCREEN)?)));
     for page in PAGES {
-        let text =
-            fs::read_to_string(root.join(page)).map_err(|error| format!("{page}: {error}"))?;
-        pictures.extend(of_page(&text));
+        pictures.extend(of_page(&read(page)?));
     }
     for (path, svg) in pictures {
         let file = root.join(&path);

@@ -61,6 +61,23 @@ impl Picture {
         }
     }
 
+    /// Writes a line of text within a box, in spans with attributes of their own. Spaces are kept.
+    pub(super) fn spans<'a>(
+        &mut self,
+        within: Box,
+        number: usize,
+        spans: impl Iterator<Item = (&'a str, &'a str)>,
+    ) {
+        let (x, y) = (within.x + MARGIN, within.y + (number + 1) * LINE - 2);
+        let spans: String = spans
+            .map(|(style, text)| format!("<tspan{style}>{}</tspan>", escaped(text)))
+            .collect();
+        let _ = writeln!(
+            self.body,
+            r#"<text x="{x}" y="{y}" xml:space="preserve">{spans}</text>"#
+        );
+    }
+
     /// Writes text, from there on.
     pub(super) fn label(&mut self, (x, y): (usize, usize), text: &str) {
         let text = escaped(text);

@@ -1,5 +1,6 @@
 //! The command where there is an MPI.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -115,9 +116,22 @@ fn a_library_without_those_that_it_needs() {
     }
 }
 
+/// The first word of each line of a report, without notes and what goes on with the line before.
+fn labels(report: &str) -> BTreeSet<&str> {
+    let lines = report.lines().filter(|line| !line.starts_with("   "));
+    let words = lines.filter_map(|line| line.split_whitespace().next());
+    words
+        .filter(|word| !["$", "NOTE", "…"].contains(word))
+        .collect()
+}
+
+/// The guide shows the report of such a case.
 #[test]
 #[ignore = "needs an MPI"]
 fn the_wrong_launcher() {
+    let screen = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures/doctor.txt");
+    let screen = fs::read_to_string(screen).unwrap();
+    let screen = anstream::adapter::strip_str(&screen).to_string();
     for installation in named() {
         let name = &installation.name;
         let open_mpi = installation.family == Family::OpenMpi;
@@ -142,7 +156,8 @@ fn the_wrong_launcher() {
             ("Open MPI's mpiexec", "RANKS_MPI=openmpi")
         };
         println!("{name}");
-        said(&mut command).is_trouble(
+        let report = said(&mut command);
+        report.is_trouble(
             &[&format!(
                 "started by {launcher} as rank 1 of 4, but the MPI loaded is"
             )],
@@ -150,6 +165,11 @@ fn the_wrong_launcher() {
                 other,
                 &format!("start the program with {}", installation.launcher.display()),
             ],
+        );
+        assert!(
+            labels(&report.text).is_superset(&labels(&screen)),
+            "not as in the guide: {}",
+            report.text
         );
     }
 }
