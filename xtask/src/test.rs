@@ -307,9 +307,10 @@ fn on_mpi(
         sum
     };
     for &ranks in &arguments.np {
-        if ranks > 3 && place.is_short_of_cores(ranks) {
+        let several = arguments.several(place);
+        if ranks > several && place.is_short_of_cores(ranks) {
             tally.left_out.push(format!(
-                "{}, np {ranks}: tests that run on 3 ranks as well; there are fewer cores, and ranks that wait there keep theirs",
+                "{}, np {ranks}: tests that run on {several} ranks as well; there are fewer cores, and ranks that wait there keep theirs",
                 place.name
             ));
         }
@@ -334,21 +335,30 @@ impl Arguments {
     /// Those of `cases` that run on so many ranks of an MPI.
     fn chosen(&self, cases: &[Case], ranks: usize, place: &Place) -> Vec<Case> {
         let leaves_out = place.is_short_of_cores(ranks);
+        let several = self.several(place);
         cases
             .iter()
             .filter(|case| case.ranks() == ranks && case.runs_on_mpi())
-            .filter(|case| !leaves_out || !self.is_on_fewer(cases, case))
+            .filter(|case| !leaves_out || !self.is_on_fewer(cases, case, several))
             .filter(|case| self.chooses(case.name()))
             .cloned()
             .collect()
     }
 
-    /// Returns `true` if the function of `case` runs on fewer ranks as well, and those are more
-    /// than two.
-    fn is_on_fewer(&self, cases: &[Case], case: &Case) -> bool {
+    /// As the place says; an MPI that is asked for is tried on three ranks in full.
+    fn several(&self, place: &Place) -> usize {
+        if self.mpi.is_empty() {
+            place.several()
+        } else {
+            3
+        }
+    }
+
+    /// Returns `true` if the function of `case` runs on fewer ranks as well, `several` at least.
+    fn is_on_fewer(&self, cases: &[Case], case: &Case, several: usize) -> bool {
         cases.iter().any(|other| {
             other.function() == case.function()
-                && (3..case.ranks()).contains(&other.ranks())
+                && (several..case.ranks()).contains(&other.ranks())
                 && self.np.contains(&other.ranks())
         })
     }
@@ -366,7 +376,7 @@ mod tests {
     fn a_test_is_on_fewer_ranks_if_these_are_several_and_run() {
         let cases = ["a::np2", "a::np3", "a::np4", "b::np2", "b::np4", "c::np4"];
         let cases = cases.map(|name| Case::parse(name).expect("a case"));
-        let on_fewer = |np: &[usize]| {
+        let on_fewer = |np: &[usize], several| {
             let arguments = Arguments {
                 mpi: Vec::new(),
                 arch: None,
@@ -379,10 +389,11 @@ mod tests {
             };
             let such = cases
                 .iter()
-                .filter(|case| arguments.is_on_fewer(&cases, case));
+                .filter(|case| arguments.is_on_fewer(&cases, case, several));
             such.map(|case| case.name()).collect::<Vec<_>>()
         };
-        assert_eq!(on_fewer(&[1, 2, 3, 4]), ["a::np4"]);
-        assert!(on_fewer(&[2, 4]).is_empty());
+        assert_eq!(on_fewer(&[1, 2, 3, 4], 3), ["a::np4"]);
+        assert_eq!(on_fewer(&[1, 2, 3, 4], 2), ["a::np3", "a::np4", "b::np4"]);
+        assert!(on_fewer(&[2, 4], 3).is_empty());
     }
 }
