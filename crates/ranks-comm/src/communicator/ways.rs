@@ -52,6 +52,20 @@ impl Communicator {
         self.0.way.fast_path_receive(items, bytes)
     }
 
+    /// The fast path for a `call` that is one of the library's, recorded as on the slow path; `None`
+    /// if it must take that.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub fn fast_path_recorded(&self, call: Call) -> Option<Recorded<'_, mpi::Comm>> {
+        let comm = match call.kind.class {
+            Class::Collective => self.fast_path_collective(1),
+            Class::Message => self.fast_path(1),
+            Class::Local => None,
+        }?;
+        Some(self.recorded(comm, call))
+    }
+
     /// Records the start of a call on the fast path; `comm` is the library's communicator of this
     /// one.
     #[doc(hidden)]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::call::record::{Class, Kind, Over};
 use crate::communicator::Communicator;
 use crate::data::buffer::Buffer;
 use crate::data::element::Pod;
@@ -69,12 +70,21 @@ impl Message {
     #[doc(alias = "MPI_Mrecv_c")]
     pub fn recv<T: Pod>(mut self, buf: &mut [T]) -> Result<Status> {
         const OPERATION: &str = "MPI_Mrecv";
-        let _entered = self.comm.enter(OPERATION)?;
-        match std::mem::replace(&mut self.claimed, Claimed::Gone) {
+        const MRECV: &Kind = &Kind::of(Class::Message, OPERATION);
+        let fast = self.comm.fast_path_recorded(MRECV.into());
+        let _entered = match fast {
+            Some(_) => None,
+            None => Some(self.comm.enter(MRECV)?),
+        };
+        let received = match std::mem::replace(&mut self.claimed, Claimed::Gone) {
             Claimed::Mpi(message) => message.recv(OPERATION, &self.status, buf),
             Claimed::InProcess(Some(message)) => message.copy_into(OPERATION, buf),
             Claimed::InProcess(None) | Claimed::Gone => Ok(Status::null()),
+        };
+        if let Some(comm) = fast {
+            comm.over();
         }
+        received
     }
 
     /// Receives the message into a new `Vec` of its length.

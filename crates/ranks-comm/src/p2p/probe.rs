@@ -102,8 +102,13 @@ impl Communicator {
         const OPERATION: &str = "MPI_Mprobe";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
+        let call = Call::of(MPROBE).from(source, tag);
+        if let Some(comm) = self.fast_path_recorded(call) {
+            let found = comm.during(|comm| comm.mprobe(source, tag))?;
+            return Ok(Message::mpi(self, found));
+        }
         self.dispatch(
-            Call::of(MPROBE).from(source, tag),
+            call,
             move |comm| Ok(Message::mpi(self, self.mprobe_in_time(comm, source, tag)?)),
             move |comm| {
                 Ok(Message::in_process(

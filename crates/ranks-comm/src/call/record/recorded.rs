@@ -32,6 +32,14 @@ impl<'a, C> Recorded<'a, C> {
         ring.begin(call);
         Self { comm, ring }
     }
+
+    /// Makes the call, and records that it has returned.
+    #[inline(always)]
+    pub fn during<R>(self, call: impl FnOnce(&C) -> R) -> R {
+        let result = call(self.comm);
+        self.over();
+        result
+    }
 }
 
 impl<C> Deref for Recorded<'_, C> {
