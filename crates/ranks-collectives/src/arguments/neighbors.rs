@@ -5,4 +5,4 @@ mod pairing;
 mod trade;
 
 pub(crate) use pairing::{Edge, Order, slots};
-pub(crate) use trade::{Division, Trade};
+pub(crate) use trade::{Division, Parts, Trade};

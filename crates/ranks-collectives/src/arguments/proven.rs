@@ -95,7 +95,7 @@ impl<T, D: Division> Proven for Trade<'_, T, D> {
     }
 
     fn edges(&self) -> Option<[Vec<Edge>; 2]> {
-        Some([self.outgoing().collect(), self.incoming()])
+        Some([self.outgoing().collect(), self.incoming().collect()])
     }
 }
 

@@ -205,6 +205,7 @@ impl<'a, T> Transfer<'a, T> {
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if that is not so,
     /// [`Argument`](ranks_comm::ErrorKind::Argument) if the blocks do not lie one after the other.
+    #[inline]
     pub(crate) fn dealt(
         operation: &'static str,
         comm: &Communicator,

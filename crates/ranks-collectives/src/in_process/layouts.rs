@@ -41,7 +41,6 @@ pub(crate) fn neighbor_alltoallw<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layou
         .collect();
     let into: Vec<_> = trade
         .incoming()
-        .into_iter()
         .map(|edge| (edge.from, &there[edge.index]))
         .collect();
     exchange(
@@ -57,17 +56,19 @@ pub(crate) fn ineighbor_alltoallw<T: Pod>(
 ) -> Result<StartedOp> {
     let call = RankCall::begun::<T>(comm, trade.get().operation);
     let (send, here) = (trade.get().send.slice, trade.get().send.blocks.layouts());
-    let (there, incoming) = (trade.get().recv.blocks.layouts(), trade.get().incoming());
+    let there = trade.get().recv.blocks.layouts();
+    let into: Vec<_> = trade
+        .get()
+        .incoming()
+        .map(|edge| (edge.from, &there[edge.index]))
+        .collect();
     let out: Vec<_> = trade
         .get()
         .outgoing()
         .map(|edge| (edge.to, &here[edge.index]))
         .collect();
-    let into = incoming
-        .into_iter()
-        .map(|edge| (edge.from, &there[edge.index]));
     let recv = trade.map(|trade| bytes_mut(trade.recv.slice)).into_span();
-    begin_exchange(&call, (send, out.into_iter()), (recv, into))
+    begin_exchange(&call, (send, out.into_iter()), (recv, into.into_iter()))
 }
 
 /// Sends what goes to each rank, and receives what comes from each.

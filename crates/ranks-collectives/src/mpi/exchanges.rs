@@ -8,11 +8,11 @@ use std::ffi::c_int;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{MpiComm as Comm, Plain, StartedOp, check};
+use ranks_comm::backend::{MpiComm as Comm, Plain, StartedOp};
 use ranks_comm::record::Over;
 
-use super::functions::{Alltoallv, Moved, Moves, Named, Native};
-use super::varying::{self, Division, SliceInBlocks, Varying};
+use super::functions::Alltoallv;
+use super::varying::{self, Division, Ints, SliceInBlocks, Varying};
 use crate::arguments::varying::Exchange;
 use crate::in_flight::stable::Stable;
 
@@ -43,20 +43,9 @@ pub(crate) fn small<T: Pod>(
     ints: (&[c_int], &[c_int]),
     exchange: Exchange<'_, T>,
 ) -> Result<()> {
-    let (send_counts, send_displacements) = ints.0.split_at(ints.0.len() / 2);
-    let (recv_counts, recv_displacements) = ints.1.split_at(ints.1.len() / 2);
-    let with = Moved::<Native> {
-        send_counts: send_counts.as_ptr(),
-        send_displacements: send_displacements.as_ptr(),
-        recv_counts: recv_counts.as_ptr(),
-        recv_displacements: recv_displacements.as_ptr(),
-        ..Moved::between(exchange.send.slice, exchange.recv.slice)
-    };
-    // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as
-    // `Exchange` has proven; counts and displacements are theirs in items of the datatype.
-    let code = unsafe { Alltoallv::blocking(with, comm.native) };
-    comm.over();
-    check(code, Alltoallv::BLOCKING)
+    let send = (exchange.send.slice, Ints::Blocks(ints.0));
+    let recv = (exchange.recv.slice, Ints::Blocks(ints.1));
+    varying::small::<Alltoallv, T>(comm, send, recv, 0)
 }
 
 /// In place what is sent is a copy. In Open MPI 4.1 `MPI_Ialltoallv` in place does nothing on a

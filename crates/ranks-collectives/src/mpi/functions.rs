@@ -287,6 +287,9 @@ functions! {
         NeighborAllgatherv(send, send_count, datatype, recv, recv_counts, recv_displacements, datatype):
             MPI_Neighbor_allgatherv MPI_Neighbor_allgatherv_c, MPI_Ineighbor_allgatherv MPI_Ineighbor_allgatherv_c,
             MPI_Neighbor_allgatherv_init MPI_Neighbor_allgatherv_init_c;
+        NeighborAlltoall(send, send_count, datatype, recv, recv_count, datatype):
+            MPI_Neighbor_alltoall MPI_Neighbor_alltoall_c, MPI_Ineighbor_alltoall MPI_Ineighbor_alltoall_c,
+            MPI_Neighbor_alltoall_init MPI_Neighbor_alltoall_init_c;
         NeighborAlltoallv(send, send_counts, send_displacements, datatype, recv, recv_counts, recv_displacements, datatype):
             MPI_Neighbor_alltoallv MPI_Neighbor_alltoallv_c, MPI_Ineighbor_alltoallv MPI_Ineighbor_alltoallv_c,
             MPI_Neighbor_alltoallv_init MPI_Neighbor_alltoallv_init_c;
@@ -329,6 +332,5 @@ macro_rules! named {
 // Those whose functions take arguments of their own, or another operation's.
 named! {
     Alltoallw: MPI_Alltoallw, MPI_Ialltoallw, MPI_Alltoallw_init;
-    NeighborAlltoall: MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, MPI_Neighbor_alltoall_init;
     NeighborAlltoallw: MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, MPI_Neighbor_alltoallw_init;
 }

@@ -11,13 +11,13 @@ use std::ffi::c_int;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf, check};
+use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf};
 use ranks_comm::record::Over;
 
-use super::functions::{Allgatherv, Gatherv, Moved, Moves, Native};
+use super::functions::{Allgatherv, Gatherv, Moves};
 use super::large_varying::{self, is_through_types};
 use super::packed::{self, at_the_front};
-use super::varying::{self, Division, SliceInBlocks, Varying};
+use super::varying::{self, Division, Ints, SliceInBlocks, Varying};
 use crate::arguments::varying::Gathering;
 use crate::in_flight::stable::Stable;
 
@@ -87,19 +87,9 @@ pub(crate) fn small<F: Gathers, T: Pod>(
     gathering: Gathering<'_, T>,
 ) -> Result<()> {
     let (send, recv) = (gathering.send, gathering.recv.slice);
-    let (counts, displacements) = ints.split_at(ints.len() / 2);
-    let with = Moved::<Native> {
-        send_count: TypeOf::<T>::count(send.map_or(0, <[T]>::len)),
-        recv_counts: counts.as_ptr(),
-        recv_displacements: displacements.as_ptr(),
-        root: gathering.root.number,
-        ..Moved::between(send, recv)
-    };
-    // SAFETY: `send` is one block, and the blocks lie in `recv` and do not overlap, as `Gathering`
-    // has proven; counts and displacements are theirs in items of the datatype.
-    let code = unsafe { F::blocking(with, comm.native) };
-    comm.over();
-    check(code, F::BLOCKING)
+    let count = TypeOf::<T>::count(send.map_or(0, <[T]>::len));
+    let (sent, received) = (Ints::Block(count), Ints::Blocks(ints));
+    varying::small::<F, T>(comm, (send, sent), (recv, received), gathering.root.number)
 }
 
 pub(crate) fn nonblocking<F: Gathers, T: Pod>(

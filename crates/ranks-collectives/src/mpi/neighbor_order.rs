@@ -6,7 +6,7 @@
 //! §8.6). MPICH from 5.0 on keeps to that, and Open MPI in the operations that block. In its
 //! others, in Intel MPI, and in MPICH up to 4.0 the first is the first in a grid, too; in MPICH 4.3
 //! the first is the last, in a graph as well. So a library is asked once what it does, with a grid
-//! of this process alone.
+//! of this process alone, unless it is known that no rank has a neighbour several times.
 
 use std::ffi::c_int;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -21,6 +21,8 @@ use crate::arguments::neighbors::{Order, slots};
 /// Functions that may differ in it.
 #[derive(Clone, Copy)]
 pub(super) enum NeighborFunction {
+    /// `MPI_Neighbor_alltoall`.
+    Even,
     /// `MPI_Neighbor_alltoallv`.
     Blocking,
     /// `MPI_Ineighbor_alltoallv`.
@@ -35,30 +37,45 @@ pub(super) enum NeighborFunction {
     PersistentLayouts,
 }
 
-/// The answers, by form. Asked under the lock, as no two threads may use one communicator for it at
-/// a time.
-static KNOWN: Mutex<[Option<Order>; 6]> = Mutex::new([None; 6]);
+/// The answers, by form.
+static KNOWN: [OnceLock<Order>; 7] = [const { OnceLock::new() }; 7];
+
+/// The order in which blocks arrive that `form` sends; nothing is asked where no rank has a
+/// neighbour several times. It is the same on all ranks, which use the same library.
+///
+/// # Errors
+/// Errors of the library in answer to the question.
+#[inline]
+pub(super) fn order_of(form: NeighborFunction, around: &dyn Neighborhood) -> Result<Order> {
+    match KNOWN[form as usize].get() {
+        Some(Order::Standard) => Ok(Order::Standard),
+        _ if around.are_distinct() => Ok(Order::Standard),
+        Some(order) => Ok(*order),
+        None => ask(form),
+    }
+}
 
 /// The block that each of the library's blocks has to be; `None` if each is what it should be.
 ///
 /// # Errors
-/// Errors of the library in answer to the question.
+/// As [`order_of`].
+#[inline]
 pub(super) fn slots_for(
     form: NeighborFunction,
     around: &dyn Neighborhood,
 ) -> Result<Option<Vec<usize>>> {
-    slots(around, || {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = &mut known[form as usize];
-        match *known {
-            Some(order) => Ok(order),
-            None => Ok(*known.insert(ask(form)?)),
-        }
-    })
+    match order_of(form, around)? {
+        Order::Standard => Ok(None),
+        order => Ok(slots(around, order)),
+    }
 }
 
 /// Sends four numbers round two rings of this process alone.
+#[cold]
 fn ask(form: NeighborFunction) -> Result<Order> {
+    /// No two threads may use one communicator at a time.
+    static ASKING: Mutex<()> = Mutex::new(());
+    let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut rings = sys::MPI_COMM_NULL;
     let ones = ONES.as_ptr();
     // SAFETY: the library is initialised, as there is a `Comm`; a grid of two dimensions, and a
@@ -71,18 +88,21 @@ fn ask(form: NeighborFunction) -> Result<Order> {
     // SAFETY: made above, and used no more.
     unsafe { sys::MPI_Comm_free(&raw mut rings) };
     check(code, "MPI_Neighbor_alltoallv")?;
-    match arrived {
-        [1, 0, 3, 2] => Ok(Order::Standard),
-        [0, 1, 2, 3] => Ok(Order::FirstIsFirst),
-        [3, 2, 1, 0] => Ok(Order::FirstIsLast),
-        _ => Err(Error::new(
-            ErrorKind::Library,
-            "MPI_Neighbor_alltoallv",
-            format_args!(
-                "messages of this process to itself in a grid of two rings arrive as {arrived:?}"
-            ),
-        )),
-    }
+    let order = match arrived {
+        [1, 0, 3, 2] => Order::Standard,
+        [0, 1, 2, 3] => Order::FirstIsFirst,
+        [3, 2, 1, 0] => Order::FirstIsLast,
+        _ => {
+            return Err(Error::new(
+                ErrorKind::Library,
+                "MPI_Neighbor_alltoallv",
+                format_args!(
+                    "messages of this process to itself in a grid of two rings arrive as {arrived:?}"
+                ),
+            ));
+        }
+    };
+    Ok(*KNOWN[form as usize].get_or_init(|| order))
 }
 
 static ONES: [c_int; 4] = [1; 4];
@@ -111,6 +131,10 @@ fn send_round(
     let code = match form {
         // SAFETY: the one neighbour on all four sides gets and sends an integer, for which there
         // are four each.
+        NeighborFunction::Even => unsafe {
+            sys::MPI_Neighbor_alltoall(from, 1, INT, to, 1, INT, ring)
+        },
+        // SAFETY: the same.
         NeighborFunction::Blocking => unsafe {
             sys::MPI_Neighbor_alltoallv(from, counts, places, INT, to, counts, places, INT, ring)
         },

@@ -74,17 +74,12 @@ pub(crate) fn blocking<F: Reduces, T: Pod, O: Reduction<T>>(
         return large::<F, T, O>(comm, me, op, reducing);
     }
     let Share::Counts(blocks) = reducing.share else {
-        return small::<F, T, O>(comm, op, reducing.transfer);
+        return small::<F, T, O>(comm, op, reducing.transfer, None);
     };
-    let Some(ints) = blocks.ints(usize::from(size_of::<T>() > 0)) else {
-        return large::<F, T, O>(comm, me, op, reducing);
-    };
-    let operation = Operation::of::<T, O>(op)?;
-    let with = arguments::<Native, T>(reducing.transfer, 0, Some(&ints), operation.native());
-    // SAFETY: `ints` begin with the counts of the blocks of `send` (or `recv`, in place), and
-    // `recv` is that of this rank, as `Reducing` has proven; an element is an item.
-    let code = unsafe { F::blocking(with, comm.native) };
-    operation.end(code, F::BLOCKING)
+    match blocks.ints(usize::from(size_of::<T>() > 0)) {
+        Some(ints) => small::<F, T, O>(comm, op, reducing.transfer, Some(&ints)),
+        None => large::<F, T, O>(comm, me, op, reducing),
+    }
 }
 
 /// Returns `true` in place at a root that is not rank 0, where some libraries read from
@@ -95,18 +90,20 @@ fn loses_what_is_in_place<T>(transfer: &Transfer<'_, T>) -> bool {
         && sys::loaded().is_some_and(|loaded| loaded.family() == Family::Mpich)
 }
 
-/// Blocks of one length, which an `int` can count together.
+/// Blocks that an `int` can count together: of one length, or of lengths of their own, with which
+/// `counts` begin.
 #[inline(always)]
 pub(crate) fn small<F: Reduces, T: Pod, O: Reduction<T>>(
     comm: impl Over<Target = Comm>,
     op: &O,
     transfer: Transfer<'_, T>,
+    counts: Option<&[c_int]>,
 ) -> Result<()> {
     let count = count::<T>(transfer.block());
     let operation = Operation::of::<T, O>(op)?;
-    let with = arguments::<Native, T>(transfer, count, None, operation.native());
+    let with = arguments::<Native, T>(transfer, count, counts, operation.native());
     // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven; a
-    // block is `count` items.
+    // block is `count` items, or as many as `counts` say.
     let code = unsafe { F::blocking(with, comm.native) };
     comm.over();
     operation.end(code, F::BLOCKING)
@@ -126,7 +123,7 @@ fn large<F: Reduces, T: Pod, O: Reduction<T>>(
         return match share {
             Share::Whole => transfer
                 .pieces(PIECE)
-                .try_for_each(|piece| small::<F, T, O>(comm, op, piece)),
+                .try_for_each(|piece| small::<F, T, O>(comm, op, piece, None)),
             Share::Block { .. } | Share::Counts(_) => transfer.reductions(me, &blocks, |one| {
                 blocking::<Reduce, T, O>(comm, me, op, Reducing::whole(one))
             }),

@@ -5,13 +5,13 @@ use std::ffi::c_int;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf, check};
+use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf};
 use ranks_comm::record::Over;
 
-use super::functions::{Moved, Moves, Named, Native, Scatterv};
+use super::functions::{Moves, Scatterv};
 use super::large_varying::{self, is_through_types};
 use super::packed;
-use super::varying::{self, Division, SliceInBlocks, Varying};
+use super::varying::{self, Division, Ints, SliceInBlocks, Varying};
 use crate::arguments::varying::Scattering;
 use crate::in_flight::stable::Stable;
 
@@ -51,19 +51,10 @@ pub(crate) fn small<T: Pod>(
     scattering: Scattering<'_, T>,
 ) -> Result<()> {
     let (send, recv) = (scattering.send.slice, scattering.recv);
-    let (counts, displacements) = ints.split_at(ints.len() / 2);
-    let with = Moved::<Native> {
-        send_counts: counts.as_ptr(),
-        send_displacements: displacements.as_ptr(),
-        recv_count: TypeOf::<T>::count(recv.as_deref().map_or(0, <[T]>::len)),
-        root: scattering.root.number,
-        ..Moved::between(send, recv)
-    };
-    // SAFETY: `recv` is one block, and the blocks lie in `send`, as `Scattering` has proven; counts
-    // and displacements are theirs in items of the datatype.
-    let code = unsafe { Scatterv::blocking(with, comm.native) };
-    comm.over();
-    check(code, Scatterv::BLOCKING)
+    let count = TypeOf::<T>::count(recv.as_deref().map_or(0, <[T]>::len));
+    let (sent, received) = (Ints::Blocks(ints), Ints::Block(count));
+    let root = scattering.root.number;
+    varying::small::<Scatterv, T>(comm, (send, sent), (recv, received), root)
 }
 
 pub(crate) fn nonblocking<T: Pod>(

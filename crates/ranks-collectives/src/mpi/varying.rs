@@ -6,16 +6,69 @@
 
 use std::borrow::Cow;
 use std::ffi::c_int;
-use std::fmt;
+use std::{fmt, ptr};
 
 use bytemuck::Pod;
 use ranks_comm::backend::{Keep, MpiComm as Comm, Plain, StartedOp, TypeOf, check};
+use ranks_comm::record::Over;
 use ranks_comm::{Result, SendBuffer};
 
 use super::begun::{begin, begin_large};
 use super::functions::{Abi, Large, Moved, Moves, Native, Standard, is_in_library};
 use crate::arguments::blocks::Blocks;
 use crate::in_flight::stable::Stable;
+
+/// The numbers of one side that are `int`s already.
+#[derive(Clone, Copy)]
+pub(super) enum Ints<'a> {
+    /// The items of one block.
+    Block(c_int),
+    /// Counts and then displacements, of blocks that are for each or from each.
+    Blocks(&'a [c_int]),
+}
+
+impl Ints<'_> {
+    /// A count, counts and displacements, of which the function takes what it is for.
+    #[inline(always)]
+    fn arguments(self) -> (c_int, *const c_int, *const c_int) {
+        match self {
+            Self::Block(count) => (count, ptr::null(), ptr::null()),
+            Self::Blocks(ints) => {
+                let (counts, displacements) = ints.split_at(ints.len() / 2);
+                (0, counts.as_ptr(), displacements.as_ptr())
+            }
+        }
+    }
+}
+
+/// Blocking, with numbers that need not be made first: those of blocks that lie in their slices,
+/// of which those that are received do not overlap.
+#[inline(always)]
+pub(super) fn small<F: Moves, T: Pod>(
+    comm: impl Over<Target = Comm>,
+    (send, sent): (Option<&[T]>, Ints<'_>),
+    (recv, received): (Option<&mut [T]>, Ints<'_>),
+    root: c_int,
+) -> Result<()> {
+    let (send_count, send_counts, send_displacements) = sent.arguments();
+    let (recv_count, recv_counts, recv_displacements) = received.arguments();
+    let with = Moved::<Native> {
+        send_count,
+        send_counts,
+        send_displacements,
+        recv_count,
+        recv_counts,
+        recv_displacements,
+        root,
+        ..Moved::between(send, recv)
+    };
+    // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as the
+    // types have proven that the callers take them from; the numbers are theirs, in items of the
+    // datatype.
+    let code = unsafe { F::blocking(with, comm.native) };
+    comm.over();
+    check(code, F::BLOCKING)
+}
 
 /// Proven slices, and how they are divided.
 pub(super) struct Varying<'a, T> {

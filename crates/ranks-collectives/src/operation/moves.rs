@@ -14,7 +14,7 @@ use crate::arguments::blocks::Blocks;
 use crate::arguments::crossing::{Crossing, RootGroup};
 use crate::arguments::layouts::{Layouts, Pattern};
 use crate::arguments::neighbors::Trade;
-use crate::arguments::proven::Movable;
+use crate::arguments::proven::{Movable, Proven};
 use crate::arguments::transfer::Transfer;
 use crate::arguments::varying::{Exchange, Gathering, Scattering};
 use crate::in_flight::stable::{self, Shape, Slices, Stable};
@@ -74,23 +74,23 @@ pub(crate) trait InPlaceMover: Mover {
 }
 
 /// Blocking.
+#[inline]
 pub(crate) fn moved<M: Mover, T: Pod>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
     with: M::With<'_>,
 ) -> Result<()> {
-    carry_out_in_time(
-        comm,
-        CallSignature::moving::<T>(M::BLOCKING).rooted(M::root(with)),
-        M::prove(M::BLOCKING, comm, Slices { send, recv }, with),
-        M::over_mpi::<T>,
-        Some((M::NONBLOCKING_ROLE, M::nonblocking_over_mpi::<T>)),
-        M::in_process::<T>,
-    )
+    let Some(over) = comm.fast_path_collective(1) else {
+        return slow_path::<M, T>(comm, send, recv, with);
+    };
+    let proven = M::prove(M::BLOCKING, comm, Slices { send, recv }, with)?;
+    let call = call::<M, T>(with).items(proven.elements());
+    comm.recorded(over, call)
+        .during(|comm| M::over_mpi(comm, proven))
 }
 
-/// Blocking, of blocks of one length: `block` is as long as one.
+/// As [`moved`], of blocks of one length: `block` is as long as one.
 #[inline]
 pub(crate) fn transferred<M, T: Pod>(
     comm: &Communicator,
@@ -110,8 +110,8 @@ where
     mpi::transfers::small::<M, T>(comm.recorded(over, call), transfer)
 }
 
-/// Blocking, of blocks of different lengths: `block` is as long as that of this rank. `small` calls
-/// the function with their `ints`, if those are there.
+/// As [`moved`], of blocks of different lengths: `block` is as long as that of this rank. `small`
+/// calls the function with their `ints`, if those are there.
 #[inline(always)]
 pub(crate) fn transferred_by<M: Mover, T: Pod, I>(
     comm: &Communicator,
@@ -151,7 +151,14 @@ pub(crate) fn slow_path<M: Mover, T: Pod>(
     recv: &mut [T],
     with: M::With<'_>,
 ) -> Result<()> {
-    moved::<M, T>(comm, send, recv, with)
+    carry_out_in_time(
+        comm,
+        CallSignature::moving::<T>(M::BLOCKING).rooted(M::root(with)),
+        M::prove(M::BLOCKING, comm, Slices { send, recv }, with),
+        M::over_mpi::<T>,
+        Some((M::NONBLOCKING_ROLE, M::nonblocking_over_mpi::<T>)),
+        M::in_process::<T>,
+    )
 }
 
 /// Nonblocking.
@@ -279,6 +286,7 @@ macro_rules! movers {
                 $root
             }
 
+            #[inline]
             fn over_mpi<T: Pod>(comm: &MpiComm, proven: $proven<'_, T>) -> Result<()> {
                 mpi::$module::blocking::<$(functions::$functions,)? T>(comm, proven)
             }

@@ -98,8 +98,10 @@ pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
 ) -> Result<()> {
     // Only MPI's own operations are quick to begin with; an item of theirs is an element.
     let fast = O::predefined().and_then(|_| comm.fast_path_collective(send.len()));
+    let blocks = R::share(comm, with).counts();
+    let counts = blocks.map(|blocks| blocks.kept_ints(1));
     match fast {
-        Some(over) if R::share(comm, with).counts().is_none() => {
+        Some(over) if !matches!(counts, Some(None)) => {
             let call = match R::root(with) {
                 None => record::Call::of(const { &Kind::reducing::<T, O>(R::BLOCKING) }),
                 Some(root) => {
@@ -116,6 +118,7 @@ pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
                 comm.recorded(over, call.count_u32(send.len())),
                 &op,
                 transfer,
+                counts.flatten(),
             )
         }
         _ => slow_path::<R, T, O>(comm, send, recv, &op, with),

@@ -101,7 +101,8 @@ pub trait NeighborCollectives: Neighborhood + Sized {
     /// # Errors
     /// Those [said above](NeighborCollectives#lengths); otherwise what the library reports.
     ///
-    /// MPI 5.0 §8.6.2 (`MPI_Neighbor_alltoall`, by way of `MPI_Neighbor_alltoallv`).
+    /// MPI 5.0 §8.6.2 (`MPI_Neighbor_alltoall`, or `MPI_Neighbor_alltoallv` where the library does
+    /// not keep to the order of blocks).
     #[doc(alias = "MPI_Neighbor_alltoall")]
     #[doc(alias = "MPI_Neighbor_alltoall_c")]
     fn neighbor_alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {

@@ -304,7 +304,12 @@ impl Neighborhood for Cartesian {
         index
     }
 
-    fn order_of_arrival(&self) -> Option<Vec<usize>> {
-        Some((0..self.neighbors.len()).map(|index| index ^ 1).collect())
+    fn order_of_arrival(&self, place: usize) -> usize {
+        place ^ 1
+    }
+
+    fn are_distinct(&self) -> bool {
+        let mut sizes = self.dims().iter().zip(self.periods());
+        sizes.all(|(&size, &is_periodic)| size > 2 || !is_periodic)
     }
 }

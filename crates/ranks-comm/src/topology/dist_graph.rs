@@ -243,4 +243,9 @@ impl Neighborhood for DistGraph {
     fn out_neighbors(&self) -> &[Option<usize>] {
         &self.out_neighbors
     }
+
+    /// What the other ranks have is not known here.
+    fn are_distinct(&self) -> bool {
+        false
+    }
 }

@@ -20,6 +20,8 @@ pub struct Graph {
     neighbors: Vec<Option<usize>>,
     /// `true` if each edge has a reverse edge, equally often.
     is_symmetric: bool,
+    /// `true` if no node has a neighbour several times.
+    are_distinct: bool,
 }
 
 impl Communicator {
@@ -82,12 +84,13 @@ impl Graph {
     pub(crate) fn new(comm: Communicator, graph: Adjacency) -> Self {
         let neighbors = graph.neighbors(comm.rank());
         let neighbors = neighbors.iter().copied().map(Some).collect();
-        let is_symmetric = graph.is_symmetric();
+        let (is_symmetric, are_distinct) = (graph.is_symmetric(), graph.are_distinct());
         Self {
             comm,
             graph,
             neighbors,
             is_symmetric,
+            are_distinct,
         }
     }
 
@@ -168,5 +171,9 @@ impl Neighborhood for Graph {
 
     fn is_two_sided(&self) -> bool {
         self.is_symmetric
+    }
+
+    fn are_distinct(&self) -> bool {
+        self.are_distinct
     }
 }

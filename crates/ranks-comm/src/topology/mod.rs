@@ -66,12 +66,17 @@ pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
         occurrence(self.out_neighbors(), index)
     }
 
-    /// The indices of the received blocks, so that those of one source are in the order in which it
-    /// sends them; `None` if that is the order of the indices.
+    /// The index of the block that is received as number `place`, where those of one source are in
+    /// the order in which it sends them.
     #[doc(hidden)]
-    fn order_of_arrival(&self) -> Option<Vec<usize>> {
-        None
+    fn order_of_arrival(&self, place: usize) -> usize {
+        place
     }
+
+    /// Returns `true` if it is known that no rank has a neighbour several times: the same on all
+    /// ranks.
+    #[doc(hidden)]
+    fn are_distinct(&self) -> bool;
 
     /// Returns `true` if each edge has an end on both ranks: otherwise neighbourhood collectives
     /// are refused.
@@ -181,8 +186,12 @@ impl Neighborhood for VirtualTopology {
         self.neighborhood().out_lane(index)
     }
 
-    fn order_of_arrival(&self) -> Option<Vec<usize>> {
-        self.neighborhood().order_of_arrival()
+    fn order_of_arrival(&self, place: usize) -> usize {
+        self.neighborhood().order_of_arrival(place)
+    }
+
+    fn are_distinct(&self) -> bool {
+        self.neighborhood().are_distinct()
     }
 
     fn is_two_sided(&self) -> bool {

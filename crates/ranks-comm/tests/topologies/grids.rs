@@ -145,6 +145,16 @@ fn neighbours_on_a_grid_are_source_and_destination_by_dimension(world: Communica
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
+fn a_rank_is_a_neighbour_twice_in_rings_of_one_and_two(world: Communicator) -> Result<()> {
+    for is_periodic in [false, true] {
+        let grid = world.cart_create(&[world.size(), 1], &[is_periodic, false], false)?;
+        let grid = grid.expect("the grid has room for all ranks");
+        assert_eq!(grid.are_distinct(), !is_periodic || world.size() > 2);
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
 fn rsmpi_cartesian_map(world: Communicator) -> Result<()> {
     let size = world.size();
     let places = size.div_ceil(2);

@@ -46,6 +46,14 @@ fn trade(graph: &impl Neighborhood) -> Result<Vec<Option<usize>>> {
             .filter(move |(_, source)| **source == Some(rank))
             .map(|(index, _)| (index, lane(graph.in_lane(index))))
     };
+    if graph.are_distinct() {
+        let neighbors = [graph.in_neighbors(), graph.out_neighbors()];
+        for neighbors in neighbors {
+            let mut ranks: Vec<usize> = neighbors.iter().copied().flatten().collect();
+            ranks.sort_unstable();
+            assert!(ranks.windows(2).all(|pair| pair[0] != pair[1]));
+        }
+    }
     let mut got = vec![None; graph.in_neighbors().len()];
     // A blocking send to oneself may deadlock.
     for (index, tag) in to(me) {

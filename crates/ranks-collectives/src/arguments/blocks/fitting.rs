@@ -61,15 +61,12 @@ impl Blocks {
 
     /// # Errors
     /// [`ErrorKind::Argument`] if the blocks do not lie one after the other.
+    #[inline]
     pub(crate) fn must_be_packed(&self, operation: &'static str) -> Result<()> {
         if self.is_packed() {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::Argument,
-            operation,
-            "the blocks must lie one after the other in the order of ranks, as Blocks::from_counts makes them",
-        ))
+        Err(not_packed(operation))
     }
 
     #[cold]
@@ -115,6 +112,15 @@ impl Blocks {
             ),
         )
     }
+}
+
+#[cold]
+fn not_packed(operation: &'static str) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        operation,
+        "the blocks must lie one after the other in the order of ranks, as Blocks::from_counts makes them",
+    )
 }
 
 #[cold]

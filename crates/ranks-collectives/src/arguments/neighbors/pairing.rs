@@ -5,7 +5,7 @@
 //! from the rank after, also where both are the same rank. Not all libraries keep to it, so that
 //! [`slots`] says what to do about it.
 
-use ranks_comm::{Neighborhood, Result};
+use ranks_comm::Neighborhood;
 
 /// A block on its way between neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,39 +18,42 @@ pub(crate) struct Edge {
     pub(crate) length: usize,
 }
 
-/// The blocks of these lengths that go out, in the order of blocks.
-pub(crate) fn outgoing(around: &dyn Neighborhood, lengths: &[usize]) -> impl Iterator<Item = Edge> {
+/// The blocks that go out, in the order of blocks; `length` is that of each.
+#[inline(always)]
+pub(crate) fn outgoing(
+    around: &dyn Neighborhood,
+    length: impl Fn(usize) -> usize,
+) -> impl Iterator<Item = Edge> {
     let from = around.rank();
-    let neighbors = around.out_neighbors().iter().zip(lengths).enumerate();
-    neighbors.filter_map(move |(index, (neighbor, &length))| {
-        neighbor.map(|to| Edge {
+    let neighbors = around.out_neighbors().iter().enumerate();
+    neighbors.filter_map(move |(index, &to)| {
+        Some(Edge {
             from,
-            to,
+            to: to?,
             index,
-            length,
+            length: length(index),
         })
     })
 }
 
-/// The blocks of these lengths that come in, so that those from one rank are in the order in which
-/// that sends them.
-pub(crate) fn incoming(around: &dyn Neighborhood, lengths: &[usize]) -> Vec<Edge> {
+/// The blocks that come in, so that those from one rank are in the order in which that sends them;
+/// `length` is that of each.
+#[inline(always)]
+pub(crate) fn incoming(
+    around: &dyn Neighborhood,
+    length: impl Fn(usize) -> usize,
+) -> impl Iterator<Item = Edge> {
     let to = around.rank();
     let neighbors = around.in_neighbors();
-    let order = around
-        .order_of_arrival()
-        .unwrap_or_else(|| (0..neighbors.len()).collect());
-    let arriving = order.into_iter().filter_map(|index| {
-        let from = neighbors.get(index).copied().flatten()?;
-        let &length = lengths.get(index)?;
+    (0..neighbors.len()).filter_map(move |place| {
+        let index = around.order_of_arrival(place);
         Some(Edge {
-            from,
+            from: neighbors.get(index).copied()??,
             to,
             index,
-            length,
+            length: length(index),
         })
-    });
-    arriving.collect()
+    })
 }
 
 /// In what order a library lets the blocks of one rank arrive.
@@ -65,23 +68,20 @@ pub(crate) enum Order {
 }
 
 /// The block that each of a library's blocks has to be, so that they come where the standard has
-/// them; `None` if each is what it should be. The library's order is asked for only if a rank is a
-/// neighbour several times.
-///
-/// # Errors
-/// That of the question.
-pub(crate) fn slots(
-    around: &dyn Neighborhood,
-    order: impl FnOnce() -> Result<Order>,
-) -> Result<Option<Vec<usize>>> {
-    slots_of(around.in_neighbors(), || around.order_of_arrival(), order)
+/// them, if the library has that `order`, not the standard's; `None` if each is what it should be.
+pub(crate) fn slots(around: &dyn Neighborhood, order: Order) -> Option<Vec<usize>> {
+    slots_of(
+        around.in_neighbors(),
+        |place| around.order_of_arrival(place),
+        order,
+    )
 }
 
 fn slots_of(
     neighbors: &[Option<usize>],
-    arrival: impl FnOnce() -> Option<Vec<usize>>,
-    order: impl FnOnce() -> Result<Order>,
-) -> Result<Option<Vec<usize>>> {
+    arrival: impl Fn(usize) -> usize,
+    order: Order,
+) -> Option<Vec<usize>> {
     let by_source = |indices: &mut dyn Iterator<Item = usize>| {
         let sources = indices.filter_map(|index| Some((neighbors.get(index).copied()??, index)));
         let mut sources: Vec<(usize, usize)> = sources.collect();
@@ -91,16 +91,9 @@ fn slots_of(
     };
     let there = by_source(&mut (0..neighbors.len()));
     if there.windows(2).all(|pair| pair[0].0 != pair[1].0) {
-        return Ok(None);
+        return None;
     }
-    let order = order()?;
-    if order == Order::Standard {
-        return Ok(None);
-    }
-    let mut sent = match arrival() {
-        Some(arrival) => by_source(&mut arrival.into_iter()),
-        None => there.clone(),
-    };
+    let mut sent = by_source(&mut (0..neighbors.len()).map(arrival));
     if order == Order::FirstIsLast {
         for of_one in sent.chunk_by_mut(|one, other| one.0 == other.0) {
             of_one.reverse();
@@ -110,7 +103,7 @@ fn slots_of(
     for ((_, slot), (_, block)) in there.into_iter().zip(sent) {
         slots[slot] = block;
     }
-    Ok(Some(slots))
+    Some(slots)
 }
 
 #[cfg(test)]
@@ -120,14 +113,12 @@ mod tests {
     #[test]
     fn only_blocks_of_one_source_change_places() {
         let slots = |neighbors: [Option<usize>; 4], in_a_grid: bool, order| {
-            let arrival = || in_a_grid.then(|| vec![1, 0, 3, 2]);
-            slots_of(&neighbors, arrival, || Ok(order)).unwrap()
+            slots_of(&neighbors, |place| place ^ usize::from(in_a_grid), order)
         };
-        use Order::{FirstIsFirst, FirstIsLast, Standard};
+        use Order::{FirstIsFirst, FirstIsLast};
         let different = [Some(1), Some(2), None, Some(3)];
         assert_eq!(slots(different, true, FirstIsFirst), None);
         let pair = [Some(2), None, Some(1), Some(1)];
-        assert_eq!(slots(pair, true, Standard), None);
         assert_eq!(slots(pair, true, FirstIsFirst), Some(vec![0, 1, 3, 2]));
         assert_eq!(slots(pair, true, FirstIsLast), Some(vec![0, 1, 2, 3]));
         assert_eq!(slots(pair, false, FirstIsFirst), Some(vec![0, 1, 2, 3]));

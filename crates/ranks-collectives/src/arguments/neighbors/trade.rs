@@ -3,8 +3,8 @@
 //! As with [`Transfer`](crate::arguments::transfer::Transfer), the backends rely on what the
 //! constructors prove.
 
-use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Neighborhood, Result};
@@ -14,8 +14,28 @@ use crate::arguments::blocks::Blocks;
 use crate::arguments::layouts::{Layouts, Pattern};
 use crate::arguments::lengths::{Holders, one_of_each};
 
+/// The block of each neighbour in a slice.
+#[derive(Clone, Copy)]
+pub(crate) enum Parts<'a> {
+    /// The whole slice, of that length, is the block of each.
+    Whole(usize),
+    /// Blocks of that length, one after the other.
+    Even(usize),
+    Blocks(&'a Blocks),
+}
+
+impl Parts<'_> {
+    pub(crate) fn place(self, index: usize) -> Range<usize> {
+        match self {
+            Self::Whole(length) => 0..length,
+            Self::Even(length) => index * length..(index + 1) * length,
+            Self::Blocks(blocks) => blocks.range(index),
+        }
+    }
+}
+
 /// A block for each neighbour that this rank sends to, and one of each that sends to it.
-pub(crate) struct Trade<'a, T, D = Cow<'a, Blocks>> {
+pub(crate) struct Trade<'a, T, D = Parts<'a>> {
     pub(crate) operation: &'static str,
     pub(crate) around: &'a dyn Neighborhood,
     pub(crate) send: NeighborBlocks<&'a [T], D>,
@@ -30,19 +50,23 @@ pub(crate) struct NeighborBlocks<S, D> {
 
 /// The division of a slice among neighbours.
 pub(crate) trait Division {
-    /// The number of elements of each part.
-    fn counts(&self) -> &[usize];
+    /// The number of elements of the part of neighbour `index`.
+    fn length(&self, index: usize) -> usize;
 }
 
-impl Division for Cow<'_, Blocks> {
-    fn counts(&self) -> &[usize] {
-        Blocks::counts(self)
+impl Division for Parts<'_> {
+    #[inline(always)]
+    fn length(&self, index: usize) -> usize {
+        match self {
+            Self::Whole(length) | Self::Even(length) => *length,
+            Self::Blocks(blocks) => blocks.counts()[index],
+        }
     }
 }
 
 impl Division for &Layouts {
-    fn counts(&self) -> &[usize] {
-        Layouts::counts(self)
+    fn length(&self, index: usize) -> usize {
+        self.counts()[index]
     }
 }
 
@@ -52,6 +76,7 @@ impl<'a, T> Trade<'a, T> {
     /// # Errors
     /// [`Length`](ErrorKind::Length) if that is not so, [`Argument`](ErrorKind::Argument) if the
     /// graph has an edge with one end.
+    #[inline(always)]
     pub(crate) fn gathered(
         operation: &'static str,
         around: &'a dyn Neighborhood,
@@ -65,38 +90,31 @@ impl<'a, T> Trade<'a, T> {
             ("send", send.len()),
             ("recv", recv.len()),
         )?;
-        let blocks = Blocks::even(recv.len(), sources.count);
-        Self::to_all(operation, around, send, (recv, Cow::Owned(blocks)))
+        let recv = (recv, Parts::Even(send.len()));
+        Self::proven(operation, around, (send, Parts::Whole(send.len())), recv)
     }
 
     /// `send` goes to every neighbour, and `recv` holds a block of each.
     ///
     /// # Errors
     /// As [`exchanged_into`](Self::exchanged_into).
+    #[inline(always)]
     pub(crate) fn gathered_into(
         operation: &'static str,
         around: &'a dyn Neighborhood,
         send: &'a [T],
         (recv, blocks): (&'a mut [T], &'a Blocks),
     ) -> Result<Self> {
-        Self::to_all(operation, around, send, (recv, Cow::Borrowed(blocks)))
-    }
-
-    fn to_all(
-        operation: &'static str,
-        around: &'a dyn Neighborhood,
-        send: &'a [T],
-        recv: (&'a mut [T], Cow<'a, Blocks>),
-    ) -> Result<Self> {
-        let neighbors = around.out_neighbors().len();
-        let same = Blocks::new(&vec![send.len(); neighbors], &vec![0; neighbors])?;
-        Self::proven(operation, around, (send, Cow::Owned(same)), recv)
+        received_in(blocks, operation, around, recv.len())?;
+        let send = (send, Parts::Whole(send.len()));
+        Self::fitting_itself(operation, around, send, (recv, Parts::Blocks(blocks)))
     }
 
     /// `send` is a block for each neighbour and `recv` one of each, all of the same length.
     ///
     /// # Errors
     /// As [`gathered`](Self::gathered).
+    #[inline(always)]
     pub(crate) fn exchanged(
         operation: &'static str,
         around: &'a dyn Neighborhood,
@@ -118,9 +136,8 @@ impl<'a, T> Trade<'a, T> {
                 ),
             ));
         }
-        let send = (send, Cow::Owned(Blocks::even(send.len(), to)));
-        let blocks = Blocks::even(recv.len(), from);
-        Self::proven(operation, around, send, (recv, Cow::Owned(blocks)))
+        let parts = Parts::Even(block);
+        Self::proven(operation, around, (send, parts), (recv, parts))
     }
 
     /// `send` holds a block for each neighbour, `recv` one of each, and what this rank sends to
@@ -129,41 +146,17 @@ impl<'a, T> Trade<'a, T> {
     /// # Errors
     /// [`Length`](ErrorKind::Length) if that is not so, [`Argument`](ErrorKind::Argument) if blocks
     /// of `recv` overlap or the graph has an edge with one end.
+    #[inline(always)]
     pub(crate) fn exchanged_into(
         operation: &'static str,
         around: &'a dyn Neighborhood,
         (send, send_blocks): (&'a [T], &'a Blocks),
         (recv, recv_blocks): (&'a mut [T], &'a Blocks),
     ) -> Result<Self> {
-        let send = (send, Cow::Borrowed(send_blocks));
-        let recv = (recv, Cow::Borrowed(recv_blocks));
-        Self::proven(operation, around, send, recv)
-    }
-
-    fn proven(
-        operation: &'static str,
-        around: &'a dyn Neighborhood,
-        (send, send_blocks): (&'a [T], Cow<'a, Blocks>),
-        (recv, recv_blocks): (&'a mut [T], Cow<'a, Blocks>),
-    ) -> Result<Self> {
-        must_be_two_sided(operation, around)?;
         send_blocks.fit(operation, dests(around), "send", send.len())?;
-        recv_blocks.fit(operation, sources(around), "recv", recv.len())?;
-        recv_blocks.must_be_disjoint(operation, sources(around), "recv")?;
-        let trade = Self {
-            operation,
-            around,
-            send: NeighborBlocks {
-                slice: send,
-                blocks: send_blocks,
-            },
-            recv: NeighborBlocks {
-                slice: recv,
-                blocks: recv_blocks,
-            },
-        };
-        trade.fits_itself()?;
-        Ok(trade)
+        received_in(recv_blocks, operation, around, recv.len())?;
+        let send = (send, Parts::Blocks(send_blocks));
+        Self::fitting_itself(operation, around, send, (recv, Parts::Blocks(recv_blocks)))
     }
 }
 
@@ -179,10 +172,25 @@ impl<'a, T: Pod> Trade<'a, T, &'a Layouts> {
         send: (&'a [T], &'a Layouts),
         recv: (&'a mut [T], &'a Layouts),
     ) -> Result<Self> {
-        must_be_two_sided(operation, around)?;
         let pattern = Pattern::inside(operation, (dests(around), send), (sources(around), recv))?;
-        let ((send, here), (recv, there)) = (pattern.send, pattern.recv);
-        let trade = Self {
+        Self::fitting_itself(operation, around, pattern.send, pattern.recv)
+    }
+}
+
+impl<'a, T, D: Division> Trade<'a, T, D> {
+    /// `send` has a part for each neighbour, and `recv` one of each.
+    ///
+    /// # Errors
+    /// [`Argument`](ErrorKind::Argument) if the graph has an edge with one end.
+    #[inline(always)]
+    fn proven(
+        operation: &'static str,
+        around: &'a dyn Neighborhood,
+        (send, here): (&'a [T], D),
+        (recv, there): (&'a mut [T], D),
+    ) -> Result<Self> {
+        must_be_two_sided(operation, around)?;
+        Ok(Self {
             operation,
             around,
             send: NeighborBlocks {
@@ -193,44 +201,58 @@ impl<'a, T: Pod> Trade<'a, T, &'a Layouts> {
                 slice: recv,
                 blocks: there,
             },
-        };
-        trade.fits_itself()?;
-        Ok(trade)
+        })
     }
-}
 
-impl<T, D: Division> Trade<'_, T, D> {
-    /// Of what this rank sends to itself it knows both ends.
-    fn fits_itself(&self) -> Result<()> {
-        let me = self.around.rank();
-        let leaving = self.outgoing().filter(|edge| edge.to == me);
-        let arriving = self.incoming().into_iter().filter(|edge| edge.from == me);
+    /// The same where not all parts are of one length: of what this rank sends to itself it knows
+    /// both ends.
+    ///
+    /// # Errors
+    /// [`Length`](ErrorKind::Length) if they differ; as [`proven`](Self::proven).
+    #[inline(always)]
+    fn fitting_itself(
+        operation: &'static str,
+        around: &'a dyn Neighborhood,
+        send: (&'a [T], D),
+        recv: (&'a mut [T], D),
+    ) -> Result<Self> {
+        let (trade, me) = (Self::proven(operation, around, send, recv)?, around.rank());
+        let leaving = trade.outgoing().filter(|edge| edge.to == me);
+        let arriving = trade.incoming().filter(|edge| edge.from == me);
         for (sent, expected) in leaving.zip(arriving) {
             if sent.length != expected.length {
-                return Err(length(
-                    self.operation,
-                    format_args!(
-                        "block {} of send, which this rank sends to itself, has {} elements, and block {} of recv, where it \
-                         arrives, {}",
-                        sent.index, sent.length, expected.index, expected.length
-                    ),
-                ));
+                return Err(differ(operation, sent, expected));
             }
         }
-        Ok(())
+        Ok(trade)
     }
 
     /// The edges on which this rank sends, in the order of blocks.
+    #[inline(always)]
     pub(crate) fn outgoing(&self) -> impl Iterator<Item = Edge> {
-        outgoing(self.around, self.send.blocks.counts())
+        outgoing(self.around, |index| self.send.blocks.length(index))
     }
 
     /// The edges on which it receives, those from one rank in the order in which that sends.
-    pub(crate) fn incoming(&self) -> Vec<Edge> {
-        incoming(self.around, self.recv.blocks.counts())
+    #[inline(always)]
+    pub(crate) fn incoming(&self) -> impl Iterator<Item = Edge> {
+        incoming(self.around, |index| self.recv.blocks.length(index))
     }
 }
 
+/// That `blocks` divide what is received, of that length, among the neighbours.
+#[inline(always)]
+fn received_in(
+    blocks: &Blocks,
+    operation: &'static str,
+    around: &dyn Neighborhood,
+    length: usize,
+) -> Result<()> {
+    blocks.fit(operation, sources(around), "recv", length)?;
+    blocks.must_be_disjoint(operation, sources(around), "recv")
+}
+
+#[inline(always)]
 fn sources(around: &dyn Neighborhood) -> Holders {
     Holders {
         count: around.in_neighbors().len(),
@@ -238,6 +260,7 @@ fn sources(around: &dyn Neighborhood) -> Holders {
     }
 }
 
+#[inline(always)]
 fn dests(around: &dyn Neighborhood) -> Holders {
     Holders {
         count: around.out_neighbors().len(),
@@ -245,16 +268,33 @@ fn dests(around: &dyn Neighborhood) -> Holders {
     }
 }
 
+#[inline(always)]
 fn must_be_two_sided(operation: &'static str, around: &dyn Neighborhood) -> Result<()> {
     if around.is_two_sided() {
         return Ok(());
     }
-    Err(Error::new(
+    Err(one_sided(operation))
+}
+
+#[cold]
+fn one_sided(operation: &'static str) -> Error {
+    Error::new(
         ErrorKind::Argument,
         operation,
         "a rank of this graph has a neighbour that does not have it for a neighbour as often; \
          communication among neighbours needs a symmetric graph",
-    ))
+    )
+}
+
+#[cold]
+fn differ(operation: &'static str, sent: Edge, expected: Edge) -> Error {
+    length(
+        operation,
+        format_args!(
+            "block {} of send, which this rank sends to itself, has {} elements, and block {} of recv, where it arrives, {}",
+            sent.index, sent.length, expected.index, expected.length
+        ),
+    )
 }
 
 #[cold]

@@ -78,6 +78,15 @@ impl Adjacency {
         there == back
     }
 
+    /// Returns `true` if no node has a neighbour several times.
+    pub(crate) fn are_distinct(&self) -> bool {
+        (0..self.nodes()).all(|node| {
+            let mut neighbors = self.neighbors(node).to_vec();
+            neighbors.sort_unstable();
+            neighbors.windows(2).all(|pair| pair[0] != pair[1])
+        })
+    }
+
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
         let all = [&self.index[..], &self.edges[..]];
         let lengths = all.map(|list| list.len() as u64);
@@ -96,9 +105,9 @@ mod tests {
         let graph = Adjacency::new("a test", &[2, 3, 4, 6], &[1, 3, 0, 3, 0, 2], 4).unwrap();
         let neighbors: Vec<&[usize]> = (0..4).map(|node| graph.neighbors(node)).collect();
         assert_eq!(neighbors, [&[1, 3][..], &[0], &[3], &[0, 2]]);
-        assert!(graph.is_symmetric());
+        assert!(graph.is_symmetric() && graph.are_distinct());
         let twice = Adjacency::new("a test", &[2, 3], &[1, 1, 0], 2).unwrap();
-        assert!(!twice.is_symmetric());
+        assert!(!twice.is_symmetric() && !twice.are_distinct());
         let lonely = Adjacency::new("a test", &[0, 0], &[], 2).unwrap();
         assert_eq!(lonely.neighbors(1), [0; 0]);
     }

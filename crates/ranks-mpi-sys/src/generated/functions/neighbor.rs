@@ -16,7 +16,6 @@ functions! {
     /// `int MPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Ineighbor_alltoall(sendbuf: ConstBuf, sendcount: Same<c_int>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<c_int>, recvtype: Datatype, comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)` (MPI 4.0)
-    #[cfg(feature = "whole")]
     large(MPI_Ineighbor_alltoall) "4.0" MPI_Ineighbor_alltoall_c(sendbuf: ConstBuf, sendcount: Same<MPI_Count>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<MPI_Count>, recvtype: Datatype, comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Ineighbor_alltoallv(sendbuf: ConstBuf, sendcounts: Same<*const c_int>, sdispls: Same<*const c_int>, sendtype: Datatype, recvbuf: Buf, recvcounts: Same<*const c_int>, rdispls: Same<*const c_int>, recvtype: Datatype, comm: Comm, request: OutRequest) -> Code;
@@ -46,12 +45,10 @@ functions! {
     /// `int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Neighbor_alltoall(sendbuf: ConstBuf, sendcount: Same<c_int>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<c_int>, recvtype: Datatype, comm: Comm) -> Code;
     /// `int MPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)` (MPI 4.0)
-    #[cfg(feature = "whole")]
     large(MPI_Neighbor_alltoall) "4.0" MPI_Neighbor_alltoall_c(sendbuf: ConstBuf, sendcount: Same<MPI_Count>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<MPI_Count>, recvtype: Datatype, comm: Comm) -> Code;
     /// `int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 4.0)
     shim "4.0" MPI_Neighbor_alltoall_init(sendbuf: ConstBuf, sendcount: Same<c_int>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<c_int>, recvtype: Datatype, comm: Comm, info: Info, request: OutRequest) -> Code;
     /// `int MPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 4.0)
-    #[cfg(feature = "whole")]
     large(MPI_Neighbor_alltoall_init) "4.0" MPI_Neighbor_alltoall_init_c(sendbuf: ConstBuf, sendcount: Same<MPI_Count>, sendtype: Datatype, recvbuf: Buf, recvcount: Same<MPI_Count>, recvtype: Datatype, comm: Comm, info: Info, request: OutRequest) -> Code;
     /// `int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Neighbor_alltoallv(sendbuf: ConstBuf, sendcounts: Same<*const c_int>, sdispls: Same<*const c_int>, sendtype: Datatype, recvbuf: Buf, recvcounts: Same<*const c_int>, rdispls: Same<*const c_int>, recvtype: Datatype, comm: Comm) -> Code;
