@@ -40,6 +40,7 @@ impl Epochs {
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if it would be a second one on the same rank.
+    #[inline]
     pub(crate) fn hold(&self, operation: &'static str, hold: Hold) -> Result<()> {
         let mut open = self.open();
         let free = match hold {
@@ -69,6 +70,7 @@ impl Epochs {
     }
 
     /// A lock is gone, or was not got.
+    #[inline]
     pub(crate) fn release(&self, hold: Hold) {
         let mut open = self.open();
         match hold {

@@ -45,7 +45,7 @@ impl<T: Pod> Window<T> {
     }
 
     pub(crate) fn unlock(&self, hold: Hold) -> Result<()> {
-        unlock(self.canonical, hold)
+        unlock(self.win, hold)
     }
 
     /// Completes the operations on `rank`, at the origin and at the target.
@@ -86,7 +86,8 @@ impl<T: Pod> Window<T> {
 pub(super) fn end_all(win: MPI_Win, epochs: &Epochs) -> Result<()> {
     let mut outcome = Ok(());
     for hold in epochs.take_held() {
-        let unlocked = unlock(win, hold);
+        // SAFETY: the library is loaded, as there is a window.
+        let unlocked = unlock(unsafe { native::win(win) }, hold);
         outcome = outcome.and(unlocked);
     }
     let fenced = std::mem::take(&mut epochs.open().fenced);
@@ -103,16 +104,16 @@ fn last_fence(win: MPI_Win) -> Result<()> {
     check(code, "MPI_Win_fence")
 }
 
-fn unlock(win: MPI_Win, hold: Hold) -> Result<()> {
+fn unlock(win: native::Win, hold: Hold) -> Result<()> {
     match hold {
         Hold::All => {
             // SAFETY: the window is alive and all ranks are locked together, as `Epochs` knows.
-            let code = unsafe { sys::MPI_Win_unlock_all(win) };
+            let code = unsafe { native::MPI_Win_unlock_all(win) };
             check(code, "MPI_Win_unlock_all")
         }
         Hold::Rank(rank) => {
             // SAFETY: the window is alive and this rank is locked, as `Epochs` knows.
-            let code = unsafe { sys::MPI_Win_unlock(int(rank), win) };
+            let code = unsafe { native::MPI_Win_unlock(int(rank), win) };
             check(code, "MPI_Win_unlock")
         }
     }

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use bytemuck::Pod;
+use ranks_comm::record::{Class, Kind};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::epoch::table::Targets;
@@ -12,6 +13,8 @@ use crate::mpi;
 use crate::window::Window;
 use crate::window::inner::Inner;
 use crate::window::operations::{self, Operations};
+
+const COMPLETE: &Kind = &Kind::of(Class::Message, "MPI_Win_complete");
 
 /// A window whose part on this rank is open to some ranks, from when each of them
 /// [starts](Window::start) until it completes. From [`Window::post`].
@@ -211,8 +214,7 @@ fn access<'env, T: Pod, R>(
         if targets.is_empty() {
             return Ok(());
         }
-        let _entered = inner.enter_to_end("MPI_Win_complete");
-        inner.on_backend(mpi::Window::complete, LocalWindow::complete)
+        inner.call_to_end(COMPLETE, mpi::Window::complete, LocalWindow::complete)
     };
     operations::run(inner, Targets::Some(&targets), end, f)
 }

@@ -6,6 +6,7 @@ use std::fmt;
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use ranks_comm::Result;
+use ranks_comm::record::{Class, Kind};
 
 use crate::epoch::table::Targets;
 use crate::mpi;
@@ -13,7 +14,7 @@ use crate::window::Window;
 use crate::window::inner::Inner;
 use crate::window::operations::{self, Operations};
 
-const FENCE: &str = "MPI_Win_fence";
+const FENCE: &Kind = &Kind::of(Class::Collective, "MPI_Win_fence");
 const LAST_FENCE: &str = "MPI_Win_fence(MPI_MODE_NOSUCCEED)";
 
 /// A window whose memory is open to all ranks; from [`Window::fence`].
@@ -66,7 +67,7 @@ pub struct Fenced<T: Pod> {
 
 impl<T: Pod> Fenced<T> {
     pub(crate) fn open(inner: Inner<T>) -> Result<Self> {
-        inner.agree_on_state(FENCE)?;
+        inner.agree_on_state(FENCE.operation)?;
         inner.epochs.open().fenced = true;
         fence(&inner)?;
         Ok(Self { inner })
@@ -91,7 +92,7 @@ impl<T: Pod> Fenced<T> {
         &mut self,
         f: impl for<'scope> FnOnce(&Operations<'scope, 'env, T>) -> Result<R>,
     ) -> Result<R> {
-        self.inner.agree(FENCE)?;
+        self.inner.agree(FENCE.operation)?;
         operations::run(&self.inner, Targets::All, |_| end_step(&self.inner), f)
     }
 
@@ -103,7 +104,7 @@ impl<T: Pod> Fenced<T> {
     /// MPI 5.0 §12.5.1 (`MPI_Win_fence`).
     #[doc(alias = "MPI_Win_fence")]
     pub fn fence(&mut self) -> Result<()> {
-        self.inner.agree(FENCE)?;
+        self.inner.agree(FENCE.operation)?;
         fence(&self.inner)
     }
 
@@ -177,7 +178,9 @@ impl<T: Pod> Fenced<T> {
     pub fn close(self) -> Result<Window<T>> {
         let inner = self.inner;
         inner.agree_on_state(LAST_FENCE)?;
-        inner.dispatch(FENCE, mpi::Window::last_fence, |window| window.close(FENCE))?;
+        inner.dispatch(FENCE, mpi::Window::last_fence, |window| {
+            window.close(FENCE.operation)
+        })?;
         inner.epochs.open().fenced = false;
         Ok(Window { inner })
     }
@@ -202,13 +205,12 @@ impl<T: Pod> Fenced<T> {
 }
 
 fn fence<T: Pod>(inner: &Inner<T>) -> Result<()> {
-    inner.dispatch(FENCE, mpi::Window::fence, |window| window.fence())
+    inner.call(FENCE, mpi::Window::fence, |window| window.fence())
 }
 
 /// As [`fence`], where it ends operations started on this thread.
 fn end_step<T: Pod>(inner: &Inner<T>) -> Result<()> {
-    let _entered = inner.enter_to_end(FENCE);
-    inner.on_backend(mpi::Window::fence, |window| window.fence())
+    inner.call_to_end(FENCE, mpi::Window::fence, |window| window.fence())
 }
 
 impl<T: Pod> fmt::Debug for Fenced<T> {

@@ -9,14 +9,16 @@ use std::thread;
 
 use bytemuck::Pod;
 use ranks_collectives::backend::{agree, agree_in_any_case};
-use ranks_comm::backend::{CallGuard, TypeOf};
-use ranks_comm::record::{Call, Kind};
+use ranks_comm::backend::{CallGuard, MpiComm, TypeOf};
+use ranks_comm::record::{Call, Class, Kind, Recorded};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::epoch::epochs::{Epochs, Hold};
 use crate::epoch::table::{Extent, Table, TargetRange};
 use crate::in_process::LocalWindow;
 use crate::mpi;
+
+const UNLOCK: &Kind = &Kind::of(Class::Message, "MPI_Win_unlock");
 
 /// Backend of a window.
 pub(crate) enum Backend<T: Pod> {
@@ -111,12 +113,12 @@ impl<T: Pod> Inner<T> {
     /// Does something on whichever backend this is, if this thread may.
     pub(crate) fn dispatch<R>(
         &self,
-        operation: &'static str,
+        call: impl Into<Call>,
         over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<R>,
         in_process: impl FnOnce(&LocalWindow) -> Result<R>,
     ) -> Result<R> {
         self.dispatch_with(
-            operation,
+            call,
             (),
             |window, ()| over_mpi(window),
             |window, ()| in_process(window),
@@ -127,12 +129,12 @@ impl<T: Pod> Inner<T> {
     /// such as a `&mut`.
     pub(crate) fn dispatch_with<A, R>(
         &self,
-        operation: &'static str,
+        call: impl Into<Call>,
         with: A,
         over_mpi: impl FnOnce(&mpi::Window<T>, A) -> Result<R>,
         in_process: impl FnOnce(&LocalWindow, A) -> Result<R>,
     ) -> Result<R> {
-        let mut entered = self.comm.enter(operation)?;
+        let mut entered = self.comm.enter(call)?;
         let result = match &self.backend {
             Backend::Mpi(window) => over_mpi(window, with),
             Backend::InProcess(window) => in_process(window, with),
@@ -141,22 +143,52 @@ impl<T: Pod> Inner<T> {
         result
     }
 
-    /// As [`dispatch`](Self::dispatch), on a thread that was let in before.
-    pub(crate) fn on_backend<R>(
+    /// As [`dispatch`](Self::dispatch), for one call of the library, which goes ahead at once if it
+    /// may.
+    #[inline]
+    pub(crate) fn call(
         &self,
-        over_mpi: impl FnOnce(&mpi::Window<T>) -> R,
-        in_process: impl FnOnce(&LocalWindow) -> R,
-    ) -> R {
+        kind: &'static Kind,
+        over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<()>,
+        in_process: impl FnOnce(&LocalWindow) -> Result<()>,
+    ) -> Result<()> {
+        match self.fast_path(kind) {
+            Some((comm, window)) => comm.during(|_| over_mpi(window)),
+            None => self.dispatch(kind, over_mpi, in_process),
+        }
+    }
+
+    /// As [`call`](Self::call), to end what this thread has started.
+    #[inline]
+    pub(crate) fn call_to_end(
+        &self,
+        kind: &'static Kind,
+        over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<()>,
+        in_process: impl FnOnce(&LocalWindow) -> Result<()>,
+    ) -> Result<()> {
+        if let Some((comm, window)) = self.fast_path(kind) {
+            return comm.during(|_| over_mpi(window));
+        }
+        let _entered = self.enter_to_end(kind.operation);
         match &self.backend {
             Backend::Mpi(window) => over_mpi(window),
             Backend::InProcess(window) => in_process(window),
         }
     }
 
+    #[inline(always)]
+    fn fast_path(&self, kind: &'static Kind) -> Option<(Recorded<'_, MpiComm>, &mpi::Window<T>)> {
+        match &self.backend {
+            Backend::Mpi(window) => Some((self.comm.fast_path_recorded(kind.into())?, window)),
+            Backend::InProcess(_) => None,
+        }
+    }
+
     /// Lets go of a lock that this thread has taken.
+    #[inline]
     pub(crate) fn unlock(&self, hold: Hold) -> Result<()> {
-        let _entered = self.enter_to_end("MPI_Win_unlock");
-        self.on_backend(
+        self.call_to_end(
+            UNLOCK,
             |window| window.unlock(hold),
             |window| match hold {
                 Hold::All => window.unlock_all(),
@@ -235,7 +267,12 @@ impl<T: Pod> Inner<T> {
 
     /// The same error on every rank unless all of them are about to call `operation`; asked where
     /// ranks compare their collective calls.
+    #[inline]
     pub(crate) fn agree(&self, operation: &'static str) -> Result<()> {
+        // On the fast path ranks compare nothing.
+        if self.comm.fast_path_collective(1).is_some() {
+            return Ok(());
+        }
         agree::<T>(&self.comm, operation)
     }
 

@@ -7,6 +7,7 @@ use std::sync::MutexGuard;
 
 use bytemuck::Pod;
 use ranks_collectives::Integer;
+use ranks_comm::record::{Class, Kind};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::epoch::accumulation::{Accumulation, Change};
@@ -18,10 +19,14 @@ use crate::window::inner::{Completion, Inner};
 use crate::window::locked_operations::LockedOperations;
 use crate::window::operations::{self, PendingTargets};
 
-const FLUSH: &str = "MPI_Win_flush";
-const FLUSH_ALL: &str = "MPI_Win_flush_all";
-const FLUSH_LOCAL: &str = "MPI_Win_flush_local";
-const FLUSH_LOCAL_ALL: &str = "MPI_Win_flush_local_all";
+const FLUSH: &Kind = &Kind::of(Class::Message, "MPI_Win_flush");
+const FLUSH_ALL: &Kind = &Kind::of(Class::Message, "MPI_Win_flush_all");
+const FLUSH_LOCAL: &Kind = &Kind::of(Class::Message, "MPI_Win_flush_local");
+const FLUSH_LOCAL_ALL: &Kind = &Kind::of(Class::Message, "MPI_Win_flush_local_all");
+const SYNC: &Kind = &Kind::of(Class::Local, "MPI_Win_sync");
+
+/// In process every operation is over when it returns, and takes the mutex of the memory.
+const DONE: fn(&LocalWindow) -> Result<()> = |_| Ok(());
 
 /// A lock on the memory of one rank or of all; from [`PassiveWindow`](crate::PassiveWindow).
 ///
@@ -275,14 +280,12 @@ impl<'a, T: Pod> Locked<'a, T> {
         let end = |under_way| match under_way {
             PendingTargets::Nothing => Ok(()),
             PendingTargets::To(rank) => {
-                let _entered = self.inner.enter_to_end(FLUSH);
-                let done = |_: &LocalWindow| Ok(());
-                self.inner.on_backend(|window| window.flush(rank), done)
+                self.inner
+                    .call_to_end(FLUSH, |window| window.flush(rank), DONE)
             }
             PendingTargets::ToMany => {
-                let _entered = self.inner.enter_to_end(FLUSH_ALL);
                 self.inner
-                    .on_backend(mpi::Window::flush_all, |_: &LocalWindow| Ok(()))
+                    .call_to_end(FLUSH_ALL, mpi::Window::flush_all, DONE)
             }
         };
         operations::run(self.inner, self.targets, end, |operations| {
@@ -302,8 +305,8 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// MPI 5.0 §12.5.4 (`MPI_Win_flush`).
     #[doc(alias = "MPI_Win_flush")]
     pub fn flush(&self, rank: usize) -> Result<()> {
-        self.check_target(FLUSH, rank)?;
-        self.synchronise(FLUSH, |window| window.flush(rank))
+        self.check_target(FLUSH.operation, rank)?;
+        self.inner.call(FLUSH, |window| window.flush(rank), DONE)
     }
 
     /// Completes all operations of this process.
@@ -314,7 +317,7 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// MPI 5.0 §12.5.4 (`MPI_Win_flush_all`).
     #[doc(alias = "MPI_Win_flush_all")]
     pub fn flush_all(&self) -> Result<()> {
-        self.synchronise(FLUSH_ALL, mpi::Window::flush_all)
+        self.inner.call(FLUSH_ALL, mpi::Window::flush_all, DONE)
     }
 
     /// Completes all operations of this process to `rank` as far as this process's memory goes.
@@ -325,8 +328,9 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// MPI 5.0 §12.5.4 (`MPI_Win_flush_local`).
     #[doc(alias = "MPI_Win_flush_local")]
     pub fn flush_local(&self, rank: usize) -> Result<()> {
-        self.check_target(FLUSH_LOCAL, rank)?;
-        self.synchronise(FLUSH_LOCAL, |window| window.flush_local(rank))
+        self.check_target(FLUSH_LOCAL.operation, rank)?;
+        self.inner
+            .call(FLUSH_LOCAL, |window| window.flush_local(rank), DONE)
     }
 
     /// Completes all operations of this process as far as its memory goes.
@@ -337,7 +341,8 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// MPI 5.0 §12.5.4 (`MPI_Win_flush_local_all`).
     #[doc(alias = "MPI_Win_flush_local_all")]
     pub fn flush_local_all(&self) -> Result<()> {
-        self.synchronise(FLUSH_LOCAL_ALL, mpi::Window::flush_local_all)
+        self.inner
+            .call(FLUSH_LOCAL_ALL, mpi::Window::flush_local_all, DONE)
     }
 
     /// Makes what others have written to this rank's memory visible here, and what was stored here
@@ -349,7 +354,7 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
     #[doc(alias = "MPI_Win_sync")]
     pub fn sync(&self) -> Result<()> {
-        self.synchronise("MPI_Win_sync", mpi::Window::sync)
+        self.inner.call(SYNC, mpi::Window::sync, DONE)
     }
 
     /// This rank's elements, if this is an exclusive lock on this rank: nobody else has access
@@ -367,11 +372,9 @@ impl<'a, T: Pod> Locked<'a, T> {
             return None;
         }
         // Requests to this rank itself may be under way, though they were waited for or dropped.
-        let done = {
-            let _entered = self.inner.enter_to_end(FLUSH);
-            let done = |_: &LocalWindow| Ok(());
-            self.inner.on_backend(|window| window.flush(me), done)
-        };
+        let done = self
+            .inner
+            .call_to_end(FLUSH, |window| window.flush(me), DONE);
         if let Err(error) = done {
             self.inner.abort(&error);
         }
@@ -389,6 +392,7 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// MPI 5.0 §12.5.3 (`MPI_Win_unlock`, `MPI_Win_unlock_all`).
     #[doc(alias = "MPI_Win_unlock")]
     #[doc(alias = "MPI_Win_unlock_all")]
+    #[inline]
     pub fn unlock(mut self) -> Result<()> {
         self.release()
     }
@@ -400,16 +404,6 @@ impl<'a, T: Pod> Locked<'a, T> {
         self.inner.unlock(self.hold)?;
         self.inner.epochs.release(self.hold);
         Ok(())
-    }
-
-    fn synchronise(
-        &self,
-        operation: &'static str,
-        over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<()>,
-    ) -> Result<()> {
-        // In process every operation is over when it returns, and takes the mutex of the memory.
-        self.inner
-            .dispatch(operation, over_mpi, |_: &LocalWindow| Ok(()))
     }
 
     fn check_target(&self, operation: &'static str, rank: usize) -> Result<()> {

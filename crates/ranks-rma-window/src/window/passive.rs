@@ -5,6 +5,7 @@ use std::fmt;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
+use ranks_comm::record::{Class, Kind};
 
 use crate::epoch::epochs::Hold;
 use crate::epoch::lock_kind::LockKind;
@@ -15,8 +16,8 @@ use crate::window::locked::Locked;
 
 const OPEN: &str = "Window::passive";
 const CLOSE: &str = "PassiveWindow::close";
-const LOCK: &str = "MPI_Win_lock";
-const LOCK_ALL: &str = "MPI_Win_lock_all";
+const LOCK: &Kind = &Kind::of(Class::Message, "MPI_Win_lock");
+const LOCK_ALL: &Kind = &Kind::of(Class::Message, "MPI_Win_lock_all");
 
 /// A window whose memory is open to those who lock it; from [`Window::passive`].
 ///
@@ -92,8 +93,9 @@ impl<T: Pod> PassiveWindow<T> {
     ///
     /// MPI 5.0 §12.5.3 (`MPI_Win_lock`).
     #[doc(alias = "MPI_Win_lock")]
+    #[inline]
     pub fn lock(&self, kind: LockKind, rank: usize) -> Result<Locked<'_, T>> {
-        self.inner.table.check_rank(LOCK, rank)?;
+        self.inner.table.check_rank(LOCK.operation, rank)?;
         let exclusive = kind == LockKind::Exclusive;
         self.hold(
             LOCK,
@@ -122,16 +124,17 @@ impl<T: Pod> PassiveWindow<T> {
         )
     }
 
+    #[inline]
     fn hold(
         &self,
-        operation: &'static str,
+        kind: &'static Kind,
         hold: Hold,
         exclusive: bool,
         over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<()>,
         in_process: impl FnOnce(&crate::in_process::LocalWindow) -> Result<()>,
     ) -> Result<Locked<'_, T>> {
-        self.inner.epochs.hold(operation, hold)?;
-        if let Err(error) = self.inner.dispatch(operation, over_mpi, in_process) {
+        self.inner.epochs.hold(kind.operation, hold)?;
+        if let Err(error) = self.inner.call(kind, over_mpi, in_process) {
             self.inner.epochs.release(hold);
             return Err(error);
         }
