@@ -52,8 +52,8 @@ impl Communicator {
         self.0.way.fast_path_receive(items, bytes)
     }
 
-    /// The fast path for a `call` that is one of the library's, recorded as on the slow path; `None`
-    /// if it must take that.
+    /// The fast path for a `call` that is one of the library's, recorded as on the slow path;
+    /// `None` if it must take that.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]

@@ -244,7 +244,7 @@ impl Neighborhood for DistGraph {
         &self.out_neighbors
     }
 
-    /// What the other ranks have is not known here.
+    /// Never known: each rank has its own edges alone.
     fn are_distinct(&self) -> bool {
         false
     }
