@@ -248,9 +248,6 @@ fn any_pod_travels(world: Communicator) -> Result<()> {
     let mut arrays = [[0i16; 3]; 2];
     world.sendrecv(&[[1i16, 2, 3], [4, 5, 6]], right, 0, &mut arrays, left, 0)?;
     assert_eq!(arrays, [[1, 2, 3], [4, 5, 6]]);
-    let mut units = [(); 4];
-    let status = world.sendrecv(&[(); 4], right, 0, &mut units, left, 0)?;
-    assert_eq!(status.bytes(), 0);
     Ok(())
 }
 
@@ -372,8 +369,6 @@ fn a_sendrecv_may_send_no_bytes(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
     let mut room = [7u64; 3];
-    let status = world.sendrecv(&[(); 5], next, 1, &mut room, previous, 1)?;
-    assert_eq!((status.source(), status.bytes()), (Some(previous), 0));
     let status = world.sendrecv::<u8, _>(&[], next, 2, &mut room, previous, 2)?;
     assert_eq!((status.source(), status.bytes()), (Some(previous), 0));
     assert_eq!(room, [7; 3]);

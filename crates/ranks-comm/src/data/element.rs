@@ -54,6 +54,22 @@
 //!     world.irecv(vec![false], 0, 0).unwrap();
 //! }
 //! ```
+//!
+//! A message has a length in bytes, which does not tell how many elements without bytes it has: the
+//! compiler refuses messages of these too. Collectives, whose lengths are given, take them.
+//!
+//! ```compile_fail,E0080
+//! fn send_units(world: &ranks::Communicator) {
+//!     world.send(&[(); 5], 0, 0).unwrap(); // they would arrive as none
+//! }
+//! # ranks::run(|world| Ok::<_, ranks::Error>(send_units(&world))).unwrap();
+//! ```
+//! ```compile_fail,E0080
+//! fn send_packed_units(world: &ranks::Communicator) {
+//!     world.send_packed(&[((), ()); 5], 0, 0).unwrap();
+//! }
+//! # ranks::run(|world| Ok::<_, ranks::Error>(send_packed_units(&world))).unwrap();
+//! ```
 
 pub(crate) mod pack;
 

@@ -6,7 +6,7 @@ use std::any::{TypeId, type_name};
 use std::ptr::NonNull;
 
 use crate::data::element::Pod;
-use crate::result::{Error, Result, error};
+use crate::result::{Error, Result, can_be_counted, error};
 
 /// The C name of a pending operation, and the type of element that it receives.
 #[derive(Debug)]
@@ -29,6 +29,7 @@ impl OpInfo {
 
     /// An operation of that C name that receives elements of `T`.
     pub(crate) const fn receiving<T>(operation: &'static str) -> Self {
+        can_be_counted::<T>();
         Self {
             operation,
             element: Some(Element::of::<T>()),

@@ -6,7 +6,7 @@ use crate::communicator::Communicator;
 use crate::data::in_flight::{InFlight, Over};
 use crate::data::owned::RecvBuffer;
 use crate::op::mpi::partitioned::Parts;
-use crate::result::{Error, ErrorKind, Result};
+use crate::result::{Error, ErrorKind, Result, can_be_counted};
 use crate::transport::backend::Backend;
 use crate::transport::in_process::partitioned::Channel;
 
@@ -27,11 +27,10 @@ enum Link {
 
 /// The number of bytes of a partition.
 fn width<B: RecvBuffer>(operation: &'static str, buffer: &B, partitions: usize) -> Result<usize> {
+    const { can_be_counted::<B::Element>() };
     let length = buffer.as_slice().len();
     match length.checked_rem(partitions) {
-        Some(0) if length > 0 && size_of::<B::Element>() > 0 => {
-            Ok(length / partitions * size_of::<B::Element>())
-        }
+        Some(0) if length > 0 => Ok(length / partitions * size_of::<B::Element>()),
         _ => Err(Error::new(
             ErrorKind::Length,
             operation,

@@ -9,7 +9,8 @@ use crate::data::tag::Tag;
 use crate::result::{Error, ErrorKind, Result, Status, parts_of};
 
 impl Communicator {
-    /// Sends `values`, [packed](Pack::pack_all), as [`send`](Self::send) does.
+    /// Sends `values`, [packed](Pack::pack_all), as [`send`](Self::send) does. The compiler refuses
+    /// those that take no bytes.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -24,8 +25,7 @@ impl Communicator {
         self.send(&T::pack_all(values), dest, tag)
     }
 
-    /// Receives a message of any number of values that were sent packed. Values that take no bytes
-    /// are not counted by a message, and none comes.
+    /// Receives a message of any number of values that were sent packed.
     ///
     /// Values are moved over the stack as they are unpacked: those of some hundred kilobytes each
     /// are better sent as vectors of their parts.

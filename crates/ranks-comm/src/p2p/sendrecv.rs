@@ -8,8 +8,8 @@ use crate::data::element::Pod;
 use crate::data::owned::{Plain, SendBuffer as _};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
-use crate::result::Result;
 use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
+use crate::result::{Result, can_be_counted};
 use crate::transport::in_process::Sent;
 
 impl Communicator {
@@ -35,6 +35,7 @@ impl Communicator {
         recv_tag: impl Into<Tag>,
     ) -> Result<Status> {
         const OPERATION: &str = "MPI_Sendrecv";
+        const { can_be_counted::<S>() };
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, send_tag)?;
         let source = self.source(OPERATION, source)?;

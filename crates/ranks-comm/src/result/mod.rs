@@ -7,3 +7,4 @@ pub(crate) mod status;
 pub use error::{Error, ErrorKind, Result};
 pub use parts::parts_of;
 pub use status::Status;
+pub(crate) use status::can_be_counted;

@@ -2,6 +2,8 @@
 
 use std::any::type_name;
 
+use crate::result::can_be_counted;
+
 /// A function that returns the name of a type.
 pub type Name = fn() -> &'static str;
 
@@ -72,6 +74,7 @@ impl Kind {
     /// A message of elements.
     #[must_use]
     pub const fn message<T>(operation: &'static str) -> Self {
+        can_be_counted::<T>();
         Self {
             ranks: Ranks::One,
             ..Self::with_element::<T>(Class::Message, operation)
@@ -98,6 +101,7 @@ impl Kind {
     /// Two messages of elements, one each way; the record is of the one that is received.
     #[must_use]
     pub const fn messages<T>(operation: &'static str) -> Self {
+        can_be_counted::<T>();
         Self {
             ranks: Ranks::OneOfTwo,
             ..Self::with_element::<T>(Class::Message, operation)

@@ -9,7 +9,7 @@ use crate::data::owned::{RecvBuffer, SendBuffer};
 use crate::data::raw_slice::{Element, OpInfo};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
-use crate::result::Result;
+use crate::result::{Result, can_be_counted};
 use crate::transport::mpi::SendMode;
 
 impl Communicator {
@@ -160,6 +160,7 @@ impl Communicator {
     where
         B: SendBuffer + Send + 'static,
     {
+        const { can_be_counted::<B::Element>() };
         let role = mode.init_role();
         let dest = self.destination(role.operation, dest)?;
         self.check_tag(role.operation, tag)?;

@@ -13,7 +13,7 @@ use crate::data::raw_slice::{RawSlice, RecvTarget, receive_of};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::op::request::Request;
-use crate::result::Result;
+use crate::result::{Result, can_be_counted};
 use crate::transport::backend::Backend;
 use crate::transport::in_process::Sent;
 use crate::transport::mpi::{self, SendMode};
@@ -91,6 +91,7 @@ impl Communicator {
         dest: impl Into<Destination>,
         tag: i32,
     ) -> Result<PendingOp> {
+        const { can_be_counted::<T>() };
         let role = SendMode::Standard.role();
         let dest = self.destination(role.operation, dest)?;
         self.check_tag(role.operation, tag)?;

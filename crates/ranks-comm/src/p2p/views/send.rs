@@ -4,7 +4,7 @@ use crate::communicator::Communicator;
 use crate::data::element::Pod;
 use crate::data::layout::View;
 use crate::data::source::Destination;
-use crate::result::Result;
+use crate::result::{Result, can_be_counted};
 use crate::transport::mpi::SendMode;
 
 impl Communicator {
@@ -22,6 +22,7 @@ impl Communicator {
         tag: i32,
     ) -> Result<()> {
         const OPERATION: &str = "MPI_Send";
+        const { can_be_counted::<T>() };
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, tag)?;
         self.dispatch(
@@ -45,6 +46,7 @@ impl Communicator {
         tag: i32,
     ) -> Result<()> {
         const OPERATION: &str = "MPI_Ssend";
+        const { can_be_counted::<T>() };
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, tag)?;
         self.dispatch(

@@ -2,10 +2,10 @@
 
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
-use crate::data::layout::{Element, Layout, View, ViewMut};
+use crate::data::layout::{Layout, View, ViewMut};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
-use crate::result::{Error, ErrorKind, Result, Status};
+use crate::result::{Error, ErrorKind, Result, Status, can_be_counted};
 
 const OPERATION: &str = "MPI_Sendrecv";
 
@@ -27,6 +27,7 @@ impl Communicator {
         source: impl Into<Source>,
         recv_tag: impl Into<Tag>,
     ) -> Result<Status> {
+        const { can_be_counted::<S>() };
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, send_tag)?;
         let source = self.source(OPERATION, source)?;
@@ -62,12 +63,13 @@ impl Communicator {
         source: impl Into<Source>,
         recv_tag: impl Into<Tag>,
     ) -> Result<Status> {
+        const { can_be_counted::<T>() };
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, send_tag)?;
         let source = self.source(OPERATION, source)?;
         let recv_tag = self.tag(OPERATION, recv_tag)?;
         let send = send.of(data)?.taken;
-        if send.bytes() > 0 && Element::whole::<T>().size() > 0 && !send.layout.is_apart(recv) {
+        if send.bytes() > 0 && !send.layout.is_apart(recv) {
             return Err(Error::new(
                 ErrorKind::Argument,
                 OPERATION,
