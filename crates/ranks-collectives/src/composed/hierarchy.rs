@@ -39,6 +39,7 @@ impl Hierarchy {
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split_type`, `MPI_Comm_split`).
     pub fn new(comm: &Communicator) -> Result<Self> {
+        all_ready(comm, CallSignature::of("Hierarchy::new"), Ok(()))?;
         Self::of(comm, comm.split_shared(0)?)
     }
 
@@ -52,6 +53,7 @@ impl Hierarchy {
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split`).
     pub fn by_color(comm: &Communicator, color: i32) -> Result<Self> {
         const OPERATION: &str = "MPI_Comm_split";
+        all_ready(comm, CallSignature::of("Hierarchy::by_color"), Ok(()))?;
         let node = comm.split(Some(color), 0)?.ok_or_else(|| {
             let why = "the library made no communicator of this color";
             Error::new(ErrorKind::Library, OPERATION, why)

@@ -71,7 +71,7 @@ impl SparseExchange {
     /// MPI 5.0 §7.4.2 (`MPI_Comm_dup`).
     pub fn new(comm: &Communicator) -> Result<Self> {
         Ok(Self {
-            comm: comm.dup()?,
+            comm: comm.dup_for("SparseExchange::new")?,
             odd: AtomicBool::new(false),
         })
     }

@@ -37,6 +37,7 @@ impl TwoLevelAlltoall {
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split`).
     pub fn new(comm: &Communicator) -> Result<Self> {
+        all_ready(comm, CallSignature::of("TwoLevelAlltoall::new"), Ok(()))?;
         let columns = comm.size() / rows(comm.size());
         Ok(Self {
             whole: comm.clone(),

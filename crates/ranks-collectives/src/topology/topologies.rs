@@ -5,6 +5,7 @@ use ranks_launch::Domain;
 
 use super::{Answer, Carrier, Policy, Topology, bind};
 use crate::Collectives;
+use crate::agreement::{CallSignature, all_ready};
 use crate::operation::varying::allgatherv::allgatherv;
 
 /// The places of the ranks of a communicator.
@@ -58,25 +59,20 @@ pub trait Topologies {
 
 impl Topologies for Communicator {
     fn topology(&self) -> Result<Topology> {
-        let answer = Answer::here(carrier(self));
-        let mut keys = vec![[0; 2]; self.size()];
-        self.allgather(&[answer.keys()], &mut keys)?;
-        let answer = answer.without_what_others_say(self.rank(), &keys);
-        // A rank that cannot say where it is says nothing.
-        let bytes = postcard::to_stdvec(&answer).unwrap_or_default();
-        let answers = allgatherv(self, &bytes)?;
-        let answers: Vec<&[u8]> = answers.iter_blocks().collect();
-        Ok(Topology::of(self.rank(), &keys, &answers))
+        all_ready(self, CallSignature::of("Topologies::topology"), Ok(()))?;
+        find_out(self)
     }
 
     fn split_by(&self, domain: Domain) -> Result<Option<Communicator>> {
-        let topology = self.topology()?;
+        all_ready(self, CallSignature::of("Topologies::split_by"), Ok(()))?;
+        let topology = find_out(self)?;
         self.split(topology.color(domain), 0)
     }
 
     fn bind(&self, policy: Policy) -> Result<Topology> {
         const OPERATION: &str = "sched_setaffinity";
-        let topology = self.topology()?;
+        all_ready(self, CallSignature::of("Topologies::bind"), Ok(()))?;
+        let topology = find_out(self)?;
         let bound = match bind::cpus(&topology, policy) {
             Some(cpus) => cpus.bind_this_thread().map_err(|error| {
                 let text = format_args!(
@@ -88,9 +84,22 @@ impl Topologies for Communicator {
             None => Ok(()),
         };
         // The others wait for this rank's answer, whatever became of it.
-        let after = self.topology();
+        let after = find_out(self);
         bound.and(after)
     }
+}
+
+/// Tells all ranks where this one is.
+fn find_out(comm: &Communicator) -> Result<Topology> {
+    let answer = Answer::here(carrier(comm));
+    let mut keys = vec![[0; 2]; comm.size()];
+    comm.allgather(&[answer.keys()], &mut keys)?;
+    let answer = answer.without_what_others_say(comm.rank(), &keys);
+    // A rank that cannot say where it is says nothing.
+    let bytes = postcard::to_stdvec(&answer).unwrap_or_default();
+    let answers = allgatherv(comm, &bytes)?;
+    let answers: Vec<&[u8]> = answers.iter_blocks().collect();
+    Ok(Topology::of(comm.rank(), &keys, &answers))
 }
 
 fn carrier(comm: &Communicator) -> Carrier {

@@ -4,8 +4,10 @@
 //! The classes are those by which the MPI Bugs Initiative and MPI-CorrBench sort such mistakes.
 
 use ranks_collectives::ops::{Max, Min, Sum, UserOp};
+use ranks_collectives::topology::{Domain, Policy, Topologies};
 use ranks_collectives::{
-    Blocks, Collectives, InPlaceCollectives, NonblockingCollectives, VaryingCollectives,
+    Blocks, Collectives, Hierarchy, InPlaceCollectives, NonblockingCollectives, SparseExchange,
+    TwoLevelAlltoall, VaryingCollectives,
 };
 use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Result, Runtime};
 
@@ -391,6 +393,41 @@ fn starts_of_nonblocking_collectives_wait_for_nobody(world: Communicator) -> Res
     assert_eq!(shares.wait()?.0.1, [world.size(); 2]);
     assert_eq!(sum.wait()?.0.1, [world.size()]);
     barrier.wait()?;
+    Ok(())
+}
+
+/// They were named by the first of their steps, such as MPI_Allgather or MPI_Comm_split.
+#[ranks_test::ranks(2, 3)]
+fn calls_of_several_steps_are_named_as_the_program_makes_them(world: Communicator) -> Result<()> {
+    type Made = fn(&Communicator) -> Result<()>;
+    let calls: [(&str, Made); 7] = [
+        ("Hierarchy::new", |world| Hierarchy::new(world).map(drop)),
+        ("Hierarchy::by_color", |world| {
+            Hierarchy::by_color(world, 0).map(drop)
+        }),
+        ("TwoLevelAlltoall::new", |world| {
+            TwoLevelAlltoall::new(world).map(drop)
+        }),
+        ("SparseExchange::new", |world| {
+            SparseExchange::new(world).map(drop)
+        }),
+        ("Topologies::topology", |world| world.topology().map(drop)),
+        ("Topologies::split_by", |world| {
+            world.split_by(Domain::Core).map(drop)
+        }),
+        ("Topologies::bind", |world| {
+            world.bind(Policy::CoresPerRank).map(drop)
+        }),
+    ];
+    for (name, call) in calls {
+        let outcome = if wrong(&world) {
+            world.barrier()
+        } else {
+            call(&world)
+        };
+        let text = all_mismatch(&world, outcome)?;
+        assert!(text.contains(&format!(" {name}")), "{text}");
+    }
     Ok(())
 }
 

@@ -100,7 +100,7 @@ impl RawComm {
     /// thread can be started.
     pub fn new(comm: &Communicator, mut options: RawOptions) -> Result<Self> {
         options.time_limit = options.time_limit.or_else(|| comm.time_limit());
-        Self::with_own(comm.dup()?, options)
+        Self::with_own(comm.dup_for("RawComm::new")?, options)
     }
 
     /// The same with a communicator that nobody else has.

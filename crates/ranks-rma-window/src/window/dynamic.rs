@@ -170,6 +170,7 @@ impl DynamicWindow {
     #[doc(alias = "MPI_Win_detach")]
     pub fn detach<T: Pod>(&mut self, attached: Attached<T>) -> Result<Vec<T>> {
         let own = &self.window.inner.comm;
+        self.window.inner.agree(DETACH)?;
         let mine = belongs(&self.window.inner, DETACH, &attached);
         let number = mine.as_ref().map_or(u64::MAX, |()| attached.number);
         let told: CallDescription = [number, 0, window::kind_of(DETACH, 0, ""), 0];

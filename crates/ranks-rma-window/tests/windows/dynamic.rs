@@ -114,6 +114,15 @@ fn ranks_that_do_different_things_are_told(world: Communicator) -> Result<()> {
     let second = window.attach(vec![2u16])?;
     let detached = window.detach(if world.rank() == 0 { first } else { second });
     assert_eq!(detached.unwrap_err().kind(), ErrorKind::Mismatch);
+    let third = window.attach(vec![3u16])?;
+    let different = match world.rank() {
+        0 => window.detach(third).map(drop),
+        _ => window.attach(vec![4u16]).map(drop),
+    };
+    // The first was told as MPI_Allgather of 1 [u64; 4].
+    let text = different.unwrap_err().to_string();
+    assert!(text.contains("rank 0 calls MPI_Win_detach"), "{text}");
+    assert!(text.contains(" MPI_Win_attach"), "{text}");
     world.barrier()?;
     // It goes when something else is made, with what is attached to it.
     drop(window);
