@@ -100,9 +100,11 @@ impl PendingOp {
             if may_end.is_none() {
                 self.is_compared(comm)?;
             }
+            if let Some(under_way) = &may_end {
+                under_way.is_end_of(self.operation());
+            }
             match may_end {
                 Some(under_way) if self.is_with_library() => {
-                    under_way.is_end_of(self.operation());
                     under_way.look(|| {
                         let over = self.look(comm)?;
                         self.is_refused().map(|()| over.then_some(()))

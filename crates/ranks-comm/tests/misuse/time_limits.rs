@@ -37,8 +37,9 @@ fn in_vain(comm: &Communicator, origin: &str) {
     late("MPI_Wait", scoped);
     assert_eq!(buf, [7; 4]);
     // The receive is still pending: it takes the next message of that tag.
+    // In process the operation that is waited for was not named.
     late(
-        "MPI_Wait",
+        "MPI_Wait (of MPI_Irecv): ",
         comm.irecv(vec![0u8; 4], 1, 7)
             .and_then(|r| r.wait().map(drop)),
     );
