@@ -103,12 +103,13 @@ impl Runtime {
                 if self.world.compares_calls() {
                     let _ = comm.tell_all(CallDescription::named("MPI_Finalize").bytes());
                 }
+                others += comm.other_holders();
                 comm.close();
             }
         }
         let has_ended = match self.world.into_backend() {
             Some(Behind::Mpi(comm)) => comm.end()?,
-            Some(Behind::InProcess(_)) => true,
+            Some(Behind::InProcess(comm)) => comm.end(),
             None => false,
         };
         // Handles may have been dropped since they were counted, or made.

@@ -36,8 +36,8 @@ const PANIC: i32 = 101;
 /// [`ErrorKind::PeerFailed`], and the first failure is returned.
 ///
 /// # Errors
-/// Those of `f`, or of the start or the end of the runtime: over MPI [`ErrorKind::InUse`] where a
-/// handle outlives `f`, for which reason `MPI_Finalize` is not called.
+/// Those of `f`, or of the start or the end of the runtime: [`ErrorKind::InUse`] where a handle
+/// outlives `f`, for which reason `MPI_Finalize` is not called over MPI.
 ///
 /// They are of any type that a [`ranks::Error`](Error) can be turned into and that goes from one
 /// thread to another: `anyhow::Error`, `eyre::Report`, `Box<dyn Error + Send + Sync>`, or one of
@@ -120,7 +120,7 @@ where
     }
 }
 
-/// Ends MPI. A handle that outlives it prevents `MPI_Finalize` for good: the program is about to
+/// Ends a rank. A handle that outlives it prevents `MPI_Finalize` for good: the program is about to
 /// end.
 fn to_its_end(runtime: Runtime) -> Result<()> {
     let (rank, size) = (runtime.facts().rank(), runtime.facts().size());
@@ -216,7 +216,7 @@ where
 type RankOutcome<T, E> = Result<Result<T, E>, Box<dyn Any + Send>>;
 
 /// Runs one rank, from its start to its end.
-fn rank<T, E: Display>(
+fn rank<T, E: From<Error> + Display>(
     world: &Arc<World>,
     number: usize,
     level: ThreadLevel,
@@ -240,12 +240,10 @@ fn rank<T, E: Display>(
             world.fail(number, message);
         }
     }
-    if let Err(error) = runtime.finalize()
-        && error.kind() != ErrorKind::Finalized
-    {
-        eprintln!("ranks: rank {number} of {}: {error}", world.size());
+    match (outcome, to_its_end(runtime)) {
+        (Ok(Ok(_)), Err(error)) if error.kind() != ErrorKind::Finalized => Ok(Err(error.into())),
+        (outcome, _) => outcome,
     }
-    outcome
 }
 
 fn not_started(world: &World, number: usize, reason: &std::io::Error) -> Error {

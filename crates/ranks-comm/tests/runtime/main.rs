@@ -226,20 +226,33 @@ fn a_closed_runtime_refuses_calls_on_every_handle() {
     assert_eq!(second.finalize().unwrap_err().kind(), ErrorKind::Finalized);
 }
 
+/// It was Ok in process, where over MPI it is this error.
 #[test]
-fn a_handle_that_escapes_run_is_refused() {
+fn a_handle_that_escapes_run_is_an_error_of_run_and_is_refused() {
     let escaped: Mutex<Option<Communicator>> = Mutex::new(None);
-    ranks(2)
-        .run(|world| {
-            if world.rank() == 0 {
-                *escaped.lock().unwrap() = Some(world);
-            }
-            Ok::<_, Error>(())
-        })
-        .unwrap();
+    let keep = |world: Communicator| {
+        *escaped.lock().unwrap() = Some(world);
+        Ok::<_, Error>(())
+    };
+    for (handle, count) in [("world", 1), ("dup", 2)] {
+        let error = ranks(count).run(|world| match (world.rank() == count - 1, handle) {
+            (false, _) => world.dup().map(drop),
+            (true, "dup") => world.dup().and_then(keep),
+            (true, _) => keep(world),
+        });
+        let error = error.expect_err(handle);
+        assert_eq!(error.kind(), ErrorKind::InUse, "{error}");
+        let text = format!(
+            "MPI_Finalize: not called on rank {} of {count}, since 1 handle ",
+            count - 1
+        );
+        assert!(error.to_string().starts_with(&text), "{error}");
+    }
+    let outcome = ranks(1).run(|world| keep(world).and(Err::<(), _>(Error::other("no mesh"))));
+    assert_eq!(outcome.unwrap_err().to_string(), "no mesh");
     let world = escaped.into_inner().unwrap().unwrap();
     assert_eq!(
-        world.send(&[1u8], 1, 0).unwrap_err().kind(),
+        world.send(&[1u8], 0, 0).unwrap_err().kind(),
         ErrorKind::Finalized
     );
 }

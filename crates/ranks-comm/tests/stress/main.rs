@@ -16,7 +16,10 @@ mod messages;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-use ranks_comm::{Communicator, Error, Outbox, Request, Result, ScopedRequest, Source, Tag};
+use ranks_comm::{
+    Backend, Communicator, Error, ErrorKind, Outbox, Request, Result, Runtime, ScopedRequest,
+    Source, Tag,
+};
 
 use messages::{Item, Load, Receive, Sending, hash, items};
 
@@ -356,10 +359,18 @@ fn some_hundred_messages_arrive_once_and_whole(world: Communicator) -> Result<()
     stress(&world, SMALL)
 }
 
-/// A request that is forgotten leaks its buffer and its communicator, and with that the runtime:
-/// over MPI the job would end without `MPI_Finalize`. In process nothing needs it.
-#[ranks_test::ranks(1, 2, 4, in_process_only)]
-fn forgotten_requests_only_leak(world: Communicator) -> Result<()> {
+/// A request that is forgotten leaks its buffer and its communicator, and with that the runtime,
+/// which `run` tells: over MPI the job ends without `MPI_Finalize`.
+#[test]
+fn forgotten_requests_only_leak() {
+    for ranks in [1, 2, 4] {
+        let builder = Runtime::builder().backend(Backend::InProcess).ranks(ranks);
+        let error = builder.run(forget_requests).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InUse, "{error}");
+    }
+}
+
+fn forget_requests(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
     for number in 0..50 {

@@ -152,6 +152,16 @@ impl Comm {
         self.place.world.end(self.place.rank);
     }
 
+    /// The number of other communicators of this rank, and of what keeps one.
+    pub(crate) fn other_holders(&self) -> usize {
+        Arc::strong_count(&self.place).saturating_sub(1)
+    }
+
+    /// Returns `true` if it was the last one.
+    pub(crate) fn end(self) -> bool {
+        Arc::into_inner(self.place).is_some()
+    }
+
     /// Sets the name, for this rank and for what is told of the run.
     pub(crate) fn set_name(&self, name: &str) {
         if unreceived::IS_TOLD {
