@@ -204,9 +204,63 @@ impl DetachedOps {
             ErrorKind::PeerFailed,
             "MPI_Finalize",
             format_args!(
-                "not called, because what was begun has not ended{}; a rank that sends must be received from",
-                self.kept_for_ever()
+                "not called, because what was begun has not ended{}; {}",
+                self.kept_for_ever(),
+                remedies(&self.names())
             ),
         )
+    }
+}
+
+/// The acts of other ranks by which operations of these names end.
+fn remedies(names: &[&str]) -> String {
+    const ACCESSES: [&str; 4] = [
+        "MPI_Raccumulate",
+        "MPI_Rget",
+        "MPI_Rget_accumulate",
+        "MPI_Rput",
+    ];
+    let is_message = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name.contains("send") || name.contains("recv")
+    };
+    let is_access = |name: &str| ACCESSES.contains(&name);
+    let any = |is: &dyn Fn(&str) -> bool| names.iter().any(|name| is(name));
+    let needed = [
+        (any(&is_message), "a message must be both sent and received"),
+        (
+            any(&is_access),
+            "an access to a window must be waited for within its epoch",
+        ),
+        (
+            any(&|name| !is_message(name) && !is_access(name)),
+            "a collective must be called by all ranks of its communicator",
+        ),
+    ];
+    let needed = needed.into_iter().filter(|(is_needed, _)| *is_needed);
+    let texts: Vec<&str> = needed.map(|(_, text)| text).collect();
+    texts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::remedies;
+
+    /// Whatever was pending, messages were to be received.
+    #[test]
+    fn each_kind_of_operation_has_its_own_remedy() {
+        let message = "a message must be both sent and received";
+        assert_eq!(remedies(&["MPI_Isend", "MPI_Precv_init"]), message);
+        let collective = "a collective must be called by all ranks of its communicator";
+        assert_eq!(
+            remedies(&["MPI_Iallreduce", "the comparison of a call"]),
+            collective
+        );
+        let all = remedies(&["MPI_Ibarrier", "MPI_Rget", "MPI_Issend"]);
+        assert!(
+            all.starts_with(message) && all.ends_with(collective),
+            "{all}"
+        );
+        assert!(all.contains("; an access to a window"), "{all}");
     }
 }
