@@ -20,6 +20,7 @@
 #![deny(unsafe_code)]
 
 mod allocation;
+mod count;
 mod environment;
 mod family;
 #[cfg(all(fuzzing, feature = "hosts", feature = "jobs"))]
@@ -33,6 +34,8 @@ mod machine;
 mod mismatch;
 
 pub use allocation::{Allocation, Binding, Component, MemoryLimit, Scheduler, StopRequest};
+#[doc(hidden)]
+pub use count::Count;
 pub use environment::{Ancestor, Environment, Launcher, Malformed, Pmi};
 pub use family::Family;
 pub use ground::{Ground, Undecided};

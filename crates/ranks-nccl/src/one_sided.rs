@@ -5,6 +5,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
+use ranks_comm::backend::Count;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{DeviceSlice, Enqueued, RawStream, Stream};
 use ranks_nccl_sys::{ncclDataType_t, ncclWaitSignalDesc_t, ncclWindow_t};
@@ -57,8 +58,8 @@ impl Put {
         let end = offset.checked_add(span.len);
         if end.is_none_or(|end| end > room) {
             let detail = format_args!(
-                "{} elements from {offset} on are not in the window of rank {dest}, which has {room}",
-                span.len
+                "{} from {offset} on: not in the window of rank {dest}, which has {room}",
+                Count(span.len, "element")
             );
             return Err(Error::new(ErrorKind::Length, PUT, detail));
         }

@@ -114,7 +114,7 @@ pub(crate) fn after_the_patience(folder: &Path) -> Outcome {
     // Where the message comes without its sender, all is over in time.
     if let Err(error) = ended {
         let text = error.to_string();
-        if !text.contains("1 operations that nobody waits for (MPI_Imrecv)") {
+        if !text.contains("1 operation that nobody waits for (MPI_Imrecv)") {
             return Err(format!("another error: {text}").into());
         }
         kept(CLAIMED, "what a message was claimed into")?;

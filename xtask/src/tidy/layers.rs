@@ -139,6 +139,7 @@ const TABLE: &[Row] = &[
     (
         "crates/ranks-launch/src/",
         &[
+            "count",
             "family",
             "environment",
             "machine",

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use ranks_launch::Host;
+use ranks_launch::{Count, Host};
 use serde::Serialize;
 
 use crate::probe::{self, GpuLibrary, Mpi};
@@ -66,15 +66,15 @@ impl Gpus {
             return list;
         }
         let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
-        let count = self.devices().len();
+        let gpus = Count(self.devices().len(), "GPU");
         if let Err(reason) = &self.cuda {
             list.push(Finding::trouble(
-                format!("{count} GPUs are here, and the CUDA driver cannot be used: {}", first(reason)),
+                format!("{gpus} here, and the CUDA driver cannot be used: {}", first(reason)),
                 "install the driver's libcuda.so.1 of the kernel module's version (containers: --gpus all), or name it: RANKS_CUDA=…",
             ));
         } else if self.nccl.is_err() {
             list.push(Finding::note(
-                format!("{count} GPUs are here, and no NCCL is found"),
+                format!("{gpus} here, and no NCCL is found"),
                 "pip install nvidia-nccl-cu12, or name it: RANKS_NCCL=/path/to/libnccl.so.2",
             ));
         }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ranks_launch::{Host, Meminfo};
+use ranks_launch::{Count, Host, Meminfo};
 use serde::Serialize;
 
 use super::file_system::{Room, room};
@@ -138,7 +138,7 @@ pub(super) fn amount(bytes: u64) -> String {
         return "no limit".to_owned();
     }
     if bytes < 1024 {
-        return format!("{bytes} bytes");
+        return Count(bytes, "byte").to_string();
     }
     let mut power = 1;
     while power < UNITS.len() && bytes >> (10 * power) >= 1024 {

@@ -4,6 +4,8 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use ranks_launch::Count;
+
 use ranks::bootstrap::ThreadBootstrap;
 use ranks::nccl::{NcclCommunicator, NcclOptions};
 use ranks::prelude::*;
@@ -107,7 +109,10 @@ fn facts(world: &Communicator) -> Result<(), ranks::Error> {
     };
     for (name, fact) in [
         ("library", library),
-        ("world", format!("{} ranks, by {launcher}", world.size())),
+        (
+            "world",
+            format!("{}, by {launcher}", Count(world.size(), "rank")),
+        ),
         (
             "threads",
             format!(

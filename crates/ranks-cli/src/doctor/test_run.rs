@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ranks_launch::{Job, Outcome, Starter};
+use ranks_launch::{Count, Job, Outcome, Starter};
 use serde::Serialize;
 
 use crate::choice;
@@ -79,8 +79,12 @@ impl TestRun {
                 .filter_map(|line| line.trim().strip_prefix(MARK))
         };
         let done = lines().filter(|line| line.trim() == DONE).count();
-        let failure = (!outcome.success() || done != ranks)
-            .then(|| format!("{done} of {ranks} ranks came to their end; {outcome}"));
+        let failure = (!outcome.success() || done != ranks).then(|| {
+            format!(
+                "{done} of {} came to the end; {outcome}",
+                Count(ranks, "rank")
+            )
+        });
         TestRun {
             ranks,
             on,
@@ -93,10 +97,10 @@ impl TestRun {
 
     pub(super) fn findings(&self) -> Vec<Finding> {
         let mut list = Vec::new();
-        let (ranks, on) = (self.ranks, &self.on);
+        let (ranks, on) = (Count(self.ranks, "rank"), &self.on);
         if let Some(failure) = &self.failure {
             list.push(Finding::trouble(
-                format!("{ranks} ranks on {on} did not end well: {failure}"),
+                format!("{ranks} on {on} did not end well: {failure}"),
                 "see what is said above and by the ranks; another MPI: RANKS_MPI=NAME; without one: RANKS_BACKEND=inprocess",
             ));
         }

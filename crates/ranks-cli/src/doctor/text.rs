@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use ranks_launch::Count;
+
 use anstyle::{AnsiColor, Style};
 
 use crate::probe::GpuLibrary;
@@ -59,8 +61,10 @@ fn test_run(run: &TestRun, out: &mut dyn Write) -> io::Result<()> {
     heading(
         out,
         &format!(
-            "{} ranks on {}, in {} ms",
-            run.ranks, run.on, run.milliseconds
+            "{} on {}, in {} ms",
+            Count(run.ranks, "rank"),
+            run.on,
+            run.milliseconds
         ),
     )?;
     for (name, fact) in &run.facts {

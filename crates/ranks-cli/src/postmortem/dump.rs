@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use ranks_launch::Count;
 use serde::{Deserialize, Serialize};
 
 /// The version of dumps that is read here.
@@ -201,7 +202,7 @@ impl fmt::Display for RecordedCall {
         match (&self.element, self.items) {
             (Some(element), Some(items)) => write!(f, " of {items} {}", short(element))?,
             (Some(element), None) => write!(f, " of {}", short(element))?,
-            (None, Some(items)) if items > 0 => write!(f, " of {items} elements")?,
+            (None, Some(items)) if items > 0 => write!(f, " of {}", Count(items, "element"))?,
             _ => {}
         }
         if let Some(reduction) = &self.reduction {

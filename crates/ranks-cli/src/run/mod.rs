@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use ranks_launch::{Allocation, Installation, Job, Outcome, Starter, Written};
+use ranks_launch::{Allocation, Count, Installation, Job, Outcome, Starter, Written};
 
 use crate::choice::{self, Choice};
 use crate::run::observing::Observing;
@@ -65,8 +65,8 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         }
         if let Some(missing) = missing {
             anstream::eprintln!(
-                "ranks: {missing} (ranks doctor says more): {} ranks are threads of one process",
-                arguments.ranks
+                "ranks: {missing} (ranks doctor says more): {} in one process, as threads",
+                Count(arguments.ranks, "rank")
             );
         }
     }

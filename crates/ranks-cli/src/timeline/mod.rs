@@ -7,6 +7,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ranks_launch::Count;
+
 mod arrows;
 mod drawing;
 mod file;
@@ -86,9 +88,10 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         "https://ui.perfetto.dev"
     };
     anstream::println!(
-        "{}: {calls} calls of {} ranks; {opens} opens it",
+        "{}: {} of {}; {opens} opens it",
         output.display(),
-        ranks.len()
+        Count(calls, "call"),
+        Count(ranks.len(), "rank")
     );
     Ok(ExitCode::SUCCESS)
 }
@@ -157,8 +160,9 @@ fn one_job(mut ranks: Vec<RankFile>) -> (Vec<RankFile>, Vec<String>) {
         }
         if head.lost > 0 {
             remarks.push(format!(
-                "of rank {} the first {} calls are not kept",
-                head.rank, head.lost
+                "not kept of rank {}: its first {}",
+                head.rank,
+                Count(head.lost, "call")
             ));
         }
     }

@@ -3,6 +3,7 @@
 
 use ranks_comm::backend::{Join, digest};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use crate::arguments::neighbors::Edge;
 
@@ -155,7 +156,8 @@ fn first_difference(
         Of::All => format!("rank {to}"),
     };
     Ok(format!(
-        "in {operation} rank {from} sends {sent} elements to {receiver}, which expects {expected}"
+        "in {operation} rank {from} sends {} to {receiver}, which expects {expected}",
+        Count(sent, "element")
     ))
 }
 

@@ -11,6 +11,7 @@ use std::fmt::{self, Display};
 use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, digest, parts_of};
 use ranks_comm::record::{self, Class, Kind};
 use ranks_comm::{Communicator, Result};
+use ranks_launch::Count;
 
 use crate::arguments::proven::Proven;
 use edges::Of;
@@ -230,7 +231,11 @@ impl Display for Described<'_> {
                 [length] => write!(f, " of {length} {name}")?,
                 lengths if lengths.len() > MOST => {
                     let (first, more) = lengths.split_at(MOST);
-                    write!(f, " of {first:?} and {} more lengths {name}", more.len())?;
+                    write!(
+                        f,
+                        " of {first:?} and {} {name}",
+                        Count(more.len(), "more length")
+                    )?;
                 }
                 lengths => write!(f, " of {lengths:?} {name}")?,
             }

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 /// The name of the operation in errors.
 const NAME: &str = "Blocks";
@@ -90,9 +91,9 @@ impl Blocks {
                 ErrorKind::Length,
                 NAME,
                 format_args!(
-                    "{} counts and {} displacements; each rank has one of each",
-                    counts.len(),
-                    displacements.len()
+                    "{} and {}; each rank has one of each",
+                    Count(counts.len(), "count"),
+                    Count(displacements.len(), "displacement")
                 ),
             ));
         }

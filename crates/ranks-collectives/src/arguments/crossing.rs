@@ -5,7 +5,7 @@ use std::ffi::c_int;
 
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
-use ranks_launch::RDMA_PER_REQUEST;
+use ranks_launch::{Count, RDMA_PER_REQUEST};
 
 use crate::arguments::proven::{Both, Movable, Proven};
 
@@ -52,7 +52,10 @@ impl<'a, T> Crossing<'a, T> {
         let ranks = comm.peers();
         match root {
             RootGroup::OfOtherGroup(rank) if rank >= ranks || c_int::try_from(rank).is_err() => {
-                let detail = format_args!("root {rank} is not in the other group of {ranks} ranks");
+                let detail = format_args!(
+                    "root {rank} is not in the other group of {}",
+                    Count(ranks, "rank")
+                );
                 Err(Error::new(ErrorKind::Root, operation, detail))
             }
             _ => Ok(Self {
@@ -91,8 +94,9 @@ impl<'a, T> Crossing<'a, T> {
                 ErrorKind::Length,
                 operation,
                 format_args!(
-                    "recv has {} elements, which cannot be divided evenly among the {ranks} ranks of the other group",
-                    recv.len()
+                    "recv has {}, which cannot be divided evenly among the {} of the other group",
+                    Count(recv.len(), "element"),
+                    Count(ranks, "rank")
                 ),
             )),
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 /// Those that have a block each.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +65,10 @@ pub fn block_of(
 pub fn unequal(operation: &'static str, send: usize, recv: usize) -> Error {
     lengths(
         operation,
-        format_args!("send has {send} elements, recv {recv}; they must be as long as each other"),
+        format_args!(
+            "send has {}, recv {recv}; they must be as long as each other",
+            Count(send, "element")
+        ),
     )
 }
 
@@ -79,9 +83,10 @@ fn not_one_of_each(
     lengths(
         operation,
         format_args!(
-            "{all} has {all_len} elements and {block} {block_len}; with {count} {name}s {all} must be {count} times as long as {block}",
-            count = holders.count,
-            name = holders.name
+            "{all} has {} and {block} {block_len}; with {} {all} must be {} as long as {block}",
+            Count(all_len, "element"),
+            Count(holders.count, holders.name),
+            Count(holders.count, "time")
         ),
     )
 }
@@ -91,7 +96,11 @@ fn not_one_of_each(
 fn indivisible(operation: &'static str, length: usize, size: usize) -> Error {
     lengths(
         operation,
-        format_args!("{length} elements cannot be divided evenly among {size} ranks"),
+        format_args!(
+            "{} cannot be divided evenly among {}",
+            Count(length, "element"),
+            Count(size, "rank")
+        ),
     )
 }
 

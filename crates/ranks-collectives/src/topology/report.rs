@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ranks_launch::Allocation;
+use ranks_launch::{Allocation, Count};
 
 use super::{Carrier, HostRanks, Topology};
 
@@ -17,8 +17,8 @@ impl fmt::Display for Topology {
         write!(
             f,
             "{} on {}",
-            plural(ranks.len(), "rank"),
-            plural(hosts.len(), "host")
+            Count(ranks.len(), "rank"),
+            Count(hosts.len(), "host")
         )?;
         if let Some(first) = ranks.first().filter(|first| first.host.is_some()) {
             let unknown = Carrier::default();
@@ -73,14 +73,14 @@ impl Topology {
             f,
             "{}: {}, {} of {} threads, ",
             host.name,
-            plural(ranks.len(), "rank"),
-            plural(cores.len(), "core"),
+            Count(ranks.len(), "rank"),
+            Count(cores.len(), "core"),
             processors.cpus.len()
         )?;
         write!(
             f,
             "{}, {} of memory",
-            plural(processors.numa_nodes.len().max(1), "NUMA domain"),
+            Count(processors.numa_nodes.len().max(1), "NUMA domain"),
             gibibytes(host.memory)
         )?;
         if let Some(limit) = host.memory_limit {
@@ -95,7 +95,7 @@ impl Topology {
             )?;
         }
         if !host.gpus.is_empty() {
-            write!(f, ", {}", plural(host.gpus.len(), "GPU"))?;
+            write!(f, ", {}", Count(host.gpus.len(), "GPU"))?;
         }
         writeln!(f)?;
         for rank in ranks {
@@ -110,7 +110,7 @@ impl Topology {
             if let Some(gpus) = &place.visible_gpus {
                 write!(f, ", GPUs {}", gpus.join(","))?;
             }
-            writeln!(f, ", {} advised", plural(place.threads, "thread"))?;
+            writeln!(f, ", {} advised", Count(place.threads, "thread"))?;
         }
         Ok(())
     }
@@ -126,10 +126,10 @@ pub(super) fn allocation(all: &Allocation) -> String {
         text += &format!(", step {step}");
     }
     if !all.nodes.is_empty() {
-        text += &format!(", {}", plural(all.nodes.len(), "node"));
+        text += &format!(", {}", Count(all.nodes.len(), "node"));
     }
     if all.restarts > 0 {
-        text += &format!(", restarted {}", plural(all.restarts, "time"));
+        text += &format!(", restarted {}", Count(all.restarts, "time"));
     }
     if let Some(left) = all.remaining() {
         text += &format!(", {} min left", left.as_secs() / 60);
@@ -138,11 +138,6 @@ pub(super) fn allocation(all: &Allocation) -> String {
         text += &format!("; {bad}");
     }
     text
-}
-
-fn plural(many: usize, what: &str) -> String {
-    let s = if many == 1 { "" } else { "s" };
-    format!("{many} {what}{s}")
 }
 
 fn gibibytes(bytes: u64) -> String {

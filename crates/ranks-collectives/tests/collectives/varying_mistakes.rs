@@ -85,7 +85,7 @@ fn h2_blocks_that_do_not_fit(world: Communicator) {
     let length = ErrorKind::Length;
 
     let more = Blocks::from_counts(&vec![2; size + 1]).unwrap();
-    let text = format!("there are {} blocks for {size} ranks", size + 1);
+    let text = format!("{} blocks for {size} rank", size + 1);
     every_form_refuses(&world, &mine, &more, (length, &[&text]));
 
     let far = Blocks::new(

@@ -262,7 +262,7 @@ impl Communicator {
                 ErrorKind::Argument,
                 OPERATION,
                 format_args!(
-                    "{others} other handles and requests of this communicator exist; drop or complete them first"
+                    "there are others of this communicator (handles and requests: {others}); drop or complete them first"
                 ),
             )),
         };

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use ranks_launch::Count;
+
 use crate::communicator::Communicator;
 use crate::communicator::group::Group;
 use crate::result::{Error, ErrorKind, Result};
@@ -247,8 +249,8 @@ impl Communicator {
             ErrorKind::Rank,
             operation,
             format_args!(
-                "{outside} of the group's {} processes are not in this communicator",
-                group.size()
+                "not in this communicator: {outside} of the group's {}",
+                Count(group.size(), "process")
             ),
         ))
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use ranks_launch::Count;
 use ranks_mpi_sys::MPI_Datatype;
 use ranks_mpi_sys::native::CHandle;
 
@@ -61,7 +62,7 @@ impl Bounds {
             Some(needed) if needed <= bytes => Ok(()),
             needed => {
                 let needed = needed.map_or("more than memory can hold".to_owned(), |needed| {
-                    format!("{needed} bytes")
+                    Count(needed, "byte").to_string()
                 });
                 Err(Error::new(
                     ErrorKind::Length,

@@ -2,6 +2,8 @@
 //! and read as they arrive.
 #![allow(unsafe_code)]
 
+use ranks_launch::Count;
+
 use crate::communicator::Communicator;
 use crate::data::in_flight::{InFlight, Over};
 use crate::data::owned::RecvBuffer;
@@ -35,7 +37,9 @@ fn width<B: RecvBuffer>(operation: &'static str, buffer: &B, partitions: usize) 
             ErrorKind::Length,
             operation,
             format_args!(
-                "{length} elements cannot be sent in {partitions} partitions; each has the same number, at least one"
+                "{} cannot be sent in {}; each has the same number, at least one",
+                Count(length, "element"),
+                Count(partitions, "partition")
             ),
         )),
     }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use ranks_launch::Count;
+
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::Backend;
@@ -61,8 +63,8 @@ impl Communicator {
                 ErrorKind::Length,
                 OPERATION,
                 format_args!(
-                    "{} bytes hold no message: each needs its own bytes and up to {BSEND_OVERHEAD} more",
-                    buffer.len()
+                    "a buffer of {} holds no message: each needs its own bytes and up to {BSEND_OVERHEAD} more",
+                    Count(buffer.len(), "byte")
                 ),
             ));
         }

@@ -12,6 +12,7 @@ mod sender;
 use std::any::type_name;
 use std::fmt::Display;
 
+use ranks_launch::Count;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -124,9 +125,9 @@ pub fn from_bytes<V: DeserializeOwned, O: Display>(
             ErrorKind::Value,
             operation,
             format_args!(
-                "{} of the {length} bytes from {} are left over after a {element}; \
-                 receive the type that was sent",
+                "left over after a {element}: {} of the {} from {}; receive the type that was sent",
                 rest.len(),
+                Count(length, "byte"),
                 origin()
             ),
         )),
@@ -134,8 +135,9 @@ pub fn from_bytes<V: DeserializeOwned, O: Display>(
             ErrorKind::Value,
             operation,
             format_args!(
-                "the {length} bytes from {} are no {element}: {reason}; receive the type that was sent, one that serde neither tags inside, \
+                "a message of {} from {} is no {element}: {reason}; receive the type that was sent, one that serde neither tags inside, \
                  nor leaves untagged, nor flattens",
+                Count(length, "byte"),
                 origin()
             ),
         )
@@ -197,7 +199,7 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Value);
         assert_eq!(
             error.to_string(),
-            "MPI_Mrecv: 2 of the 3 bytes from rank 3 are left over after a u8; receive the type that was sent"
+            "MPI_Mrecv: left over after a u8: 2 of the 3 bytes from rank 3; receive the type that was sent"
         );
     }
 

@@ -3,6 +3,8 @@
 use std::error::Error as StdError;
 use std::fmt;
 
+use ranks_launch::Count;
+
 use crate::result::{Status, parts_of};
 
 /// The result of every fallible operation.
@@ -236,11 +238,11 @@ impl Error {
             None,
             String::new(),
         ));
-        let all = statuses.len();
+        let all = Count(statuses.len(), "operation");
         let mut error = Self::new(
             kind,
             operation,
-            format_args!("{many} of {all} operations failed; {text}"),
+            format_args!("{many} of {all} failed; {text}"),
         );
         (error.0.code, error.0.class) = (code, class);
         error.with_statuses(statuses)
@@ -329,12 +331,14 @@ pub(crate) fn truncated(
 ) -> Error {
     let room = capacity.saturating_mul(width);
     let arrived = match arrived {
-        Some(bytes) => format!("{bytes} bytes arrived"),
+        Some(bytes) => format!("{} arrived", Count(bytes, "byte")),
         None => "a longer message arrived".to_owned(),
     };
     let detail = format!(
-        "message truncated: {arrived}, the buffer holds {room} bytes ({capacity} elements of {width}); \
-         receive into a longer one, or with recv_vec"
+        "message truncated: {arrived}, the buffer holds {} ({} of {width}); \
+         receive into a longer one, or with recv_vec",
+        Count(room, "byte"),
+        Count(capacity, "element")
     );
     Error::new(
         ErrorKind::Truncated,
@@ -357,8 +361,9 @@ pub(crate) fn not_whole(
         ErrorKind::Type,
         operation,
         format_args!(
-            "{bytes} bytes arrived, which is not a whole number of {element} of {width} bytes; \
-             receive the type that was sent"
+            "{} arrived, which is not a whole number of {element} of {}; receive the type that was sent",
+            Count(bytes, "byte"),
+            Count(width, "byte")
         ),
     )
 }
@@ -376,7 +381,8 @@ pub(crate) fn other_type(
         ErrorKind::Type,
         operation,
         format_args!(
-            "{bytes} bytes of {sent} arrived, to be received as {received}; receive the type that was sent"
+            "{} of {sent} arrived, to be received as {received}; receive the type that was sent",
+            Count(bytes, "byte")
         ),
     )
 }
@@ -388,7 +394,10 @@ pub(crate) fn no_memory(operation: &'static str, bytes: usize, reason: &dyn fmt:
     Error::new(
         ErrorKind::Length,
         operation,
-        format_args!("a message of {bytes} bytes arrived, for which there is no memory ({reason})"),
+        format_args!(
+            "a message of {} arrived, for which there is no memory ({reason})",
+            Count(bytes, "byte")
+        ),
     )
 }
 

@@ -8,6 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
 
+use ranks_launch::Count;
+
 use crate::call::checks::Comparing;
 use crate::call::last_words::last_words;
 use crate::call::record::dump::{self, Reason};
@@ -124,17 +126,19 @@ where
 /// end.
 fn to_its_end(runtime: Runtime) -> Result<()> {
     let (rank, size) = (runtime.facts().rank(), runtime.facts().size());
-    let (number, verb) = match runtime.end()? {
+    let number = runtime.end()?;
+    let verb = match number {
         0 => return Ok(()),
-        1 => ("1 handle".to_owned(), "lives"),
-        many => (format!("{many} handles"), "live"),
+        1 => "lives",
+        _ => "live",
     };
     let error = Error::new(
         ErrorKind::InUse,
         "MPI_Finalize",
         format_args!(
-            "not called on rank {rank} of {size}, since {number} (communicators, and what was made of them) {verb} on: in a static, \
-             forgotten, or with a thread that was not joined; drop all of them before the closure of `run` returns"
+            "not called on rank {rank} of {size}, since {} (communicators, and what was made of them) {verb} on: in a static, \
+             forgotten, or with a thread that was not joined; drop all of them before the closure of `run` returns",
+            Count(number, "handle")
         ),
     );
     // A program may ignore the result of `run`, and the launcher may end all ranks when the first
@@ -248,9 +252,10 @@ fn rank<T, E: From<Error> + Display>(
 
 fn not_started(world: &World, number: usize, reason: &std::io::Error) -> Error {
     let text = format!(
-        "the thread of rank {number} of {} could not be started: {reason}; there is room for {number} ranks, so set \
+        "the thread of rank {number} of {} could not be started: {reason}; there is room for {}, so set \
          RANKS_NP to fewer, or raise the limit of threads (ulimit -u, pids.max) or of memory",
-        world.size()
+        world.size(),
+        Count(number, "rank")
     );
     world.fail(number, text.clone());
     Error::with_text(ErrorKind::Launch, "MPI_Init_thread", text)

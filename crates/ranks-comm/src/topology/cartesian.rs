@@ -2,6 +2,8 @@
 
 use std::ops::Deref;
 
+use ranks_launch::Count;
+
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
 use crate::topology::{Neighborhood, made, sealed};
@@ -175,9 +177,9 @@ impl Cartesian {
                 ErrorKind::Length,
                 OPERATION,
                 format_args!(
-                    "{} coordinates in a grid of {} dimensions",
-                    coords.len(),
-                    dims.len()
+                    "{} in a grid of {}",
+                    Count(coords.len(), "coordinate"),
+                    Count(dims.len(), "dimension")
                 ),
             ));
         }
@@ -238,8 +240,8 @@ impl Cartesian {
                 ErrorKind::Length,
                 OPERATION,
                 format_args!(
-                    "{} dimensions are to remain or not, but the grid has {}",
-                    remain.len(),
+                    "{} to remain or not, but the grid has {}",
+                    Count(remain.len(), "dimension"),
                     self.dimensions()
                 ),
             ));

@@ -1,5 +1,7 @@
 //! Balanced dimensions of a grid of ranks.
 
+use ranks_launch::Count;
+
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
 
@@ -72,7 +74,8 @@ fn free(nnodes: usize, dims: &[usize]) -> Result<usize> {
         ErrorKind::Argument,
         OPERATION,
         format_args!(
-            "{nnodes} ranks cannot fill a grid of {dims:?}, where 0 is a size to be chosen"
+            "{} cannot fill a grid of {dims:?}, where 0 is a size to be chosen",
+            Count(nnodes, "rank")
         ),
     ))
 }

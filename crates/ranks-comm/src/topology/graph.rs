@@ -2,6 +2,8 @@
 
 use std::ops::Deref;
 
+use ranks_launch::Count;
+
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
 use crate::topology::{Neighborhood, made, sealed};
@@ -136,7 +138,10 @@ impl Graph {
         Err(Error::new(
             ErrorKind::Rank,
             "MPI_Graph_neighbors",
-            format_args!("rank {rank} is not in this graph of {} nodes", self.nodes()),
+            format_args!(
+                "rank {rank} is not in this graph of {}",
+                Count(self.nodes(), "node")
+            ),
         ))
     }
 

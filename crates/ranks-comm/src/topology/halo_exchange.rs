@@ -5,6 +5,8 @@ mod phase;
 
 use std::ops::Range;
 
+use ranks_launch::Count;
+
 use crate::data::element::Pod;
 use crate::result::{Error, ErrorKind, Result};
 use crate::topology::cartesian::Cartesian;
@@ -175,10 +177,11 @@ fn check(dimensions: usize, shape: &[usize], widths: &[usize]) -> Result<usize> 
             ErrorKind::Length,
             OPERATION,
             format_args!(
-                "a shape of {} dimensions and {} widths on a grid of {dimensions} dimensions; it takes \
+                "a shape of {} and {} on a grid of {}; it takes \
                  at least as many dimensions as the grid has, and as many widths",
-                shape.len(),
-                widths.len()
+                Count(shape.len(), "dimension"),
+                Count(widths.len(), "width"),
+                Count(dimensions, "dimension")
             ),
         ));
     }

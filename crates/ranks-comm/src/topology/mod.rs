@@ -9,6 +9,8 @@ mod mpi;
 
 use std::ops::Deref;
 
+use ranks_launch::Count;
+
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::shape::Shape;
@@ -137,8 +139,9 @@ pub(crate) fn made(
             ErrorKind::Library,
             operation,
             format_args!(
-                "the library made a communicator of {} for a topology of {size} ranks",
-                comm.size()
+                "the library made a communicator of {} for a topology of {}",
+                comm.size(),
+                Count(size, "rank")
             ),
         )),
         comm => Ok(comm),

@@ -1,5 +1,7 @@
 //! The room of an attached buffer.
 
+use ranks_launch::Count;
+
 use crate::result::{Error, ErrorKind, Result};
 
 /// The largest number of bytes of an attached buffer that a message takes besides its own, on any
@@ -21,7 +23,8 @@ pub(crate) fn taken(operation: &'static str, bytes: usize, room: Option<usize>) 
             ErrorKind::Argument,
             operation,
             format_args!(
-                "a message of {bytes} bytes needs {BSEND_OVERHEAD} more in the attached buffer, which has {room}"
+                "a message of {} needs {BSEND_OVERHEAD} more in the attached buffer, which has {room}",
+                Count(bytes, "byte")
             ),
         )),
         None => Err(Error::new(

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use self::launchers::{RULES, Rule};
+use crate::count::Count;
 use crate::family::Family;
 
 pub use ancestors::Ancestor;
@@ -177,7 +178,7 @@ impl fmt::Display for Environment {
         match (self.rank, self.size) {
             (Some(rank), Some(size)) => write!(f, " as rank {rank} of {size}"),
             (Some(rank), None) => write!(f, " as rank {rank}"),
-            (None, Some(size)) => write!(f, " as one of {size} ranks"),
+            (None, Some(size)) => write!(f, " as one of {}", Count(size, "rank")),
             (None, None) => Ok(()),
         }
     }

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use ranks_collectives::backend::{Holders, block_of, one_of_each, unequal};
+use ranks_comm::backend::Count;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{DeviceSlice, DeviceSliceMut, Stream};
 use ranks_nccl_sys::{ncclBfloat16, ncclDataType_t, ncclRedOp_t, ncclSum};
@@ -259,7 +260,10 @@ impl Checks<'_> {
             _ => Err(Error::new(
                 ErrorKind::Rank,
                 operation,
-                format_args!("rank {rank} is not in a communicator of {size} ranks"),
+                format_args!(
+                    "rank {rank} is not in a communicator of {}",
+                    Count(size, "rank")
+                ),
             )),
         }
     }
@@ -272,7 +276,10 @@ impl Checks<'_> {
             _ => Err(Error::new(
                 ErrorKind::Root,
                 what.name(),
-                format_args!("root {root} is not in a communicator of {size} ranks"),
+                format_args!(
+                    "root {root} is not in a communicator of {}",
+                    Count(size, "rank")
+                ),
             )),
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ranks_bootstrap::Bootstrap;
 use ranks_bootstrap::backend::{all_succeed, same_version};
-use ranks_comm::backend::{observed, opened};
+use ranks_comm::backend::{Count, observed, opened};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, Cuda};
 use ranks_nccl_sys::{Nccl, ncclConfig_t, ncclInProgress, ncclSuccess, version_text};
@@ -258,7 +258,7 @@ impl Joining {
         match (c_int::try_from(rank), c_int::try_from(size)) {
             (Ok(native), Ok(count)) if rank < size => Ok((native, count)),
             _ => {
-                let text = format_args!("there is no rank {rank} among {size} ranks");
+                let text = format_args!("there is no rank {rank} among {}", Count(size, "rank"));
                 Err(Error::new(ErrorKind::Rank, operation, text))
             }
         }

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::ptr;
 use std::sync::Arc;
 
-use ranks_comm::backend::observed;
+use ranks_comm::backend::{Count, observed};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_nccl_sys::{
     NCCL_SHRINK_ABORT, NCCL_SHRINK_DEFAULT, NCCL_SPLIT_NOCOLOR, Table, ncclComm_t, ncclConfig_t,
@@ -142,7 +142,7 @@ impl NcclCommunicator {
     pub fn grow(&self, size: usize, id: Option<NcclId>) -> Result<Self> {
         let ranks = c_int::try_from(size).ok().filter(|_| size > self.size());
         let ranks = ranks.ok_or_else(|| {
-            let text = format_args!("{} ranks cannot grow to {size}", self.size());
+            let text = format_args!("{} cannot grow to {size}", Count(self.size(), "rank"));
             Error::new(ErrorKind::Length, GROW, text)
         })?;
         let id = id.map(NcclId::native);
@@ -203,7 +203,7 @@ impl NcclCommunicator {
         sorted.sort_unstable();
         let (rank, size) = (self.rank(), self.size());
         if let Some(beyond) = sorted.iter().find(|&&one| one >= size) {
-            let text = format_args!("there is no rank {beyond} among {size} ranks");
+            let text = format_args!("there is no rank {beyond} among {}", Count(size, "rank"));
             return Err(Error::new(ErrorKind::Rank, SHRINK, text));
         }
         if sorted.windows(2).any(|two| two.first() == two.last()) || sorted.contains(&rank) {

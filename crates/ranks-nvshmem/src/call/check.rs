@@ -1,6 +1,7 @@
 //! Checks before a call, with errors that say what to do.
 
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 /// # Errors
 /// [`ErrorKind::Rank`] unless the PE is one of so many.
@@ -30,8 +31,10 @@ pub(crate) fn same_length(operation: &'static str, dest: usize, source: usize) -
 
 #[cold]
 fn different_lengths(operation: &'static str, dest: usize, source: usize) -> Error {
-    let text =
-        format_args!("{source} elements do not go to {dest}: take a slice of the longer one");
+    let text = format_args!(
+        "{} to be written to {dest}: take a slice of the longer one",
+        Count(source, "element")
+    );
     Error::new(ErrorKind::Length, operation, text)
 }
 

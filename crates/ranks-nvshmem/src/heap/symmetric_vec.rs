@@ -6,6 +6,7 @@ use std::ops::{Bound, RangeBounds};
 
 use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use crate::backend::block::{Block, Offset};
 use crate::heap::arguments::part::Part;
@@ -313,7 +314,7 @@ impl<'a> Span<'a> {
             Bound::Unbounded => self.len,
         };
         if from > to || to > self.len {
-            let text = format_args!("{from}..{to} is no range of {} elements", self.len);
+            let text = format_args!("{from}..{to} is no range of {}", Count(self.len, "element"));
             return Err(Error::new(ErrorKind::Argument, "slice", text));
         }
         Ok(Self {

@@ -2,6 +2,7 @@
 //! scope, and those that own their memory.
 
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use crate::backend::block::{Local, Offset};
 use crate::backend::names::{GET, IGET, IPUT, Names, PUT, PUT_SIGNAL, SIGNAL_OP, strided};
@@ -182,7 +183,8 @@ fn fits(name: &'static str, what: &str, len: usize, stride: usize, count: usize)
         return Ok(());
     }
     let text = format_args!(
-        "{count} elements with a stride of {stride} do not fit into {what}, which has {len}"
+        "{} with a stride of {stride}: too many for {what}, which has {len}",
+        Count(count, "element")
     );
     Err(Error::new(ErrorKind::Length, name, text))
 }

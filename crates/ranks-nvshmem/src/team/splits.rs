@@ -1,6 +1,7 @@
 //! Teams split from teams.
 
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use super::{Team, TeamRef, TeamState};
 use crate::backend::names::{TEAM_SPLIT_2D, TEAM_SPLIT_STRIDED};
@@ -145,7 +146,8 @@ fn strided(n_pes: usize, start: usize, stride: usize, size: usize) -> Result<()>
         .and_then(|way| way.checked_add(start));
     if last.is_none_or(|last| last >= n_pes) {
         let text = format_args!(
-            "{size} PEs from {start}, each {stride} after the one before, are not in a team of {n_pes}"
+            "{} from {start}, each {stride} after the one before: not in a team of {n_pes}",
+            Count(size, "PE")
         );
         return error(ErrorKind::Length, text);
     }

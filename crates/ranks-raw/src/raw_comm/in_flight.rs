@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ranks_comm::backend::Pause;
+use ranks_comm::backend::{Count, Pause};
 use ranks_comm::{Communicator, Error, ErrorKind, Request, Result, Status};
 
 use super::failure::Failing;
@@ -288,8 +288,9 @@ impl List {
         let awaited = self.entries.iter().find(|entry| entry.unawaited.is_none());
         let name = awaited.map_or("an operation", |entry| entry.name);
         format!(
-            "{operation} timed out after {limit:?}; {left} operations are in flight, the first of them {name}: other ranks \
-             have not taken part in it"
+            "{operation} timed out after {limit:?} with {} in flight, the first of them {name}: other ranks \
+             have not taken part in it",
+            Count(left, "operation")
         )
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::fmt::{self, Display};
 
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 use ranks_mpi_sys::MPI_Aint;
 
 /// The part of one rank.
@@ -147,8 +148,9 @@ impl Table {
             ErrorKind::Length,
             operation,
             format_args!(
-                "{len} elements from {at} on are not in the part of rank {rank}, which has {} elements in this window",
-                part.len
+                "{} from {at} on: not in the part of rank {rank}, which has {} in this window",
+                Count(len, "element"),
+                Count(part.len, "element")
             ),
         )
     }

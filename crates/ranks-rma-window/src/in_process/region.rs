@@ -13,6 +13,7 @@ use std::ptr;
 use std::slice;
 
 use ranks_comm::{Buffer, Error, ErrorKind, Pod, Result};
+use ranks_launch::Count;
 
 /// Memory that peers read and write.
 #[derive(Debug)]
@@ -99,9 +100,11 @@ impl Region {
             .checked_mul(size_of::<T>())
             .and_then(|bytes| bytes.checked_add(at));
         if end.is_none_or(|end| end > self.bytes) {
-            let (width, all) = (size_of::<T>(), self.bytes);
             let detail = format_args!(
-                "{length} elements of {width} bytes from byte {at} on are not within the {all} bytes of the target"
+                "the target has {}, not {} of {} from byte {at} on",
+                Count(self.bytes, "byte"),
+                Count(length, "element"),
+                Count(size_of::<T>(), "byte")
             );
             return Err(Error::new(ErrorKind::Length, operation, detail));
         }

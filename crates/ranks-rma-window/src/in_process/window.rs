@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ranks_comm::backend::{InProcessComm, Watch};
 use ranks_comm::{Error, ErrorKind, Pod, Result};
+use ranks_launch::Count;
 
 use super::barrier::Barrier;
 use super::region::{Base, Region};
@@ -266,7 +267,7 @@ impl LocalWindow {
             Some(Ok(segment)) => Ok(segment),
             _ => {
                 let size = self.watch.size();
-                let detail = format_args!("rank {rank} of a window of {size} ranks");
+                let detail = format_args!("rank {rank} of a window of {}", Count(size, "rank"));
                 Err(Error::new(ErrorKind::Rank, operation, detail))
             }
         }

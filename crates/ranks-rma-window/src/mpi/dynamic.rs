@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytemuck::Pod;
 use ranks_comm::backend::{MpiComm, TypeOf, check, check_with};
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, native};
 
@@ -70,7 +71,9 @@ impl Window<u8> {
             // SAFETY: the window is alive, and the memory is that of a vector which is kept until
             // it is detached.
             let code = unsafe { sys::MPI_Win_attach(self.canonical, base, aint(bytes)) };
-            check_with(code, ATTACH, || format!("{bytes} bytes on this rank"))?;
+            check_with(code, ATTACH, || {
+                format!("{} on this rank", Count(bytes, "byte"))
+            })?;
         }
         let kept = ManuallyDrop::new(AttachedVec(Box::new(vec)));
         attachments.lock().insert(number, kept);

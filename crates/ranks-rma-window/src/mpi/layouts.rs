@@ -4,6 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::{MpiComm, Portion, check_with};
 use ranks_comm::layout::Layout;
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 
 use super::window::Window;
@@ -103,6 +104,6 @@ fn moved(place: TargetRange, portion: &Portion) -> TargetRange {
 }
 
 fn attempt(direction: &str, layout: &Layout, place: TargetRange) -> String {
-    let (elements, rank) = (layout.elements(), place.rank);
-    format!("{elements} elements of a layout {direction} rank {rank}")
+    let (elements, rank) = (Count(layout.elements(), "element"), place.rank);
+    format!("{elements} of a layout {direction} rank {rank}")
 }

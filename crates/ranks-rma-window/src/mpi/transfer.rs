@@ -6,6 +6,7 @@ use bytemuck::Pod;
 use ranks_collectives::Integer;
 use ranks_comm::backend::{TypeOf, check_with};
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Op, native};
 
@@ -364,7 +365,8 @@ fn no_swap() -> Error {
 
 pub(super) fn attempt(direction: &str, len: usize, place: TargetRange) -> String {
     let TargetRange { rank, at_bytes } = place;
-    format!("{len} elements {direction} rank {rank}, {at_bytes} bytes into its part")
+    let (elements, at) = (Count(len, "element"), Count(at_bytes, "byte"));
+    format!("{elements} {direction} rank {rank}, {at} into its part")
 }
 
 /// Checks the return code of an operation on `len` elements. Nothing is built in memory for a call

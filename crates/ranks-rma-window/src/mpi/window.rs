@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytemuck::Pod;
 use ranks_comm::backend::{Child, FreedTogether, MpiComm, TypeOf, check, check_with};
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Win, native};
 
@@ -201,7 +202,7 @@ impl<T: Pod> Window<T> {
                 )
             };
             check_with(code, OPERATION, || {
-                format!("with {room} bytes on this rank")
+                format!("with {} on this rank", Count(room, "byte"))
             })?;
             let first = match NonNull::new(base.cast::<u8>()) {
                 Some(base) if bytes > 0 => {
@@ -260,7 +261,7 @@ impl<T: Pod> Window<T> {
                 )
             };
             check_with(code, OPERATION, || {
-                format!("over {bytes} bytes on this rank")
+                format!("over {} on this rank", Count(bytes, "byte"))
             })?;
             Made::new(win, comm, parts.elements, Memory::Vector(parts), epochs)
         })?;

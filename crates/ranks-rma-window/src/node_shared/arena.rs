@@ -6,6 +6,7 @@ use bytemuck::Pod;
 use ranks_collectives::Hierarchy;
 use ranks_comm::backend::digest;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use crate::node_shared::{
     FillSource, Having, Home, NodeBackend, NodeSharedBuilder, Whole, Wishes, all_alone,
@@ -147,9 +148,10 @@ impl NodeArena {
                 ErrorKind::Memory,
                 "NodeArena",
                 format_args!(
-                    "an array of {bytes} bytes does not fit: {} of the arena's {} bytes are in use",
-                    self.used,
-                    self.capacity()
+                    "an array of {} does not fit: the arena has {}, {} of them in use",
+                    Count(bytes, "byte"),
+                    Count(self.capacity(), "byte"),
+                    self.used
                 ),
             )),
         }

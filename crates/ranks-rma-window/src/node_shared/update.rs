@@ -7,6 +7,7 @@ use bytemuck::Pod;
 use ranks_collectives::Collectives;
 use ranks_comm::backend::digest;
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use super::fill::{outside, together};
 use super::{NodeShared, all_alone};
@@ -109,8 +110,10 @@ fn fits(range: &Range<usize>, length: usize, root: usize, lengths: &[u64]) -> Re
         }
         Some(&data) if data != range.len() as u64 => {
             let (len, size) = (range.len(), lengths.len());
-            let why =
-                format!("root {root} of {size} has {data} elements for the {len} of {range:?}");
+            let why = format!(
+                "root {root} of {size} has {} for the {len} of {range:?}",
+                Count(data, "element")
+            );
             (ErrorKind::Length, why)
         }
         Some(_) => return Ok(()),

@@ -15,6 +15,7 @@ use std::fmt;
 use ranks_collectives::Collectives;
 use ranks_comm::backend::Backend;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use room::Room;
 
@@ -135,7 +136,7 @@ impl fmt::Display for Amount {
                     (rest * 10) >> shift
                 )
             }
-            None => write!(f, "{} bytes", self.0),
+            None => write!(f, "{}", Count(self.0, "byte")),
         }
     }
 }

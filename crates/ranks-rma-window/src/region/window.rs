@@ -15,6 +15,7 @@ use std::ptr::{self, NonNull};
 
 use ranks_comm::backend::{FreedTogether, InfoHandle, MpiComm, check, check_with};
 use ranks_comm::{Communicator, Error, ErrorKind, Info, Result};
+use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Win};
 
@@ -75,7 +76,8 @@ impl Window {
         };
         check_with(code, OPERATION, || {
             format!(
-                "{bytes} bytes in common; all ranks must be on one node, as those of split_shared are"
+                "{} in common; all ranks must be on one node, as those of split_shared are",
+                Count(bytes, "byte")
             )
         })?;
         Ok(Self {

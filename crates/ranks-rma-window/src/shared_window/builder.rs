@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 use ranks_comm::backend::digest;
 use ranks_comm::{Communicator, Error, ErrorKind, Info, Result};
+use ranks_launch::Count;
 
 use super::plan::Plan;
 use super::segments::Segments;
@@ -190,9 +191,9 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
             OPERATION,
             format_args!(
                 "ranks 0 and {rank} ask for shared windows of different elements, spacing, placement or pages; here it is {} of \
-                 {} bytes, {:?}, {:?}, huge pages {}",
+                 {}, {:?}, {:?}, huge pages {}",
                 type_name::<T>(),
-                size_of::<T>(),
+                Count(size_of::<T>(), "byte"),
                 self.spacing,
                 self.placement,
                 self.huge_pages

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::backend;
 use ranks_comm::{Error, ErrorKind, Result, Source, Tag};
+use ranks_launch::Count;
 
 use super::locks::Lock;
 use super::segments::Segments;
@@ -95,7 +96,8 @@ impl<T: Pod> Segments<T> {
         mark.map(|mark| &mark.lock).ok_or_else(|| {
             let size = self.size();
             let why = format_args!(
-                "rank {rank} has no segment: the window is of {size} ranks, from 0 to {}",
+                "rank {rank} has no segment: the window is of {}, from 0 to {}",
+                Count(size, "rank"),
                 size - 1
             );
             Error::new(ErrorKind::Rank, operation, why)

@@ -20,6 +20,7 @@ use std::slice;
 
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
+use ranks_launch::Count;
 use ranks_mpi_sys::MPI_Win;
 
 use super::HasAtomic;
@@ -258,7 +259,8 @@ impl<T> Drop for Segments<T> {
 #[track_caller]
 fn no_rank(rank: usize, size: usize) -> ! {
     panic!(
-        "rank {rank} has no segment: the window is of {size} ranks, from 0 to {}",
+        "rank {rank} has no segment: the window is of {}, from 0 to {}",
+        Count(size, "rank"),
         size - 1
     )
 }

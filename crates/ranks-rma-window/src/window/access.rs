@@ -8,6 +8,7 @@ use bytemuck::{Pod, bytes_of, cast_slice, cast_slice_mut};
 use ranks_collectives::Integer;
 use ranks_comm::backend::TypeOf;
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use crate::epoch::accumulation::Accumulation;
 use crate::epoch::table::Targets;
@@ -201,7 +202,9 @@ pub(crate) fn lengths_differ(operation: &'static str, data: usize, old: usize) -
         ErrorKind::Length,
         operation,
         format_args!(
-            "{data} elements are combined, but there is room for {old} old ones; both must be as many"
+            "{} to combine, but room for {}; both must be as many",
+            Count(data, "element"),
+            Count(old, "old one")
         ),
     )
 }

@@ -5,6 +5,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::{Backend as CommFastPath, MpiComm, TypeOf};
 use ranks_comm::layout::Layout;
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use crate::epoch::table::{TargetRange, Targets};
 use crate::in_process::LocalWindow;
@@ -209,12 +210,14 @@ impl<T: Pod> Inner<T> {
         let place = self.table.place(operation, targets, rank, 0, 0)?;
         let len = self.len_of(rank);
         if let Err(reason) = layout.fits::<T>(len) {
-            let detail = format_args!("at rank {rank}, which has {len} elements: {reason}");
+            let len = Count(len, "element");
+            let detail = format_args!("at rank {rank}, which has {len}: {reason}");
             return Err(Error::new(ErrorKind::Length, operation, detail));
         }
         if layout.elements() != elements {
             let detail = format_args!(
-                "the layout here takes {elements} elements, that at rank {rank} {}; both must take as many",
+                "the layout here takes {}, that at rank {rank} {}; both must take as many",
+                Count(elements, "element"),
                 layout.elements()
             );
             return Err(Error::new(ErrorKind::Length, operation, detail));

@@ -22,6 +22,7 @@ use bytemuck::Pod;
 use ranks_collectives::Collectives;
 use ranks_comm::backend::{Backend as CommFastPath, digest};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use crate::epoch::epochs::Epochs;
 use crate::epoch::table::{Extent, Table};
@@ -249,10 +250,10 @@ impl<T: Pod> Window<T> {
                 ErrorKind::Memory,
                 operation,
                 format_args!(
-                    "the system has no pages for the part of rank {rank}, of {} elements of {} bytes: others have taken what was free; \
+                    "the system has no pages for the part of rank {rank}, of {} of {}: others have taken what was free; \
                      enlarge /dev/shm, ask for less, or free other shared memory",
-                    all[rank][1],
-                    size_of::<T>()
+                    Count(all[rank][1], "element"),
+                    Count(size_of::<T>(), "byte")
                 ),
             )),
             (Ok(()), Some(rank), _) => Err(Error::new(
@@ -438,9 +439,9 @@ pub(crate) fn agree_elements<T: Pod>(
     own.allgather(&[words], &mut all)?;
     let different = |&[_, _, element, width]: &[u64; 4]| [element, width] != all[0][2..];
     if let Some(rank) = all.iter().position(different) {
-        let (width, first) = (all[rank][3], all[0][3]);
+        let [width, first] = [all[rank][3], all[0][3]].map(|width| Count(width, "byte"));
         let detail = format_args!(
-            "ranks make windows of different elements, or in different ways: rank 0 of {first} bytes each, rank {rank} of {width} bytes each and of \
+            "ranks make windows of different elements, or in different ways: rank 0 of {first} each, rank {rank} of {width} each and of \
              another type, or by another call; this rank of {}",
             type_name::<T>()
         );
@@ -455,9 +456,9 @@ pub(crate) fn agree_elements<T: Pod>(
 
 #[cold]
 fn too_long<T>(operation: &'static str, rank: usize, len: usize) -> Error {
-    let (name, width) = (type_name::<T>(), size_of::<T>());
+    let (name, width) = (type_name::<T>(), Count(size_of::<T>(), "byte"));
     let detail = format_args!(
-        "rank {rank} asks for {len} elements of {name} of {width} bytes each, which is more than memory can be"
+        "rank {rank} asks for {len} elements of {name} of {width} each, which is more than memory can be"
     );
     Error::new(ErrorKind::Length, operation, detail)
 }

@@ -40,7 +40,7 @@ fn what_is_left_is_told(on_mpi: bool) {
         says(name, outcome, &[UNRECEIVED, on_world, on_ring]);
         if !on_mpi {
             assert_done(name, outcome);
-            let other = "1 bytes from rank 0 with tag 8 on MPI_COMM_WORLD";
+            let other = "1 byte from rank 0 with tag 8 on MPI_COMM_WORLD";
             says(name, outcome, &[other]);
         }
     });

@@ -7,6 +7,8 @@ mod svg;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use ranks_launch::Count;
+
 use self::bars::{Bar, Lane};
 use self::svg::Svg;
 use super::arrows;
@@ -133,7 +135,7 @@ fn told(rank: &RankFile, event: &Event) -> String {
         }
     }
     if let Some(bytes) = event.bytes {
-        add(format!("{bytes} bytes"));
+        add(Count(bytes, "byte").to_string());
     }
     let nanoseconds = event.end.saturating_sub(event.begin);
     add(format!("{:.3} µs", nanoseconds as f64 / 1e3));

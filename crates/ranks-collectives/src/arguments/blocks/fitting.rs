@@ -1,6 +1,7 @@
 //! The checks of blocks against the slices and ranks of an operation.
 
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use super::Blocks;
 use crate::arguments::lengths::Holders;
@@ -75,7 +76,11 @@ impl Blocks {
         Error::new(
             ErrorKind::Length,
             operation,
-            format_args!("there are {blocks} blocks for {count} {name}s; each {name} has one"),
+            format_args!(
+                "{} for {}; each {name} has one",
+                Count(blocks, "block"),
+                Count(count, name)
+            ),
         )
     }
 
@@ -85,7 +90,10 @@ impl Blocks {
         Error::new(
             ErrorKind::Length,
             operation,
-            format_args!("the last block ends at {end}, and {name} has {length} elements"),
+            format_args!(
+                "the last block ends at {end}, and {name} has {}",
+                Count(length, "element")
+            ),
         )
     }
 
@@ -133,7 +141,8 @@ fn not_own(
 ) -> Error {
     let detail = match own {
         Some(own) => format!(
-            "{name} has {length} elements, and the block of rank {rank} {own}; they must be as long as each other"
+            "{name} has {}, and the block of rank {rank} {own}; they must be as long as each other",
+            Count(length, "element")
         ),
         None => format!("there is no block for rank {rank}; each rank has one"),
     };

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Neighborhood, Result};
+use ranks_launch::Count;
 
 use super::pairing::{Edge, incoming, outgoing};
 use crate::arguments::blocks::Blocks;
@@ -129,9 +130,10 @@ impl<'a, T> Trade<'a, T> {
             return Err(length(
                 operation,
                 format_args!(
-                    "send has {} elements for {to} neighbours, and recv {} from {from}; they are a block for each and one of each, \
+                    "send has {} for {}, and recv {} from {from}; they are a block for each and one of each, \
                      all of the same length",
-                    send.len(),
+                    Count(send.len(), "element"),
+                    Count(to, "neighbour"),
                     recv.len()
                 ),
             ));
@@ -291,8 +293,11 @@ fn differ(operation: &'static str, sent: Edge, expected: Edge) -> Error {
     length(
         operation,
         format_args!(
-            "block {} of send, which this rank sends to itself, has {} elements, and block {} of recv, where it arrives, {}",
-            sent.index, sent.length, expected.index, expected.length
+            "block {} of send, which this rank sends to itself, has {}, and block {} of recv, where it arrives, {}",
+            sent.index,
+            Count(sent.length, "element"),
+            expected.index,
+            expected.length
         ),
     )
 }

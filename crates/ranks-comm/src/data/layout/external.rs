@@ -1,5 +1,7 @@
 //! The portable representation `external32`: big-endian and without gaps.
 
+use ranks_launch::Count;
+
 use crate::data::element::Pod;
 use crate::data::layout::{Element, Taken, View, ViewMut};
 use crate::result::{Error, ErrorKind, Result};
@@ -89,7 +91,9 @@ pub(crate) fn advance(
             ErrorKind::Length,
             operation,
             format_args!(
-                "{bytes} bytes are to be unpacked from position {position} on, but {length} bytes are packed"
+                "{} to be unpacked from position {position} on, of a packed message of {}",
+                Count(bytes, "byte"),
+                Count(length, "byte")
             ),
         )
     })

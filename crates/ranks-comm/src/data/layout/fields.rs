@@ -4,6 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use ranks_launch::Count;
+
 use crate::data::datatype::{Item, TypeOf};
 use crate::data::element::Pod;
 use crate::result::{Error, ErrorKind, Result};
@@ -93,8 +95,8 @@ impl<T: Pod> Fields<T> {
                     ErrorKind::Length,
                     OPERATION,
                     format_args!(
-                        "field {number} is {} bytes from byte {} on, but {} has {size}",
-                        field.bytes,
+                        "field {number} is {} from byte {} on, but {} has {size}",
+                        Count(field.bytes, "byte"),
                         field.offset,
                         std::any::type_name::<T>()
                     ),

@@ -1,5 +1,7 @@
 //! The faces of a block that is surrounded by a halo of its neighbours' cells.
 
+use ranks_launch::Count;
+
 use crate::data::layout::subarray::argument;
 use crate::data::layout::{Layout, Order};
 use crate::result::Result;
@@ -104,9 +106,9 @@ impl Halo {
 
     fn size(&self, dimension: usize) -> Result<usize> {
         self.sizes.get(dimension).copied().ok_or_else(|| {
-            let dimensions = self.sizes.len();
+            let dimensions = Count(self.sizes.len(), "dimension");
             argument(format_args!(
-                "dimension {dimension} of an array of {dimensions} dimensions"
+                "dimension {dimension} of an array of {dimensions}"
             ))
         })
     }

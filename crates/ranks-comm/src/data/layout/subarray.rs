@@ -1,5 +1,7 @@
 //! Subarrays: blocks of an array of any number of dimensions.
 
+use ranks_launch::Count;
+
 use crate::data::layout::Layout;
 use crate::data::layout::shape::{Shape, TooLarge};
 use crate::result::{Error, ErrorKind, Result};
@@ -42,7 +44,10 @@ impl Layout {
                 ErrorKind::Length,
                 OPERATION,
                 format_args!(
-                    "{sizes} sizes, {subsizes} subsizes and {starts} starts; give one of each for every dimension"
+                    "{}, {} and {}; give one of each for every dimension",
+                    Count(sizes, "size"),
+                    Count(subsizes, "subsize"),
+                    Count(starts, "start")
                 ),
             ));
         }
@@ -53,7 +58,7 @@ impl Layout {
         for (dimension, ((&size, &subsize), &start)) in dimensions {
             if start.checked_add(subsize).is_none_or(|end| end > size) {
                 return Err(argument(format_args!(
-                    "in dimension {dimension} the {subsize} elements from {start} on are not inside the array's {size}"
+                    "in dimension {dimension} a subsize of {subsize} from {start} on is not inside the array's {size}"
                 )));
             }
         }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use ranks_launch::Count;
+
 use crate::data::element::Pod;
 use crate::data::layout::{Element, Fields, Layout};
 use crate::result::{Error, ErrorKind, Result, error};
@@ -161,7 +163,8 @@ impl Taken {
                 ErrorKind::Length,
                 OPERATION,
                 format_args!(
-                    "the layout reaches beyond what memory can hold, the slice has {length} elements"
+                    "the layout reaches beyond what memory can hold, the slice has {}",
+                    Count(length, "element")
                 ),
             ));
         }
@@ -171,7 +174,8 @@ impl Taken {
                 ErrorKind::Length,
                 OPERATION,
                 format_args!(
-                    "the layout needs a slice of {needed} elements, but this one has {length}"
+                    "the layout needs a slice of {}, but this one has {length}",
+                    Count(needed, "element")
                 ),
             ));
         }

@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::ptr;
 
+use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::native;
 
@@ -412,8 +413,9 @@ fn one_of(operations: usize, receives: bool, code: c_int) -> Error {
         return failed(code, OPERATION, &"");
     }
     let text = format_args!(
-        "one of {operations} operations that were waited for together has failed; what fails a receive is a message \
+        "one of {} that were waited for together has failed; what fails a receive is a message \
          longer than its buffer; wait for each request to see which it is (MPI_ERR_IN_STATUS, {})",
+        Count(operations, "operation"),
         library()
     );
     Error::new(ErrorKind::Truncated, OPERATION, text).with_code(code, sys::MPI_ERR_IN_STATUS)

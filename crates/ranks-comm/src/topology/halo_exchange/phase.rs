@@ -3,6 +3,8 @@
 use std::mem::take;
 use std::ops::Range;
 
+use ranks_launch::Count;
+
 use super::OPERATION;
 use super::block::Block;
 use crate::data::element::Pod;
@@ -184,8 +186,9 @@ fn is_whole(grid: &Cartesian, from: Option<usize>, status: Status, expected: usi
         ErrorKind::Length,
         OPERATION,
         format_args!(
-            "rank {from} sent {bytes} bytes to rank {}, whose halo there takes {expected}; \
+            "rank {from} sent {} to rank {}, whose halo there takes {expected}; \
              neighbours must have the same sizes across the direction of the exchange",
+            Count(bytes, "byte"),
             grid.rank()
         ),
     ))

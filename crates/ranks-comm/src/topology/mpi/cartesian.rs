@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 
 use crate::communicator::Communicator;
@@ -94,7 +95,7 @@ pub(crate) fn dims_create(nnodes: usize, dims: &mut [usize]) -> Result<()> {
         return Err(Error::new(
             ErrorKind::Library,
             OPERATION,
-            format_args!("the library chose {chosen:?} for {nnodes} ranks"),
+            format_args!("the library chose {chosen:?} for {}", Count(nnodes, "rank")),
         ));
     }
     for (dim, size) in dims.iter_mut().zip(sizes) {

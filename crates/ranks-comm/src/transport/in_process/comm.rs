@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use ranks_launch::Count;
+
 use super::board::Board;
 use super::channels::Channels;
 use super::collective::Collective;
@@ -346,9 +348,9 @@ impl Comm {
                 ErrorKind::Length,
                 call.operation(),
                 format_args!(
-                    "rank {source} sent {} bytes to rank {} of {}, which expects {}; \
+                    "rank {source} sent {} to rank {} of {}, which expects {}; \
                      all ranks must pass lengths that agree",
-                    message.bytes(),
+                    Count(message.bytes(), "byte"),
                     self.rank,
                     self.size(),
                     into.len()

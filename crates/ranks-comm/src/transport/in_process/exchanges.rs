@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use ranks_launch::Count;
+
 use super::lock::lock;
 
 /// The context of an exchange, and its number there.
@@ -50,8 +52,8 @@ impl Exchanges {
         exchange.all = Some(match other {
             None => Ok(came.concat().into()),
             Some(other) => Err(format!(
-                "rank 0 passes {} bytes, and rank {other} {}",
-                came[0].len(),
+                "rank 0 passes {}, and rank {other} {}",
+                Count(came[0].len(), "byte"),
                 came[other].len()
             )),
         });
@@ -111,7 +113,7 @@ mod tests {
             let ExchangeState::Over(Err(text)) = state else {
                 panic!("it is over")
             };
-            assert_eq!(text, "rank 0 passes 1 bytes, and rank 1 2");
+            assert_eq!(text, "rank 0 passes 1 byte, and rank 1 2");
         }
     }
 }

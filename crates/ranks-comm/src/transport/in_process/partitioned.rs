@@ -4,6 +4,8 @@
 //! A channel connects a `psend_init` with the `precv_init` that it matches: it is the two ranks,
 //! the tag, and the number of the pair among those with the same ranks and tag.
 
+use ranks_launch::Count;
+
 use super::channels::Direction;
 use super::comm::Comm;
 use super::mailbox::Pattern;
@@ -82,8 +84,9 @@ impl Comm {
                 ErrorKind::Length,
                 operation,
                 format_args!(
-                    "rank {} sends {total} bytes in all, and {expected} are expected; partitions may differ, lengths not",
-                    channel.peer
+                    "rank {} sends {} in all, and this rank expects {expected}; partitions may differ, lengths not",
+                    channel.peer,
+                    Count(total, "byte")
                 ),
             ));
         }

@@ -1,6 +1,8 @@
 //! The messages that are still there when the ranks of a run have ended, and the receives that were
 //! dropped before theirs came.
 
+use ranks_launch::Count;
+
 use super::lock::lock;
 use super::mailbox::Pattern;
 use super::world::World;
@@ -15,7 +17,7 @@ impl World {
         for rank in 0..self.size() {
             let queues = self.queues(rank);
             let messages = Left::of(queues.unreceived(), |(pattern, bytes)| {
-                format!("{bytes} bytes {}", self.origin(pattern))
+                format!("{} {}", Count(bytes, "byte"), self.origin(pattern))
             });
             let receives = Left::of(queues.abandoned(), |pattern| self.origin(pattern));
             unreceived::warn(rank, self.size(), &messages, &receives);

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ranks_launch::Count;
 use ranks_mpi_sys::MPI_Comm;
 
 use super::claims::Claims;
@@ -194,8 +195,8 @@ impl DetachedOps {
         if names.is_empty() {
             return String::new();
         }
-        let (count, names) = (names.len(), names.join(", "));
-        format!("; {count} operations that nobody waits for ({names}) keep their memory for ever")
+        let (operations, names) = (Count(names.len(), "operation"), names.join(", "));
+        format!("; the memory of {operations} that nobody waits for ({names}) is kept for ever")
     }
 
     #[cold]

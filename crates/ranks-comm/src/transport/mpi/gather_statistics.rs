@@ -287,7 +287,7 @@ fn agree(rank: usize, size: usize, max_tag: i32, mine: Together, job: u64) -> Re
         None => job.to_le_bytes().to_vec(),
         Some(first) => {
             eprintln!(
-                "ranks: rank {first} does not have the RANKS_STATS and RANKS_TIMELINE of rank 0 (nor have {} others), so that \
+                "ranks: rank {first} does not have the RANKS_STATS and RANKS_TIMELINE of rank 0 (further ranks without them: {}), so that \
                  each rank observes for itself; pass them to all hosts (with Open MPI: mpiexec -x RANKS_STATS -x RANKS_TIMELINE)",
                 others.len() - 1
             );

@@ -7,6 +7,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
+use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Datatype, MPI_Status};
 
@@ -442,9 +443,9 @@ fn received<T: Pod>(
 }
 
 fn attempt<T: Pod>(data: &View<'_, T>, dest: Destination) -> String {
-    let elements = data.elements();
+    let elements = Count(data.elements(), "element");
     match dest {
-        Destination::Rank(dest) => format!("sending {elements} elements to rank {dest}"),
-        Destination::Null => format!("sending {elements} elements to nobody"),
+        Destination::Rank(dest) => format!("sending {elements} to rank {dest}"),
+        Destination::Null => format!("sending {elements} to nobody"),
     }
 }

@@ -30,6 +30,7 @@
 
 use std::ffi::c_int;
 
+use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Status, native};
 
@@ -193,7 +194,7 @@ pub(crate) fn not_received(
     width: usize,
 ) -> Error {
     if sys::missing(code).is_some() || class(code) != sys::MPI_ERR_TRUNCATE {
-        let attempt = format!("receiving up to {capacity} elements");
+        let attempt = format!("receiving up to {}", Count(capacity, "element"));
         return failed(code, operation, &attempt);
     }
     let arrived = arrived(&text(code), capacity.saturating_mul(width));

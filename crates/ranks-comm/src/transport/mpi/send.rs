@@ -1,5 +1,7 @@
 //! Blocking sends, in any mode.
 
+use ranks_launch::Count;
+
 use super::buffer::{is_small, to_read};
 use super::communicator::Comm;
 use super::error::check_with;
@@ -58,8 +60,9 @@ impl Comm {
 }
 
 fn attempt<T>(data: &[T], dest: Destination) -> String {
+    let elements = Count(data.len(), "element");
     match dest {
-        Destination::Rank(dest) => format!("sending {} elements to rank {dest}", data.len()),
-        Destination::Null => format!("sending {} elements to nobody", data.len()),
+        Destination::Rank(dest) => format!("sending {elements} to rank {dest}"),
+        Destination::Null => format!("sending {elements} to nobody"),
     }
 }

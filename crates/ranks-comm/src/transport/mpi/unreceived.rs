@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Status};
 
@@ -77,7 +78,7 @@ fn first_of_each(comm: MPI_Comm) -> Result<Left> {
     let name = name_of(comm)?;
     Ok(Left::of(found.into_iter(), |status: Status| {
         let origin = unreceived::origin(status.source(), status.tag(), &name);
-        format!("{} bytes {origin}", status.bytes())
+        format!("{} {origin}", Count(status.bytes(), "byte"))
     }))
 }
 

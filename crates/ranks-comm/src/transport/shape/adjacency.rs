@@ -1,5 +1,7 @@
 //! Graphs that every rank knows in full, as data.
 
+use ranks_launch::Count;
+
 use crate::result::{Error, ErrorKind, Result};
 
 /// A graph as data: `index` does not decrease and ends with the number of edges, and edges lead to
@@ -21,7 +23,11 @@ impl Adjacency {
         let wrong = |kind, detail: String| Err(Error::new(kind, operation, detail));
         let nodes = index.len();
         if nodes > available {
-            let detail = format!("{nodes} nodes, but only {available} ranks in this communicator");
+            let detail = format!(
+                "{}, but only {} in this communicator",
+                Count(nodes, "node"),
+                Count(available, "rank")
+            );
             return wrong(ErrorKind::Argument, detail);
         }
         if let Some(node) = index.windows(2).position(|pair| pair[1] < pair[0]) {
@@ -36,13 +42,14 @@ impl Adjacency {
         let named = index.last().copied().unwrap_or(0);
         if named != edges.len() || i32::try_from(named).is_err() {
             let detail = format!(
-                "index counts {named} neighbours, but there are {}",
+                "index counts {}, but edges has {}",
+                Count(named, "neighbour"),
                 edges.len()
             );
             return wrong(ErrorKind::Length, detail);
         }
         if let Some(edge) = edges.iter().find(|&&edge| edge >= nodes) {
-            let detail = format!("neighbour {edge} is none of the {nodes} nodes");
+            let detail = format!("neighbour {edge} is none of the {}", Count(nodes, "node"));
             return wrong(ErrorKind::Rank, detail);
         }
         Ok(Self {

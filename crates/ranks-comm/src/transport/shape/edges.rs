@@ -1,5 +1,7 @@
 //! Edges that ranks name, as data.
 
+use ranks_launch::Count;
+
 use crate::call::identity::digest;
 use crate::result::{Error, ErrorKind, Result};
 
@@ -68,10 +70,10 @@ impl Named<'_> {
                 ErrorKind::Length,
                 operation,
                 format_args!(
-                    "{} sources with {} degrees, which say that there are {} destinations; there are {}",
-                    self.sources.len(),
-                    self.degrees.len(),
-                    named.map_or("too many".to_owned(), |named| named.to_string()),
+                    "{} with {}, whose sum is {}; the number of destinations is {}",
+                    Count(self.sources.len(), "source"),
+                    Count(self.degrees.len(), "degree"),
+                    named.map_or("too large".to_owned(), |named| named.to_string()),
                     self.destinations.len()
                 ),
             ));
@@ -119,7 +121,11 @@ fn check_weights(operation: &'static str, weights: Option<&[u32]>, edges: usize)
         return Err(Error::new(
             ErrorKind::Length,
             operation,
-            format_args!("{} weights for {edges} edges", weights.len()),
+            format_args!(
+                "{} for {}",
+                Count(weights.len(), "weight"),
+                Count(edges, "edge")
+            ),
         ));
     }
     match weights

@@ -1,5 +1,7 @@
 //! The arithmetic of a Cartesian grid of ranks, in row-major order as in the standard.
 
+use ranks_launch::Count;
+
 use crate::result::{Error, ErrorKind, Result};
 
 /// A grid of ranks, some of whose dimensions are periodic.
@@ -27,9 +29,9 @@ impl Grid {
                 ErrorKind::Length,
                 operation,
                 format_args!(
-                    "{} dimensions, but {} periods; each dimension needs one",
-                    dims.len(),
-                    periods.len()
+                    "{}, but {}; each dimension needs one",
+                    Count(dims.len(), "dimension"),
+                    Count(periods.len(), "period")
                 ),
             ));
         }

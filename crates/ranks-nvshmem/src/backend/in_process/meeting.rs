@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use super::part::Part;
 use super::world::{State, Waiting, World};
@@ -225,7 +226,7 @@ impl Meeting {
             }
             Members::Any(count) => {
                 let came = self.seats.iter().flatten().count();
-                format!("{} of {count} PEs did not call it", count - came)
+                format!("{} of {} did not call it", count - came, Count(count, "PE"))
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ranks_comm::{Error, ErrorKind, Result};
-use ranks_launch::Meminfo;
+use ranks_launch::{Count, Meminfo};
 
 use super::Heap;
 use super::meeting::Gift;
@@ -19,7 +19,7 @@ const LARGE: usize = 64 << 20;
 impl Memory for Heap {
     fn alloc(&self, bytes: usize, number: u64) -> Result<Block> {
         const OPERATION: &str = "nvshmem_malloc";
-        let text = format!("{OPERATION} of {bytes} bytes, block {number}");
+        let text = format!("{OPERATION} of {}, block {number}", Count(bytes, "byte"));
         let gift = Gift::Part(self.part(bytes).map(Arc::new));
         let met = self.meet_all(OPERATION, text, gift)?;
         let part = |(pe, gift): (usize, &Gift)| match gift {

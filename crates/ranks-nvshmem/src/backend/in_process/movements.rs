@@ -5,6 +5,7 @@
 //! while others read it.
 
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use super::Heap;
 use super::reduce::Combine;
@@ -139,8 +140,12 @@ fn said(
     };
     let (from, to) = (moved.source, moved.dest);
     format!(
-        "{operation} of {bytes} bytes{combined}{root} from byte {} of block {} to byte {} of block {}",
-        from.offset, from.block.number, to.offset, to.block.number
+        "{operation} of {}{combined}{root} from byte {} of block {} to byte {} of block {}",
+        Count(bytes, "byte"),
+        from.offset,
+        from.block.number,
+        to.offset,
+        to.block.number
     )
 }
 

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 const WORD: usize = size_of::<u64>();
 const WORDS_OF_LINE: usize = 64;
@@ -157,7 +158,11 @@ fn outside(at: usize, bytes: usize, len: usize) -> Error {
     Error::new(
         ErrorKind::Length,
         "the heap in process",
-        format_args!("{bytes} bytes at byte {at} do not lie in a block of {len} bytes"),
+        format_args!(
+            "{} at byte {at}: not in a block of {}",
+            Count(bytes, "byte"),
+            Count(len, "byte")
+        ),
     )
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_launch::Count;
 
 use super::meeting::{Gift, Key, Members, Met, PeCall};
 use super::world::Waiting;
@@ -184,7 +185,10 @@ impl Teams for Heap {
         size: usize,
     ) -> Result<Option<TeamHandle>> {
         const OPERATION: &str = "nvshmem_team_split_strided";
-        let text = format!("{OPERATION} from {start}, stride {stride}, of {size} PEs");
+        let text = format!(
+            "{OPERATION} from {start}, stride {stride}, of {}",
+            Count(size, "PE")
+        );
         let met = self.meet(OPERATION, parent, text)?;
         let mut teams = self.teams.borrow_mut();
         let parent = teams.get(OPERATION, parent)?;
@@ -197,7 +201,8 @@ impl Teams for Heap {
         let pes = pes.ok_or_else(|| {
             let count = parent.pes.len();
             let why = format_args!(
-                "{size} PEs from {start} with stride {stride} are not in a team of {count}"
+                "{} from {start} with stride {stride}: not in a team of {count}",
+                Count(size, "PE")
             );
             Error::new(ErrorKind::Argument, OPERATION, why)
         })?;
@@ -229,7 +234,10 @@ impl Teams for Heap {
         let world = &self.pe.world;
         if my_pe >= n_pes || n_pes > world.size() {
             let all = world.size();
-            let why = format_args!("number {my_pe} of {n_pes} in a world of {all} PEs");
+            let why = format_args!(
+                "number {my_pe} of {n_pes} in a world of {}",
+                Count(all, "PE")
+            );
             return Err(Error::new(ErrorKind::Argument, OPERATION, why));
         }
         let call = PeCall {
@@ -237,7 +245,7 @@ impl Teams for Heap {
             members: Members::Any(n_pes),
             place: my_pe,
             me: self.pe.me,
-            text: format!("{OPERATION} of {n_pes} PEs"),
+            text: format!("{OPERATION} of {}", Count(n_pes, "PE")),
             gift: Gift::Pe(self.pe.me),
         };
         let limit = self.limit;
