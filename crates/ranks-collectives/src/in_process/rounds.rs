@@ -42,10 +42,9 @@ impl RankCall<'_> {
             None => Ok(()),
             Some(_) => {
                 let failed = (0..self.size()).find(|&rank| round.words(rank) != words);
-                let detail = format_args!(
-                    "rank {} could not do its part; its error says why",
-                    failed.unwrap_or(0)
-                );
+                let failed = failed.unwrap_or(0);
+                let detail =
+                    format_args!("rank {failed} could not do its part; its error says why");
                 Err(Error::new(ErrorKind::PeerFailed, self.operation(), detail))
             }
         }

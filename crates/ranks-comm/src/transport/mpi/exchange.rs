@@ -267,7 +267,8 @@ fn gather(comm: MPI_Comm, mine: &[u8], size: usize) -> Result<(MPI_Request, InFl
 fn join(comm: MPI_Comm, words: &[u64], by: Join) -> Result<(MPI_Request, InFlight<Memory<u64>>)> {
     let operation = JOINING.operation();
     let Ok(count) = c_int::try_from(words.len()) else {
-        let why = format_args!("{} words are too many", words.len());
+        let many = words.len();
+        let why = format_args!("{many} words are too many");
         return Err(Error::new(ErrorKind::Length, operation, why));
     };
     start(operation, words, words.len(), |from, to, request| {
