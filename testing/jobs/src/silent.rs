@@ -58,8 +58,7 @@ pub(crate) fn main(what: &str) -> Outcome {
                 return Ok(outbox.finish()?);
             }
             "sparse" => {
-                world.set_time_limit(Some(SILENCE))?;
-                let exchange = SparseExchange::new(&world)?;
+                let exchange = world.within(SILENCE, SparseExchange::new)?;
                 wait_if(world.rank() == 1);
                 exchange.alltoallv([(1, [0u8; 3])])?;
                 return Ok(());

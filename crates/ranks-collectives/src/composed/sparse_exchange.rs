@@ -63,7 +63,8 @@ pub struct SparseExchange {
 }
 
 impl SparseExchange {
-    /// Makes a channel among the ranks of `comm`. Collective.
+    /// Makes a channel among the ranks of `comm`, with its
+    /// [time limit](Communicator::set_time_limit). Collective.
     ///
     /// # Errors
     /// Errors of the library.
