@@ -14,6 +14,7 @@ use emulated::Emulated;
 
 mod cargo;
 mod emulated;
+mod fast_path;
 mod huge;
 mod jobs;
 mod libraries;
@@ -293,7 +294,8 @@ fn on_mpi(
                 folder: None,
             };
             let mut tally = Tally::default();
-            let at = format!("{}, np {ranks}, {}", place.name, binary.name);
+            let way = fast_path::way(binary);
+            let at = format!("{}, np {ranks}, {}{way}", place.name, binary.name);
             let (cell, library) = suites::run(&suite, &at, &mut tally);
             (cell, library, tally)
         });
@@ -314,11 +316,12 @@ fn on_mpi(
                 place.name
             ));
         }
-        cells.push(if named || place.tries(ranks) {
-            run_suites(&tests.on_ranks, ranks, tally)
-        } else {
-            Cell::default()
-        });
+        let mut cell = Cell::default();
+        if named || place.tries(ranks) {
+            cell += run_suites(&tests.on_ranks, ranks, tally);
+            cell += run_suites(&fast_path::at(place, &tests.on_ranks), ranks, tally);
+        }
+        cells.push(cell);
     }
     cells.push(of_jobs);
     let mut huge = Cell::default();
