@@ -309,7 +309,7 @@ fn on_mpi(
         sum
     };
     for &ranks in &arguments.np {
-        let several = arguments.several(place);
+        let several = arguments.several();
         if ranks > several && place.is_short_of_cores(ranks) {
             tally.left_out.push(format!(
                 "{}, np {ranks}: tests that run on {several} ranks as well; there are fewer cores, and ranks that wait there keep theirs",
@@ -338,7 +338,7 @@ impl Arguments {
     /// Those of `cases` that run on so many ranks of an MPI.
     fn chosen(&self, cases: &[Case], ranks: usize, place: &Place) -> Vec<Case> {
         let leaves_out = place.is_short_of_cores(ranks);
-        let several = self.several(place);
+        let several = self.several();
         cases
             .iter()
             .filter(|case| case.ranks() == ranks && case.runs_on_mpi())
@@ -348,13 +348,12 @@ impl Arguments {
             .collect()
     }
 
-    /// As the place says; an MPI that is asked for is tried on three ranks in full.
-    fn several(&self, place: &Place) -> usize {
-        if self.mpi.is_empty() {
-            place.several()
-        } else {
-            3
-        }
+    /// The number of ranks that stand for more where these have fewer cores, and keep them while
+    /// they wait: a test that runs on so many is not tried on more. Three differ from two by the
+    /// library's algorithms, which later versions have as well; an MPI that is asked for is tried
+    /// on both.
+    fn several(&self) -> usize {
+        if self.mpi.is_empty() { 2 } else { 3 }
     }
 
     /// Returns `true` if the function of `case` runs on fewer ranks as well, `several` at least.

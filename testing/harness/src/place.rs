@@ -62,9 +62,6 @@ const WITHOUT_LIBFABRIC: [(&str, &str); 2] = [("OMPI_MCA_btl", "^ofi"), ("OMPI_M
 /// each message to a rank without a core is a slice of time.
 const NEVER_YIELDING: [&str; 2] = ["mpich-3.4.3", "debian-mpich"];
 
-/// The one of these that has a neighbour among them.
-const OLDEST: &str = "mpich-3.4.3";
-
 /// One release of a minor version between others that are tried in full: two ranks and three are
 /// what such differ by, and jobs end as on its neighbours.
 const BETWEEN_OTHERS: [&str; 2] = ["mpich-4.1.3", "mpich-4.2.3"];
@@ -138,13 +135,6 @@ impl Place {
     /// Returns `true` if ranks that wait may keep their cores from other jobs.
     pub fn keeps_cores(&self) -> bool {
         self.library == "impi" || NEVER_YIELDING.contains(&self.name.as_str())
-    }
-
-    /// The number of ranks that stand for more where there are fewer cores: a test that runs on so
-    /// many is not tried on more. Three differ from two by the library's algorithms, which the
-    /// neighbour of the oldest has as well.
-    pub fn several(&self) -> usize {
-        if self.name == OLDEST { 2 } else { 3 }
     }
 
     /// As known faults go by it.
