@@ -27,7 +27,7 @@
 //! test each_rank_hears_of_the_one_before::np4 ... ok
 //! ```
 //!
-//! so `cargo test ring::np4` picks one of them, and `cargo nextest` runs them side by side. The
+//! so `cargo test before::np4` picks one of them, and `cargo nextest` runs them side by side. The
 //! function's name is taken as the name of a module too: no other module beside it may bear that
 //! name.
 //!
