@@ -41,34 +41,30 @@ fn measure(world: &Communicator, row: &Row) -> Result<Option<f64>> {
     let (n, bytes) = (row.len(), row.bytes);
     Ok(Some(match row.operation.as_str() {
         "pingpong" => {
-            let (send, mut recv) = (vec![1u8; bytes], vec![1u8; bytes]);
-            let time = row.time(|calls| {
-                for _ in 0..calls {
-                    if me == 0 {
-                        world.send(&send, peer, 1).unwrap();
-                        world.recv(&mut recv, peer, 1).unwrap();
-                    } else {
-                        world.recv(&mut recv, peer, 1).unwrap();
-                        world.send(&send, peer, 1).unwrap();
-                    }
-                }
-            });
-            time / 2.0
+            let mut buffers = (vec![1u8; bytes], vec![1u8; bytes]);
+            row.there_and_back(
+                me,
+                &mut buffers,
+                |b| {
+                    world.send(&b.0, peer, 1).unwrap();
+                },
+                |b| {
+                    world.recv(&mut b.1, peer, 1).unwrap();
+                },
+            )
         }
         "relay" => {
-            let mut data = vec![1u8; bytes];
-            let time = row.time(|calls| {
-                for _ in 0..calls {
-                    if me == 0 {
-                        world.send(&data, peer, 1).unwrap();
-                        world.recv(&mut data, peer, 1).unwrap();
-                    } else {
-                        world.recv(&mut data, peer, 1).unwrap();
-                        world.send(&data, peer, 1).unwrap();
-                    }
-                }
-            });
-            time / 2.0
+            let mut buffer = vec![1u8; bytes];
+            row.there_and_back(
+                me,
+                &mut buffer,
+                |b| {
+                    world.send(b, peer, 1).unwrap();
+                },
+                |b| {
+                    world.recv(b, peer, 1).unwrap();
+                },
+            )
         }
         "bw" => {
             let mut data = vec![1u8; bytes * row.window()];

@@ -42,34 +42,30 @@ fn measure(world: &SimpleCommunicator, row: &Row) -> Option<f64> {
     let sum = SystemOperation::sum;
     Some(match row.operation.as_str() {
         "pingpong" => {
-            let (send, mut recv) = (vec![1u8; bytes], vec![1u8; bytes]);
-            let time = row.time(|calls| {
-                for _ in 0..calls {
-                    if me == 0 {
-                        peer.send_with_tag(&send[..], 1);
-                        peer.receive_into_with_tag(&mut recv[..], 1);
-                    } else {
-                        peer.receive_into_with_tag(&mut recv[..], 1);
-                        peer.send_with_tag(&send[..], 1);
-                    }
-                }
-            });
-            time / 2.0
+            let mut buffers = (vec![1u8; bytes], vec![1u8; bytes]);
+            row.there_and_back(
+                me as usize,
+                &mut buffers,
+                |b| {
+                    peer.send_with_tag(&b.0[..], 1);
+                },
+                |b| {
+                    peer.receive_into_with_tag(&mut b.1[..], 1);
+                },
+            )
         }
         "relay" => {
-            let mut data = vec![1u8; bytes];
-            let time = row.time(|calls| {
-                for _ in 0..calls {
-                    if me == 0 {
-                        peer.send_with_tag(&data[..], 1);
-                        peer.receive_into_with_tag(&mut data[..], 1);
-                    } else {
-                        peer.receive_into_with_tag(&mut data[..], 1);
-                        peer.send_with_tag(&data[..], 1);
-                    }
-                }
-            });
-            time / 2.0
+            let mut buffer = vec![1u8; bytes];
+            row.there_and_back(
+                me as usize,
+                &mut buffer,
+                |b| {
+                    peer.send_with_tag(&b[..], 1);
+                },
+                |b| {
+                    peer.receive_into_with_tag(&mut b[..], 1);
+                },
+            )
         }
         "bw" => {
             let mut data = vec![1u8; bytes * row.window()];

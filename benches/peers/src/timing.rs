@@ -55,6 +55,29 @@ impl Row {
         (blocks[BLOCKS / 2 - 1] + blocks[BLOCKS / 2]) / 2.0
     }
 
+    /// Microseconds of a message one way, of those that rank 0 sends and gets back; `buffers` are
+    /// what `send` and `recv` work on.
+    pub(crate) fn there_and_back<B>(
+        &self,
+        rank: usize,
+        buffers: &mut B,
+        send: impl Fn(&mut B),
+        recv: impl Fn(&mut B),
+    ) -> f64 {
+        let time = self.time(|calls| {
+            for _ in 0..calls {
+                if rank == 0 {
+                    send(buffers);
+                    recv(buffers);
+                } else {
+                    recv(buffers);
+                    send(buffers);
+                }
+            }
+        });
+        time / 2.0
+    }
+
     #[allow(clippy::print_stdout, reason = "the protocol")]
     pub(crate) fn show(&self, microseconds: f64) {
         println!("{},{},{microseconds:.4}", self.operation, self.bytes);
