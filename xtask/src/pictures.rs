@@ -32,7 +32,7 @@ const TIMELINE: &str = "docs/pictures/timeline.svg";
 /// The files of the ranks of that job.
 const JOB: &str = "docs/pictures/timeline";
 const DOCTOR: &str = "docs/pictures/doctor.svg";
-/// What it has written.
+/// The output of doctor that this draws.
 const SCREEN: &str = "docs/pictures/doctor.txt";
 
 pub(crate) fn main(arguments: &Arguments) -> Outcome {

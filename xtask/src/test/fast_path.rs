@@ -31,7 +31,7 @@ const OF_COMPARISON: [&str; 11] = [
     "varying::parts_come_from_wherever_they_are",
 ];
 
-/// What names of its tests are to have behind them.
+/// The words behind the name of a binary whose tests run there.
 pub(super) fn way(binary: &Binary) -> &'static str {
     let is_on_fast_path = binary.environment.iter().any(|set| *set == variable());
     if is_on_fast_path {

@@ -31,7 +31,7 @@ fn cells(from: usize, to: usize, length: usize) -> Vec<Cell> {
     (0..length).map(cell).collect()
 }
 
-/// What is in a slice that nothing has arrived in.
+/// The cells of a slice that nothing has arrived in.
 fn blank(length: usize) -> Vec<Cell> {
     cells(77, 77, length)
 }
