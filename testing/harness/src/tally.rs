@@ -93,6 +93,9 @@ impl Row {
     }
 }
 
+/// The line above the failures, which are the last of the table.
+const FAILURES: &str = "tests that failed:";
+
 /// All that ran.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -150,7 +153,7 @@ impl Tally {
         }
         let mut table = aligned(&lines);
         if !self.known.is_empty() {
-            let _ = writeln!(table, "\nknown faults of libraries, not run:");
+            let _ = writeln!(table, "\nknown faults of libraries, not run or met:");
             for line in &self.known {
                 let _ = writeln!(table, "  {line}");
             }
@@ -168,6 +171,9 @@ impl Tally {
         }
         for (time, test) in times.into_iter().take(SLOWEST) {
             let _ = writeln!(table, "  {:6.1} s  {test}", time.as_secs_f64());
+        }
+        if !self.failures.is_empty() {
+            let _ = writeln!(table, "\n{FAILURES}");
         }
         for failure in &self.failures {
             let Failure {

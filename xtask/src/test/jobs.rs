@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::process::Command;
+use std::{iter, mem};
 
+use ranks_harness::faults::BESIDE_OTHERS;
 use ranks_harness::place::{Place, cores};
 use ranks_harness::tally::{Cell, Failure, Tally};
 use ranks_test::driver::{Binary, Case, KnownFault};
@@ -75,22 +77,71 @@ pub(super) fn on_mpis<'places>(
     let mut cells = BTreeMap::new();
     for (places, lanes) in [(together, cores()), (alone, 1)] {
         let done = lanes::side_by_side(&places, lanes, |place| {
-            let mut environment = vec![("RANKS_TEST_MPI", OsStr::new(&place.name))];
-            let own = place.environment();
-            environment.extend(own.map(|(name, value)| (name, OsStr::new(value))));
             let mut tally = Tally::default();
             let (tests, known) = without_known(place, tests, faults, &mut tally);
-            let mut cell = run(&place.name, &environment, &tests, &mut tally);
+            let mut cell = run(&place.name, &environment(place), &tests, &mut tally);
             cell.known = known;
             (cell, tally)
         });
-        for (place, (cell, of_place)) in places.iter().zip(done) {
+        for (place, (mut cell, mut of_place)) in places.iter().zip(done) {
+            if let Some(fault) = beside_others(place, faults) {
+                let alone = |test: &_| on_one(&place.name, &environment(place), test, 1);
+                once_more(fault, tests, alone, &mut cell, &mut of_place);
+            }
             tally.total += cell;
             tally.append(of_place);
             cells.insert(place.name.as_str(), cell);
         }
     }
     cells
+}
+
+/// The variables that such tests read, and those that the MPI of a place needs.
+fn environment(place: &Place) -> Vec<(&'static str, &OsStr)> {
+    let own = place.environment();
+    let own = own.map(|(name, value)| (name, OsStr::new(value)));
+    iter::once(("RANKS_TEST_MPI", OsStr::new(&place.name)))
+        .chain(own)
+        .collect()
+}
+
+/// The fault that a job of this place may meet because others run at the same time.
+fn beside_others<'faults>(
+    place: &Place,
+    faults: &'faults [KnownFault],
+) -> Option<&'faults KnownFault> {
+    let mut faults = faults.iter();
+    faults.find(|fault| fault.test == BESIDE_OTHERS && fault.is_of(place.library()))
+}
+
+/// Runs those that have failed once more, when nothing else runs. One that passes has met the
+/// fault, and what it printed the first time is shown.
+fn once_more(
+    fault: &KnownFault,
+    tests: &[(Binary, Vec<String>)],
+    alone: impl Fn(&(Binary, Vec<String>)) -> (Cell, Tally),
+    cell: &mut Cell,
+    tally: &mut Tally,
+) {
+    let failures = mem::take(&mut tally.failures);
+    for failure in failures {
+        let of_it = |(binary, names): &&(Binary, Vec<String>)| {
+            failure.place.ends_with(&format!(", {}", binary.name)) && names.contains(&failure.test)
+        };
+        let test = tests.iter().find(of_it);
+        let again = test.map(|(binary, _)| alone(&(binary.clone(), vec![failure.test.clone()])));
+        if again.is_some_and(|(again, _)| again.passed == 1) {
+            let (test, place) = (failure.test, failure.place);
+            println!("{}", failure.details);
+            let KnownFault { reason, link, .. } = fault;
+            let met = format!("{test} ({place}), passed alone: {reason} {link}");
+            tally.known.push(met);
+            cell.failed -= 1;
+            cell.passed += 1;
+        } else {
+            tally.failures.push(failure);
+        }
+    }
 }
 
 /// The tests that the library of a place is not known to fail, and the number of the others.
@@ -126,7 +177,7 @@ pub(super) fn run(
     tally: &mut Tally,
 ) -> Cell {
     let mut sum = Cell::default();
-    let work = |test: &_| on_one(place, environment, test);
+    let work = |test: &_| on_one(place, environment, test, at_once());
     for (cell, of_binary) in lanes::side_by_side(tests, tests.len(), work) {
         sum += cell;
         tally.append(of_binary);
@@ -135,11 +186,12 @@ pub(super) fn run(
     sum
 }
 
-/// Those of one binary.
+/// Those of one binary, so many at once.
 fn on_one(
     place: &str,
     environment: &[(&str, &OsStr)],
     (binary, names): &(Binary, Vec<String>),
+    at_once: usize,
 ) -> (Cell, Tally) {
     let mut tally = Tally::default();
     let at = format!("{place}, {}", binary.name);
@@ -147,7 +199,7 @@ fn on_one(
     let output = command(binary)
         .args(["--ignored", "--exact"])
         .args(names)
-        .env("RUST_TEST_THREADS", at_once().to_string())
+        .env("RUST_TEST_THREADS", at_once.to_string())
         .envs(environment.iter().copied())
         .output();
     let (text, ended) = match output {
@@ -193,6 +245,49 @@ fn verdicts(names: &[String], text: &str) -> (Cell, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_passes_alone_has_met_the_fault_and_what_does_not_has_failed() {
+        let binary = Binary {
+            name: "jobs::jobs".to_owned(),
+            path: "/t/jobs".into(),
+            folder: None,
+            environment: Vec::new(),
+            runner: Vec::new(),
+        };
+        let tests = ["a", "b", "c"].map(str::to_owned);
+        let failed = |test: &str| Failure {
+            place: "openmpi-5.0.11, jobs::jobs".to_owned(),
+            test: test.to_owned(),
+            why: String::new(),
+            details: String::new(),
+        };
+        let alone = |(_, names): &(Binary, Vec<String>)| {
+            let passed = usize::from(names == &["b"]);
+            let cell = Cell {
+                passed,
+                failed: 1 - passed,
+                ..Cell::default()
+            };
+            (cell, Tally::default())
+        };
+        let mut cell = Cell {
+            passed: 1,
+            failed: 2,
+            ..Cell::default()
+        };
+        let mut tally = Tally {
+            failures: vec![failed("b"), failed("c")],
+            ..Tally::default()
+        };
+        let tests = [(binary, tests.to_vec())];
+        once_more(&KnownFault::default(), &tests, alone, &mut cell, &mut tally);
+        assert_eq!((cell.passed, cell.failed), (2, 1));
+        assert_eq!(tally.known.len(), 1);
+        assert!(tally.known[0].starts_with("b (openmpi-5.0.11, jobs::jobs), passed alone"));
+        let left: Vec<&str> = tally.failures.iter().map(|one| &*one.test).collect();
+        assert_eq!(left, ["c"]);
+    }
 
     #[test]
     fn what_libtest_does_not_call_ok_has_failed() {
