@@ -130,7 +130,8 @@ impl PendingOp {
         recorded.over();
         match outcome {
             Ok(status) => {
-                *self = Self::Gone;
+                // What is plain has nothing to drop, which the compiler cannot know.
+                std::mem::forget(std::mem::replace(self, Self::Gone));
                 Some(status)
             }
             Err(code) => {

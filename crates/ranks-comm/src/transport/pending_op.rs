@@ -91,10 +91,11 @@ impl PendingOp {
 
 impl PendingOp {
     /// Proof that nothing works on its memory any more.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ended(&self) -> Option<Over> {
+        let is_over = matches!(self, Self::Gone) || self.is_over();
         // SAFETY: an operation is complete when its backend has said that it is, or if none was
         // started.
-        self.is_over().then(|| unsafe { Over::new() })
+        is_over.then(|| unsafe { Over::new() })
     }
 }

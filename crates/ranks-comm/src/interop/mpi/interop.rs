@@ -122,7 +122,7 @@ impl PendingOp {
     /// have it.
     pub(crate) fn hand_over(&mut self) -> Result<Handed> {
         match self {
-            Self::Native(native) if native.ended.is_none() && !native.persistent => {
+            Self::Native(native) if !native.persistent => {
                 let cell = std::mem::replace(&mut native.cell, Cell::new());
                 Ok((cell, native.keep.take()))
             }

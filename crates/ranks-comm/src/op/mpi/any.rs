@@ -4,17 +4,17 @@ use super::request_copies::RequestCopies;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::result::Result;
 use crate::result::status::EMPTY_STATUS;
-use crate::transport::mpi::pending_op::{Native, PendingOp as MpiFlight};
+use crate::transport::completion::Completion;
+use crate::transport::mpi::pending_op::PendingOp as MpiFlight;
 use crate::transport::pending_op::PendingOp;
 
 /// Waits until one of the operations is complete, if the library has all of them and there are not
 /// too many. Returns `true` if it did.
-pub(crate) fn wait_any(flights: Vec<&mut PendingOp>) -> Result<bool> {
-    let mut natives: Vec<&mut Native> = Vec::with_capacity(flights.len());
+pub(crate) fn wait_any(mut flights: Vec<&mut PendingOp>) -> Result<bool> {
     let mut copies = RequestCopies::new();
-    for flight in flights {
+    for flight in &mut flights {
         match flight {
-            PendingOp::Mpi(MpiFlight::Native(native)) if copies.put(native) => natives.push(native),
+            PendingOp::Mpi(MpiFlight::Native(native)) if copies.put(native) => {}
             _ => return Ok(false),
         }
     }
@@ -22,11 +22,15 @@ pub(crate) fn wait_any(flights: Vec<&mut PendingOp>) -> Result<bool> {
     let mut words = EMPTY_STATUS;
     let (code, index) = copies.wait_any(&mut words);
     // After an error the library may not name the request; the next test finds out.
-    let Some((index, native)) = index.and_then(|index| Some((index, natives.get_mut(index)?)))
+    let Some((index, flight)) = index.and_then(|index| Some((index, flights.get_mut(index)?)))
     else {
         return Ok(false);
     };
-    copies.give_back(index, native);
-    native.has_ended(code, &words)?;
+    if let PendingOp::Mpi(MpiFlight::Native(native)) = flight {
+        copies.give_back(index, native);
+        if let Some(outcome) = native.waited_for_any(code, &words)? {
+            **flight = PendingOp::Over(outcome.map(Completion::plain));
+        }
+    }
     Ok(true)
 }

@@ -40,8 +40,6 @@ pub(crate) struct Native {
     pub(crate) cancelling: bool,
     /// `true` if the request is still there after completion (see `persistent`).
     pub(crate) persistent: bool,
-    /// The outcome, if a wait for others has completed it.
-    pub(crate) ended: Option<Result<Status>>,
     /// The value that the library uses until completion.
     pub(crate) keep: Option<InFlight<Box<dyn Keep>>>,
 }
@@ -79,7 +77,6 @@ impl Comm {
             capacity,
             count_word: self.count_word,
             cancelling: false,
-            ended: None,
             keep: None,
             persistent: false,
         }
@@ -130,9 +127,6 @@ impl PendingOp {
 impl Native {
     /// The outcome, if it is complete; with an outer error it is still pending.
     pub(crate) fn test(&mut self) -> Result<Option<Result<Status>>> {
-        if self.ended.is_some() {
-            return Ok(self.ended.take());
-        }
         let mut words = EMPTY_STATUS;
         let code = self.ask(&mut words)?;
         Ok(code.map(|code| self.outcome(code, &words)))
@@ -159,7 +153,7 @@ impl Native {
 
     /// Tests an operation that nobody waits for; no code of the program runs here.
     pub(crate) fn is_over(&mut self) -> bool {
-        self.ended.is_some() || matches!(self.ask(&mut EMPTY_STATUS.clone()), Ok(Some(_)))
+        matches!(self.ask(&mut EMPTY_STATUS.clone()), Ok(Some(_)))
     }
 
     /// Drops the kept value of a [complete](Self::is_over) operation that nobody waits for. That
@@ -175,7 +169,7 @@ impl Native {
     /// Returns `true` if nothing is to be done at its completion but to look at the status.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.keep.is_none() && self.ended.is_none() && !self.persistent
+        self.keep.is_none() && !self.persistent
     }
 
     /// Has the library wait for an operation that keeps nothing; its status, if there is nothing
@@ -198,9 +192,6 @@ impl Native {
 
     /// The outcome; with an outer error it is still pending.
     pub(crate) fn wait(&mut self) -> Result<Result<Status>> {
-        if let Some(outcome) = self.ended.take() {
-            return Ok(outcome);
-        }
         let mut words = EMPTY_STATUS;
         // SAFETY: the request was begun and is not over; the status is ours.
         let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(&mut words)) };
@@ -223,7 +214,7 @@ impl Native {
     pub(crate) fn cancel(&mut self) -> Result<()> {
         // Libraries differ in whether sends can be cancelled, and MPI 4.0 has deprecated it. Open
         // MPI 4.1 ends by a signal if a receive is cancelled twice.
-        if self.role.element.is_none() || self.ended.is_some() || self.cancelling {
+        if self.role.element.is_none() || self.cancelling {
             return Ok(());
         }
         // SAFETY: the request was begun and is not over.
@@ -236,15 +227,17 @@ impl Native {
         self.role.operation
     }
 
-    /// Takes the outcome of a wait for several; returns an error if it is still pending.
-    #[inline]
-    pub(crate) fn has_ended(&mut self, code: c_int, words: &Words) -> Result<()> {
-        self.ended = if code != sys::MPI_SUCCESS && is_pending(code) {
-            self.test()?
-        } else {
-            Some(self.outcome(code, words))
-        };
-        Ok(())
+    /// The outcome after a wait for any of several, if it is complete; with an outer error it is
+    /// still pending.
+    pub(crate) fn waited_for_any(
+        &mut self,
+        code: c_int,
+        words: &Words,
+    ) -> Result<Option<Result<Status>>> {
+        if code != sys::MPI_SUCCESS && is_pending(code) {
+            return self.test();
+        }
+        Ok(Some(self.outcome(code, words)))
     }
 
     /// Tells the kept value that the operation is complete. It is dropped here, where the library
