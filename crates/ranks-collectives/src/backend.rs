@@ -6,7 +6,6 @@ use crate::agreement::{CallSignature, carry_out, in_any_case};
 use crate::arguments::root::Root;
 
 pub use crate::arguments::lengths::{Holders, block_of, one_of_each, unequal};
-pub use crate::ops::description::Describe;
 
 /// The same error on every rank unless all of them are about to call `operation` (the C name) on
 /// elements of type `T`; asked only where ranks compare their collective calls. Collective.

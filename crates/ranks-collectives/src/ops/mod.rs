@@ -61,7 +61,12 @@ pub use crate::ops::user_op::UserOp;
 /// [`reduce`](crate::Collectives::reduce) and the reductions to shares of the result: an [`Op`], or
 /// [`Avg`].
 ///
-/// The trait is sealed.
+/// The trait is sealed: what MPI takes for operation and elements decides how many bytes are
+/// written. The trait that seals it is out of reach:
+///
+/// ```compile_fail,E0432
+/// use ranks::collectives::backend::Describe;
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not reduce elements of type `{T}`",
     label = "not an operation on elements of type `{T}`",

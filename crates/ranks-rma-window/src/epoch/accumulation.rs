@@ -2,7 +2,6 @@
 
 use bytemuck::Pod;
 use ranks_collectives::Number;
-use ranks_collectives::backend::Describe;
 use ranks_collectives::ops::{Band, Bor, Bxor, Land, Lor, Lxor, Max, Min, Op, Prod, Sum};
 use ranks_mpi_sys::{MPI_Datatype, MPI_NO_OP, MPI_Op, MPI_REPLACE};
 
@@ -104,10 +103,19 @@ macro_rules! of_reductions {
         impl<T: Number> Change<T> for $name where $name: Op<T> {}
         impl<T: Number> meaning::Meaning<T> for $name where $name: Op<T> {
             #[inline(always)]
-            fn predefined() -> Option<(MPI_Op, MPI_Datatype)> { <$name as Describe<T>>::predefined() }
-            fn combine(&self, there: T, operand: T) -> T { Describe::combine(self, there, operand) }
+            fn predefined() -> Option<(MPI_Op, MPI_Datatype)> { predefined::<T, $name>() }
+            fn combine(&self, there: T, operand: T) -> T { combine(*self, there, operand) }
         }
     )* };
 }
 
 of_reductions! { Sum Prod Min Max Band Bor Bxor Land Lor Lxor }
+
+#[inline(always)]
+fn predefined<T: Number, O: Op<T>>() -> Option<(MPI_Op, MPI_Datatype)> {
+    O::predefined()
+}
+
+fn combine<T: Number, O: Op<T>>(op: O, there: T, operand: T) -> T {
+    op.combine(there, operand)
+}

@@ -1,7 +1,7 @@
 //! The phases of a [`SharedWindow`](crate::SharedWindow), as types.
 
 /// Access to the memory for now; one of [`Write`], [`Read`], [`Concurrent`] and [`Passive`].
-pub trait Phase: Sealed {
+pub trait Phase: sealed::Sealed {
     /// Name in errors.
     #[doc(hidden)]
     const NAME: &'static str;
@@ -23,13 +23,14 @@ pub enum Concurrent {}
 #[derive(Debug)]
 pub enum Passive {}
 
-/// Out of reach from outside.
-pub trait Sealed {}
+mod sealed {
+    pub trait Sealed {}
 
-impl Sealed for Write {}
-impl Sealed for Read {}
-impl Sealed for Concurrent {}
-impl Sealed for Passive {}
+    impl Sealed for super::Write {}
+    impl Sealed for super::Read {}
+    impl Sealed for super::Concurrent {}
+    impl Sealed for super::Passive {}
+}
 
 impl Phase for Write {
     const NAME: &'static str = "Write";
