@@ -92,6 +92,18 @@ impl<'a> CallGuard<'a> {
         self.held = Some(Box::new(Held::enter(on, call, number, whole)));
     }
 
+    /// Applies the effect of the time limit to the call, which has passed it before.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`](crate::ErrorKind::TimedOut).
+    #[cfg(feature = "async")]
+    pub(crate) fn is_late(&self, end_of: &'static str) -> Result<()> {
+        self.held.as_ref().map_or(Ok(()), |held| {
+            held.call.is_end_of(end_of);
+            held.is_late()
+        })
+    }
+
     /// Notes the outcome.
     #[doc(hidden)]
     #[inline]

@@ -45,7 +45,6 @@ impl<B: Send + 'static> Request<B> {
     /// message has arrived (all of them where [`Facts::receives`](crate::Facts::receives) says
     /// `claimed`, and those of unknown length everywhere);
     /// [`ErrorKind::Argument`] if it is complete already, or is two requests in one.
-    #[expect(clippy::result_large_err, reason = "the request comes back")]
     pub fn into_raw(mut self) -> std::result::Result<HandedOver<B>, (Self, Error)> {
         let operation = self.flight_mut().operation();
         let refused = |why| Error::new(ErrorKind::Argument, operation, why);

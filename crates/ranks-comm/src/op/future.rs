@@ -9,18 +9,21 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
 use crate::call::background;
+use crate::call::inflight_calls::Callee;
+use crate::call::record;
 use crate::op::request::Request;
 use crate::result::{Error, ErrorKind, Result, Status};
 
 /// A [`Request`] as a future.
 ///
-/// `request.await` returns the result of [`Request::wait`]. It is polled on the thread of the
-/// executor, so that the thread level must allow that thread to communicate: `MPI_THREAD_MULTIPLE`,
-/// unless the executor runs on the thread that initialised.
+/// `request.await` returns the result of [`Request::wait`]; a time limit counts from the first
+/// poll, and is looked at when it is polled. It is polled on the thread of the executor, so that
+/// the thread level must allow that thread to communicate: `MPI_THREAD_MULTIPLE`, unless the
+/// executor runs on the thread that initialised.
 ///
 /// Dropping the future drops the request, whose operation stays pending: a message that arrives for
 /// it is lost. Where a branch of a `select!` may be dropped, await `&mut future` and continue with
@@ -28,6 +31,8 @@ use crate::result::{Error, ErrorKind, Result, Status};
 #[must_use = "nothing is known of the operation before this is awaited"]
 pub struct RequestFuture<B: Send + 'static> {
     request: Option<Request<B>>,
+    /// The first time that it was pending.
+    since: Option<Instant>,
 }
 
 impl<B: Send + 'static> IntoFuture for Request<B> {
@@ -37,6 +42,7 @@ impl<B: Send + 'static> IntoFuture for Request<B> {
     fn into_future(self) -> RequestFuture<B> {
         RequestFuture {
             request: Some(self),
+            since: None,
         }
     }
 }
@@ -65,19 +71,28 @@ impl<B: Send + 'static> Future for RequestFuture<B> {
                 "the future has been awaited",
             )));
         };
-        match request.test() {
-            Ok(false) => {
+        let since = this.since.get_or_insert_with(Instant::now);
+        let in_time = match request.test() {
+            Ok(false) => is_late(request, since),
+            Ok(true) => {
+                ENDED.fetch_add(1, Ordering::Relaxed);
+                return match this.request.take() {
+                    Some(request) => Poll::Ready(request.wait()),
+                    None => Poll::Pending,
+                };
+            }
+            Err(error) => return Poll::Ready(Err(error)),
+        };
+        match (in_time, this.request.take()) {
+            (Err(late), Some(request)) => {
+                let ended = request.complete_late(late);
+                Poll::Ready(ended.and_then(|(buffer, status)| Ok((buffer, status?))))
+            }
+            (_, request) => {
+                this.request = request;
                 wake_later(context.waker());
                 Poll::Pending
             }
-            Ok(true) => {
-                ENDED.fetch_add(1, Ordering::Relaxed);
-                match this.request.take() {
-                    Some(request) => Poll::Ready(request.wait()),
-                    None => Poll::Pending,
-                }
-            }
-            Err(error) => Poll::Ready(Err(error)),
         }
     }
 }
@@ -86,6 +101,22 @@ impl<B: Send + 'static> fmt::Debug for RequestFuture<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("RequestFuture").field(&self.request).finish()
     }
+}
+
+/// Applies the time limit to a request that has been awaited since then, and again as long
+/// afterwards.
+///
+/// # Errors
+/// [`ErrorKind::TimedOut`].
+fn is_late<B: Send + 'static>(request: &mut Request<B>, since: &mut Instant) -> Result<()> {
+    let comm = request.comm().clone();
+    let limit = Callee::limit(&comm, record::WAIT.operation);
+    if limit.is_none_or(|limit| since.elapsed() < limit.duration) {
+        return Ok(());
+    }
+    *since = Instant::now();
+    let entered = comm.enter(record::WAIT)?;
+    entered.is_late(request.flight_mut().operation())
 }
 
 /// The wakers of pending futures; `watched` if the thread that wakes them runs.

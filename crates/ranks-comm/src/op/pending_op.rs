@@ -195,17 +195,37 @@ impl PendingOp {
 
     /// As [`wait`](Self::wait); a receive that is still pending after an error is cancelled.
     pub(crate) fn wait_or_cancel(&mut self, comm: &Communicator) -> Result<()> {
+        match self.wait(comm) {
+            Err(late) => self.cancel_late(comm, late),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Cancels a receive that has not ended before that error; `Ok` if its message has come
+    /// meanwhile.
+    pub(crate) fn cancel_late(&mut self, comm: &Communicator, late: Error) -> Result<()> {
         /// The time that a library has to cancel a receive.
         const PATIENCE: Duration = Duration::from_millis(100);
-        let Err(late) = self.wait(comm) else {
-            return Ok(());
-        };
+        if !self.receives() {
+            return Err(late);
+        }
         self.cancel(comm)?;
         // A message may have arrived meanwhile.
         if self.wait_timeout(comm, PATIENCE)? && !self.is_cancelled() {
             return Ok(());
         }
         Err(late)
+    }
+
+    /// Returns `true` if it is a receive, or has one, that can be cancelled.
+    fn receives(&self) -> bool {
+        match self {
+            Self::Mpi(flight) => flight.receives(),
+            Self::InProcess(_) => true,
+            Self::Pair(_, pair) => pair.1.receives(),
+            Self::Scattered(receive) => receive.0.receives(),
+            Self::Over(_) | Self::Gone | Self::Deferred(_) | Self::Compared(..) => false,
+        }
     }
 
     /// Returns `true` if it has ended without a message.

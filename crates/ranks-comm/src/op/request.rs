@@ -88,11 +88,12 @@ impl<B: Send + 'static> Request<B> {
     /// # Errors
     /// Those of the operation: [`ErrorKind::Truncated`] if the message is longer than the buffer,
     /// [`ErrorKind::Type`] if it is not a whole number of elements, in process
-    /// [`ErrorKind::PeerFailed`] if it can never come, otherwise what the library reports. With
-    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`] and, at a time limit,
-    /// [`ErrorKind::TimedOut`] the operation is still pending and now owned by the runtime; so it
-    /// is, unless it is complete, with [`ErrorKind::ProcFailed`] of a receive from any rank that
-    /// another part of the program has started.
+    /// [`ErrorKind::PeerFailed`] if it can never come, otherwise what the library reports. At a
+    /// time limit, with [`ErrorKind::TimedOut`], a receive is cancelled: it has taken no message.
+    /// Other operations are still pending then and owned by the runtime, and so are all with
+    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`], and, unless it is complete, with
+    /// [`ErrorKind::ProcFailed`] of a receive from any rank that another part of the program has
+    /// started.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]
@@ -108,8 +109,8 @@ impl<B: Send + 'static> Request<B> {
     /// As [`wait`](Self::wait), but gives the buffer back even if the operation has failed.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]: the operation is still pending and
-    /// now owned by the runtime.
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`] and [`ErrorKind::TimedOut`], as
+    /// [`wait`](Self::wait) says.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[inline]
@@ -130,7 +131,15 @@ impl<B: Send + 'static> Request<B> {
     #[cold]
     #[inline(never)]
     fn complete_slow(mut self) -> Result<(B, Result<Status>)> {
-        self.flight.wait(&self.comm)?;
+        match self.flight.wait(&self.comm) {
+            Err(late) if late.kind() == ErrorKind::TimedOut => self.complete_late(late),
+            waited => waited.and_then(|()| self.finish()),
+        }
+    }
+
+    /// As [`complete`](Self::complete), after that error of the wait: a receive is cancelled.
+    pub(crate) fn complete_late(mut self, late: Error) -> Result<(B, Result<Status>)> {
+        self.flight.cancel_late(&self.comm, late)?;
         self.finish()
     }
 

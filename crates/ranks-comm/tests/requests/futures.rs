@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use ranks_comm::{Communicator, Result};
+use ranks_comm::{Communicator, ErrorKind, Result};
 
 use crate::{let_the_left_go_on, neighbours};
 
@@ -48,6 +48,33 @@ fn requests_are_awaited(world: Communicator) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// It had none.
+#[ranks_test::ranks(2)]
+fn a_future_ends_at_the_time_limit(world: Communicator) -> Result<()> {
+    let comm = world.dup()?;
+    if comm.rank() == 0 {
+        comm.set_time_limit(Some(Duration::from_millis(60)))?;
+        let late = block_on(comm.irecv(vec![0_u8], 1, 0)?.into_future());
+        let late = late.map(drop).expect_err("nobody has sent anything");
+        assert_eq!(late.kind(), ErrorKind::TimedOut, "{late}");
+        assert!(
+            late.to_string().starts_with("MPI_Wait (of MPI_Irecv)"),
+            "{late}"
+        );
+        comm.set_time_limit(None)?;
+        world.send(&[0_u8], 1, 1)?;
+        // It has taken no message.
+        assert_eq!(
+            block_on(comm.irecv(vec![0_u8], 1, 0)?.into_future())?.0,
+            [3]
+        );
+    } else {
+        world.recv(&mut [0_u8], 0, 1)?;
+        comm.send(&[3_u8], 0, 0)?;
+    }
+    Ok(())
 }
 
 /// A waker that panicked ended the thread that wakes all of them.

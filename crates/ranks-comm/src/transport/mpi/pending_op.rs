@@ -99,6 +99,14 @@ impl PendingOp {
         }
     }
 
+    /// Returns `true` if it is a receive.
+    pub(crate) fn receives(&self) -> bool {
+        match self {
+            Self::Native(native) => native.role.element.is_some(),
+            Self::Claim(_) => true,
+        }
+    }
+
     /// The outcome, if it is complete; with an outer error it is still pending.
     pub(crate) fn test(&mut self) -> Result<Option<Result<Completion>>> {
         Ok(match self {
