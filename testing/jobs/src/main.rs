@@ -82,9 +82,10 @@ fn main() -> Outcome {
         ["one-sided", "in-any-order", turn] => one_sided::in_any_order(turn),
         ["one-sided", "many", rounds] => one_sided::many(rounds),
         ["one-sided", how] => one_sided::failing(how),
-        ["overruns", "own", form] => overruns::own(form),
+        ["overruns", "own", form, from] => overruns::own(form, from),
+        ["overruns", "given back", form] => overruns::given_back(form),
         ["overruns", "pipeline"] => overruns::pipeline(),
-        ["overruns", "adopted", form] => overruns::adopted(form),
+        ["overruns", "adopted", form, from] => overruns::adopted(form, from),
         other => Err(format!("nothing is known of {other:?}").into()),
     }?;
     println!("done");

@@ -3,9 +3,11 @@
 
 use std::ptr;
 
+use ranks::collectives::NeighborCollectives;
 use ranks::ops::Sum;
 use ranks::{
-    Checks, Collectives, Communicator, NonblockingCollectives, Runtime, ScopedCollectives,
+    Checks, Collectives, Communicator, NonblockingCollectives, Runtime, ScopedCollectives, Source,
+    Tag,
 };
 use ranks_launch::Environment;
 use ranks_mpi_sys as sys;
@@ -20,10 +22,47 @@ const BEHIND: usize = 20_000;
 /// Lengths of rank 1 and of the others.
 const LENGTHS: [(usize, usize); 4] = [(16, 4096), (4096, 16), (10, 600), (10, BEHIND)];
 
-/// The runtime initialises MPI.
-pub(crate) fn own(form: &str) -> Outcome {
+/// The runtime initialises MPI. The first lengths are those at `from`.
+pub(crate) fn own(form: &str, from: &str) -> Outcome {
     let runtime = Runtime::builder().checks(Checks::Local).init()?;
-    all_lengths(&runtime, form)
+    all_lengths(&runtime, form, from)
+}
+
+/// Frees the memory of calls that may have failed, and looks at what is there next.
+pub(crate) fn given_back(form: &str) -> Outcome {
+    const BLOCK: usize = 3000;
+    const ROUNDS: usize = 10;
+    let runtime = Runtime::builder().checks(Checks::Local).init()?;
+    let world = runtime.world();
+    let (rank, size) = (world.rank(), world.size());
+    let block = (rank + 1) * BLOCK;
+    for _ in 0..ROUNDS {
+        let ring = world.cart_create(&[size], &[true], false)?;
+        let ring = ring.ok_or("a rank has no place in the ring")?;
+        let (blocks_sent, blocks) = match form {
+            "alltoall" => (size, size),
+            "neighbor_alltoall" => (2, 2),
+            "neighbor_allgather" => (1, 2),
+            other => return Err(format!("nothing is known of {other}").into()),
+        };
+        let from = vec![7_u64; block * blocks_sent];
+        let mut into = vec![7_u64; block * blocks];
+        let called = match form {
+            "alltoall" => ring.alltoall(&from, &mut into),
+            "neighbor_alltoall" => ring.neighbor_alltoall(&from, &mut into),
+            _ => ring.neighbor_allgather(&from, &mut into),
+        };
+        let lengths = [from.len(), into.len()];
+        drop((from, into));
+        let next = lengths.map(|length| vec![CANARY; length]);
+        println!("{form} of {block}: {}", told(called));
+        // What is in flight arrives.
+        for _ in 0..1000 {
+            world.iprobe(Source::Any, Tag::Any)?;
+        }
+        next.iter().try_for_each(|memory| untouched(memory))?;
+    }
+    Ok(())
 }
 
 /// Tells how many fragments of a message Open MPI has on their way.
@@ -37,7 +76,7 @@ pub(crate) fn pipeline() -> Outcome {
 }
 
 /// Another part of the program has initialised it.
-pub(crate) fn adopted(form: &str) -> Outcome {
+pub(crate) fn adopted(form: &str, from: &str) -> Outcome {
     let candidates = ranks_launch::candidates(&Environment::detect())?;
     // SAFETY: the candidates are MPI libraries of this machine, as the program's runtime would open
     // them.
@@ -48,17 +87,17 @@ pub(crate) fn adopted(form: &str) -> Outcome {
         return Err(format!("MPI_Init returned {code}").into());
     }
     let runtime = Runtime::builder().checks(Checks::Local).init()?;
-    all_lengths(&runtime, form)?;
+    all_lengths(&runtime, form, from)?;
     drop(runtime);
     // SAFETY: this program has initialised, and no handle of a runtime is left.
     unsafe { sys::MPI_Finalize() };
     Ok(())
 }
 
-fn all_lengths(runtime: &Runtime, form: &str) -> Outcome {
+fn all_lengths(runtime: &Runtime, form: &str, from: &str) -> Outcome {
     let world = runtime.world();
     println!("receives are {}", runtime.facts().receives());
-    for (small, big) in LENGTHS {
+    for &(small, big) in &LENGTHS[from.parse()?..] {
         let (mine, other) = match world.rank() {
             1 => (small, big),
             _ => (big, small),

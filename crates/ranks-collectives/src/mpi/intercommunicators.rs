@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytemuck::Pod;
-use ranks_comm::backend::{MpiComm as Comm, StartedOp, check};
+use ranks_comm::backend::{MpiComm as Comm, StartedOp, check_collective};
 use ranks_comm::{Error, Result};
 use ranks_mpi_sys as sys;
 
@@ -30,7 +30,7 @@ pub(crate) fn blocking<F: Moves, T: Pod>(comm: &Comm, crossing: Crossing<'_, T>)
     // SAFETY: `recv` has room for the blocks that come from the other group, where the root is, or
     // none, as `Crossing` has proven.
     let code = unsafe { F::blocking_c(arguments(crossing), comm.canonical) };
-    check(code, F::BLOCKING)
+    check_collective(code, F::BLOCKING)
 }
 
 /// From one root, blocks go by `MPI_Ialltoallv`: in the `MPI_Ibcast` of MPICH and of who has it

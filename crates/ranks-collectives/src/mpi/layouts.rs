@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Keep, MpiComm as Comm, Portion, StartedOp, check};
+use ranks_comm::backend::{Keep, MpiComm as Comm, Portion, StartedOp, check_collective};
 use ranks_comm::layout::Layout;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Count, MPI_Datatype, native};
@@ -160,7 +160,7 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<(
                 comm.canonical,
             )
         };
-        return check(code, "MPI_Alltoallw_c");
+        return check_collective(code, "MPI_Alltoallw_c");
     };
     // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in
     // common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where
@@ -178,7 +178,7 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<(
             comm.canonical,
         )
     };
-    check(code, "MPI_Alltoallw")
+    check_collective(code, "MPI_Alltoallw")
 }
 
 /// Starts or prepares an operation on layouts by the C function of that name, with `sides` that are

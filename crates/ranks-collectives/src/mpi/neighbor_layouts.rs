@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{MpiComm as Comm, StartedOp, check};
+use ranks_comm::backend::{MpiComm as Comm, StartedOp, check_collective};
 use ranks_mpi_sys as sys;
 
 use super::begun::begin_large;
@@ -48,7 +48,7 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layouts>) -> Re
             comm.canonical,
         )
     };
-    check(code, "MPI_Neighbor_alltoallw")
+    check_collective(code, "MPI_Neighbor_alltoallw")
 }
 
 impl Sides<()> {

@@ -4,7 +4,7 @@
 use std::ffi::c_int;
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Keep, check};
+use ranks_comm::backend::{Keep, check_collective};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Op, native};
 
@@ -58,7 +58,7 @@ impl<'o> Operation<'o> {
     /// Errors of the library, and the panic of the program's operation.
     #[inline(always)]
     pub(super) fn end(self, code: c_int, name: &'static str) -> Result<()> {
-        check(code, name)?;
+        check_collective(code, name)?;
         match self.registered {
             None => Ok(()),
             Some(registered) => registered.end(name),

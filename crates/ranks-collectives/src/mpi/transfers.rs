@@ -7,7 +7,7 @@
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf, check};
+use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf, check_collective};
 use ranks_comm::record::Over;
 
 use super::begun::{begin, begin_large};
@@ -34,7 +34,7 @@ pub(crate) fn blocking<F: Moves, T: Pod>(comm: &Comm, transfer: Transfer<'_, T>)
     }
     // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven.
     let code = unsafe { F::blocking_c(arguments::<Large, T>(transfer), comm.canonical) };
-    check(code, F::BLOCKING_C)
+    check_collective(code, F::BLOCKING_C)
 }
 
 /// A block that an `int` can count.
@@ -46,7 +46,7 @@ pub(crate) fn small<F: Moves, T: Pod>(
     // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven.
     let code = unsafe { F::blocking(arguments::<Native, T>(transfer), comm.native) };
     comm.over();
-    check(code, F::BLOCKING)
+    check_collective(code, F::BLOCKING)
 }
 
 pub(crate) fn nonblocking<F: Moves, T: Pod>(

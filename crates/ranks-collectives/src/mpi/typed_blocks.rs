@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Keep, MpiComm as Comm, StartedOp, check};
+use ranks_comm::backend::{Keep, MpiComm as Comm, StartedOp, check, check_collective};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Count, MPI_Datatype, native};
 
@@ -111,7 +111,7 @@ pub(super) fn exchange<T: Pod>(
             comm.canonical,
         )
     };
-    check(code, "MPI_Alltoallw")
+    check_collective(code, "MPI_Alltoallw")
 }
 
 /// Memory that the library reads until an exchange is complete.

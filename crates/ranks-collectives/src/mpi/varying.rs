@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use std::{fmt, ptr};
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Keep, MpiComm as Comm, Plain, StartedOp, TypeOf, check};
+use ranks_comm::backend::{Keep, MpiComm as Comm, Plain, StartedOp, TypeOf, check_collective};
 use ranks_comm::record::Over;
 use ranks_comm::{Result, SendBuffer};
 
@@ -67,7 +67,7 @@ pub(super) fn small<F: Moves, T: Pod>(
     // datatype.
     let code = unsafe { F::blocking(with, comm.native) };
     comm.over();
-    check(code, F::BLOCKING)
+    check_collective(code, F::BLOCKING)
 }
 
 /// Proven slices, and how they are divided.
@@ -247,14 +247,14 @@ pub(super) fn blocking<F: Moves, T: Pod>(comm: &Comm, varying: Varying<'_, T>) -
         // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as
         // whoever made `Varying` has proven; the numbers are theirs.
         let code = unsafe { F::blocking(with, comm.native) };
-        return check(code, F::BLOCKING);
+        return check_collective(code, F::BLOCKING);
     }
     let sides = BothSides::large::<T>(&send.division, &recv.division);
     let with = sides.arguments(send.slice, recv.slice, root);
     // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as
     // whoever made `Varying` has proven; the numbers are theirs.
     let code = unsafe { F::blocking_c(with, comm.canonical) };
-    check(code, F::BLOCKING_C)
+    check_collective(code, F::BLOCKING_C)
 }
 
 /// Sends the copy, if there is one.

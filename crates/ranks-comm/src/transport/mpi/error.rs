@@ -7,11 +7,17 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::fault_tolerance::{Loss, loss};
 
 use super::{fault_tolerance, session};
+use crate::call::last_words::last_words;
+use crate::call::limit::abort_for_sure;
+use crate::call::record::dump::{self, Reason};
 use crate::result::{Error, ErrorKind, Result};
 
 /// The size of the text of an error: far more than any library may write, and all zeros, because
 /// some libraries look for the end of the text beyond the length that they promise.
 const TEXT: usize = 8192;
+
+/// The exit status of a process whose job is aborted since memory cannot be given back.
+const ABORTED: i32 = 101;
 
 /// Classes without information: an operation returns them whose peer fails in the midst of it
 /// (`MPI_Barrier`, Open MPI 5.0.11).
@@ -32,6 +38,41 @@ pub fn check(code: c_int, operation: &'static str) -> Result<()> {
     } else {
         Err(failed(code, operation, &""))
     }
+}
+
+/// As [`check`], of a blocking collective on memory that its caller lends.
+///
+/// Open MPI ends such a call when one of its messages has failed, and leaves the others in flight
+/// (4.1 and 5.0: those that wait for several at once). The memory that they arrive in cannot be
+/// given back, so the job is aborted.
+///
+/// # Errors
+/// The meaning of the code, as the library reports it.
+#[inline(always)]
+pub fn check_collective(code: c_int, operation: &'static str) -> Result<()> {
+    if code == sys::MPI_SUCCESS {
+        Ok(())
+    } else {
+        Err(failed_collective(code, operation))
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn failed_collective(code: c_int, operation: &'static str) -> Error {
+    let error = failed(code, operation, &"");
+    let was_begun = matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Library);
+    let leaves_messages = sys::loaded().is_some_and(sys::Loaded::is_openmpi);
+    if was_begun && leaves_messages && !fault_tolerance::is_on() {
+        dump::write(Reason::Error, Some(&error), None);
+        last_words(format_args!(
+            "{error}: messages of this collective are still in flight, and memory that they arrive in cannot be given back; the job is \
+             aborted. Pass the same lengths on all ranks; with RANKS_CHECK=collective they are compared before anything is sent, and all \
+             ranks get an error"
+        ));
+        abort_for_sure(ABORTED);
+    }
+    error
 }
 
 /// As [`check`], with a description of the attempt.

@@ -71,7 +71,7 @@ pub(crate) mod waitall;
 pub use child::{Child, FreedTogether};
 pub use communicator::Comm;
 pub(crate) use error::library;
-pub use error::{check, check_with};
+pub use error::{check, check_collective, check_with};
 pub(crate) use fast_path::{CommFastPath, ThreadFastPaths, Unclaimed};
 pub use info::InfoHandle;
 pub use layout::Portion;
