@@ -38,8 +38,8 @@ use crate::traits::sealed::Sealed;
 /// the end of the job. Under a time limit the MPICH family may tell nobody.
 /// Nothing is written past a slice: where Open MPI might do that, all calls are compared, whatever
 /// was asked for. A blocking collective that fails there leaves messages in flight, whose memory
-/// cannot be given back: the job is aborted, with a text that says so. Make sure that lengths agree: if they are found at run time, broadcast or gather
-/// them first.
+/// cannot be given back: the job is aborted, with a text that says so. Make sure that lengths
+/// agree: if they are found at run time, broadcast or gather them first.
 ///
 /// # Values that are no plain data
 ///
