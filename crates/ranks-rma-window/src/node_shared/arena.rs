@@ -63,7 +63,11 @@ impl NodeArena {
     pub fn allocate_on(nodes: &Hierarchy, bytes: usize, backend: &NodeBackend) -> Result<Self> {
         const FORM: FillSource = FillSource::Arena;
         let on = [nodes.number(), 0];
-        let plan = FORM.agree::<u8>(nodes.whole(), on, Some(bytes), Wishes::default())?;
+        let wishes = Wishes {
+            backend: backend.kind(),
+            ..Wishes::default()
+        };
+        let plan = FORM.agree::<u8>(nodes.whole(), on, Some(bytes), wishes)?;
         let plan = plan.ok_or_else(|| FORM.mixed())?;
         let whole = Whole::make(nodes.clone(), bytes, backend)?;
         Ok(Self {
@@ -73,7 +77,8 @@ impl NodeArena {
         })
     }
 
-    /// Maximum number of bytes that an array of `length` elements takes.
+    /// Maximum number of bytes that an array of `length` elements takes; more than there can be
+    /// where a `usize` does not hold it.
     #[must_use]
     pub const fn room_for<T: Pod>(length: usize) -> usize {
         let bytes = length.saturating_mul(size_of::<T>());

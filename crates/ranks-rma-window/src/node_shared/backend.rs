@@ -33,14 +33,24 @@ pub enum NodeBackend {
     File(PathBuf),
 }
 
+impl NodeBackend {
+    /// The name of its kind.
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Heap => "heap",
+            Self::MpiWindow => "MPI window",
+            Self::Memfd => "memfd",
+            Self::File(_) => "file",
+        }
+    }
+}
+
 impl fmt::Display for NodeBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Auto => f.write_str("auto"),
-            Self::Heap => f.write_str("heap"),
-            Self::MpiWindow => f.write_str("MPI window"),
-            Self::Memfd => f.write_str("memfd"),
-            Self::File(folder) => write!(f, "file in {}", folder.display()),
+            Self::File(folder) => write!(f, "{} in {}", self.kind(), folder.display()),
+            other => f.write_str(other.kind()),
         }
     }
 }
@@ -58,7 +68,7 @@ impl Chosen {
     /// `bytes` bytes for each node, the same number on every rank, if all nodes have them.
     /// Collective over all ranks.
     ///
-    /// The requested backend must be of the same kind everywhere.
+    /// The requested backend is of the same kind everywhere.
     pub(super) fn make(nodes: &Hierarchy, bytes: usize, asked: &NodeBackend) -> Result<Self> {
         let making = Making { nodes, bytes };
         if matches!(nodes.whole().backend(), Backend::InProcess(_)) {

@@ -57,7 +57,8 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
     }
 
     /// Backend of the memory; the folder of a file may differ. In an arena it is the arena's.
-    pub fn backend(self, backend: NodeBackend) -> Self {
+    pub fn backend(mut self, backend: NodeBackend) -> Self {
+        self.wishes.backend = backend.kind();
         Self { backend, ..self }
     }
 

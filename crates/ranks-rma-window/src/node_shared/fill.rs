@@ -17,6 +17,7 @@ use ranks_comm::backend::{digest, unused_number};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use super::NodeShared;
+use super::backend::NodeBackend;
 use super::builder::Progress;
 use super::panics::Panics;
 use super::whole::{Array, Whole};
@@ -62,6 +63,8 @@ pub(crate) struct Plan {
 /// Options of an array.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wishes {
+    /// The backend that was chosen, but for its folder.
+    pub(super) backend: &'static str,
     /// Number of bytes sent at once.
     pub(super) chunk: usize,
     pub(super) placement: Placement,
@@ -71,6 +74,7 @@ pub(crate) struct Wishes {
 impl Default for Wishes {
     fn default() -> Self {
         Self {
+            backend: NodeBackend::Auto.kind(),
             chunk: 128 << 20,
             placement: Placement::Owner,
             huge_pages: true,
@@ -93,7 +97,8 @@ impl FillSource {
     /// A number that differs where ranks call different things.
     fn number<T: Pod>(self, wishes: Wishes) -> u64 {
         let name = format!(
-            "{self:?} {:?} {} {}",
+            "{self:?} {} {:?} {} {}",
+            wishes.backend,
             wishes.placement,
             wishes.huge_pages,
             type_name::<T>()
@@ -176,8 +181,8 @@ impl FillSource {
     /// Ranks do not call the same.
     #[cold]
     pub(crate) fn mixed(self) -> Error {
-        let why = "ranks call different things; all must call the same, with the same element type, root and, where no root has it, \
-                   the same length";
+        let why = "ranks call different things; all must call the same, with the same options, element type, root and, where no root \
+                   has it, the same length";
         Error::new(ErrorKind::Mismatch, OPERATION, why)
     }
 }

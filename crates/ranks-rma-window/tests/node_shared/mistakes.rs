@@ -3,7 +3,7 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ranks_collectives::Collectives;
+use ranks_collectives::{Collectives, Hierarchy};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use ranks_rma_window::{NodeArena, NodeBackend, NodeShared};
 
@@ -58,6 +58,13 @@ fn ranks_that_call_different_things(world: Communicator) {
         NodeShared::<u64>::fill_striped(&world, 5, |_, _| ())
     };
     refused(&world, outcome, ErrorKind::Mismatch);
+    // They waited for ever.
+    let backend = [NodeBackend::MpiWindow, NodeBackend::Memfd][me.min(1)].clone();
+    let builder = NodeShared::<u64>::builder(&world).backend(backend.clone());
+    refused(&world, builder.from_root(0, 5, |_| ()), ErrorKind::Mismatch);
+    let nodes = Hierarchy::new(&world).expect("the nodes are known");
+    let arena = NodeArena::allocate_on(&nodes, 64, &backend);
+    refused(&world, arena, ErrorKind::Mismatch);
 }
 
 #[ranks_test::ranks(1, 2)]
