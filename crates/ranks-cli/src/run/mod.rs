@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
+use clap::builder::RangedU64ValueParser;
 use ranks_launch::{Allocation, Count, Installation, Job, Outcome, Starter, Written};
 
 use crate::choice::{self, Choice};
@@ -18,11 +19,14 @@ mod observing;
 pub(crate) mod rank;
 mod system;
 
+/// More ranks than MPI can number.
+const MOST_RANKS: u64 = 1 << 31;
+
 /// The program to run, and the ranks to run it on.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The number of ranks.
-    #[arg(short = 'n', long, default_value_t = 2)]
+    #[arg(short = 'n', long, default_value_t = 2, value_parser = RangedU64ValueParser::<usize>::new().range(..MOST_RANKS))]
     ranks: usize,
     /// The MPI: a name as `ranks doctor` shows it, a family, the prefix or the library of one;
     /// `none`: ranks are threads of one process. [default: RANKS_MPI, or what a program takes that
@@ -257,7 +261,11 @@ fn duration(text: &str) -> Result<Duration, String> {
     let number: f64 = digits
         .parse()
         .map_err(|_| format!("`{digits}` is no number"))?;
-    Duration::try_from_secs_f64(number * unit).map_err(|error| error.to_string())
+    let duration = Duration::try_from_secs_f64(number * unit).map_err(|error| error.to_string())?;
+    if duration.is_zero() {
+        return Err("a limit of zero ends every job; leave it out for none".to_owned());
+    }
+    Ok(duration)
 }
 
 #[cfg(test)]
@@ -271,7 +279,7 @@ mod tests {
         assert_eq!(duration("0.5m"), Ok(Duration::from_secs(30)));
         assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
         assert_eq!(duration("200ms"), Ok(Duration::from_millis(200)));
-        for bad in ["", "s", "1d", "-1s", "1e999", "inf"] {
+        for bad in ["", "s", "1d", "-1s", "1e999", "inf", "0", "0.0ms"] {
             assert!(duration(bad).is_err(), "{bad}");
         }
     }
