@@ -1,8 +1,10 @@
 //! What a rank can see for itself is an error before anything is sent; in process, so is what ranks
 //! do not agree on.
 
+use std::time::Duration;
+
 use ranks_collectives::ops::Sum;
-use ranks_collectives::{Blocks, NonblockingCollectives};
+use ranks_collectives::{Blocks, NonblockingCollectives, ScopedCollectives};
 use ranks_comm::{Backend, Checks, Communicator, ErrorKind, Request, Result, Runtime};
 
 use crate::still_works;
@@ -95,4 +97,19 @@ fn of_another_length(world: Communicator) -> Result<()> {
     let (_, outcome) = world.ibcast(vec![7_u32; length], 0)?.complete()?;
     assert_eq!(outcome.is_err(), world.rank() == odd_one);
     still_works(&world)
+}
+
+/// It waited for ten seconds, as after a panic.
+#[ranks_test::ranks(3, in_process_only)]
+fn a_scope_in_which_ranks_begin_different_operations_ends_soon(world: Communicator) -> Result<()> {
+    const SOON: Duration = Duration::from_secs(6);
+    let comm = world.dup()?;
+    let me = world.rank();
+    let mut data = [1_u64; 4];
+    let outcome = comm.scope(|scope| scope.ibcast(&mut data, me / 2).map(drop));
+    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Mismatch);
+    if me == 2 {
+        return (0..2).try_for_each(|peer| world.send(&[0_u8], peer, 1));
+    }
+    world.within(SOON, |world| world.recv(&mut [0_u8], 2, 1).map(drop))
 }

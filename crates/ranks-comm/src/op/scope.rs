@@ -96,9 +96,9 @@ impl Communicator {
     /// # }
     /// ```
     ///
-    /// At a [time limit](crate::Communicator::set_time_limit) all pending operations are given up:
-    /// receives are cancelled, and if any other operation is not complete after a moment, the job
-    /// is aborted.
+    /// At a [time limit](crate::Communicator::set_time_limit), and where ranks are found to have
+    /// begun different operations, all pending operations are given up: receives are cancelled, and
+    /// if any other operation is not complete after a moment, the job is aborted.
     ///
     /// If `f` returns an error, receives that have no message are cancelled, because it may never
     /// come, and all other operations are waited for. The same holds if `f` panics; but an

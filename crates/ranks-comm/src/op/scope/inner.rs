@@ -27,7 +27,7 @@ const WAITALL: &record::Kind = &record::Kind::of(Class::Message, "MPI_Waitall");
 /// aborts the job.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The time for a scope in which an operation has timed out.
+/// The time for a scope in which an operation cannot end in time.
 const LAST_CHANCE: Duration = Duration::from_millis(300);
 
 /// The pending operations of a scope.
@@ -42,7 +42,7 @@ pub(super) struct Inner<'a> {
     finished: Cell<bool>,
     /// `true` while an operation may have been started that is not kept here yet.
     beginning: Cell<bool>,
-    /// `true` if one of them has timed out.
+    /// `true` if one of them cannot end in time: it has timed out, or ranks call different ones.
     late: Cell<bool>,
     /// The first failure that no call has returned.
     failed: Cell<Option<Error>>,
@@ -214,7 +214,8 @@ impl<'a> Inner<'a> {
                     return Ok(Status::null());
                 };
                 if let Err(error) = flight.wait(self.comm) {
-                    self.late.set(error.kind() == ErrorKind::TimedOut);
+                    let cannot_end = [ErrorKind::TimedOut, ErrorKind::Mismatch];
+                    self.late.set(cannot_end.contains(&error.kind()));
                     return Err(error);
                 }
                 let mut flight = others.remove(index);
@@ -458,9 +459,9 @@ impl<'a> Inner<'a> {
                     return;
                 }
                 let why = if self.late.get() {
-                    "has come to its time limit"
+                    "has come to its time limit, or its ranks call different operations"
                 } else {
-                    "was left by a panic"
+                    "was left by an error or a panic"
                 };
                 last_words(format_args!(
                     "a scope {why}, and an operation on its borrowed memory ({}) has not ended within {patience:?}; the \
