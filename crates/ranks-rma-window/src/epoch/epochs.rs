@@ -32,6 +32,7 @@ pub(crate) enum Hold {
 }
 
 impl Epochs {
+    #[inline]
     pub(crate) fn open(&self) -> MutexGuard<'_, Open> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
