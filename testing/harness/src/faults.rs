@@ -5,12 +5,12 @@ use std::path::Path;
 use ranks_test::driver::{Binary, Case, KnownFault};
 use serde::Deserialize;
 
-/// What an entry has for its test that is about how jobs end, after all of their tests; such an end
-/// is counted where it is met.
+/// The test of an entry that is about how jobs end, after all of their tests; such an end is
+/// counted where it is met.
 pub const END: &str = "(end of the job)";
 
-/// What an entry has for its test that is about jobs that a host runs at the same time: any of them
-/// may meet it. One that fails is run once more, alone.
+/// The test of an entry that is about jobs that a host runs at the same time: any of them may meet
+/// it. One that fails is run once more, alone.
 pub const BESIDE_OTHERS: &str = "(jobs beside others)";
 
 #[derive(Deserialize)]

@@ -93,7 +93,7 @@ impl Row {
     }
 }
 
-/// The line above the failures, which are the last of the table.
+/// The line above the failures, which are the last of the table; `.ci/run` looks for it.
 const FAILURES: &str = "tests that failed:";
 
 /// All that ran.
