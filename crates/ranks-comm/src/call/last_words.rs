@@ -8,6 +8,9 @@ use std::{fmt, thread};
 /// job aborts.
 const TO_BE_READ: Duration = Duration::from_millis(200);
 
+/// The exit status of a process that aborts its job since memory in flight cannot be given back.
+pub(crate) const MEMORY_IN_FLIGHT: i32 = 101;
+
 /// Prints on standard error why the job is about to be aborted, and waits for the launcher to read
 /// it.
 pub(crate) fn last_words(what: fmt::Arguments<'_>) {

@@ -71,9 +71,8 @@ impl<B: Send + 'static> Future for RequestFuture<B> {
                 "the future has been awaited",
             )));
         };
-        let since = this.since.get_or_insert_with(Instant::now);
         let in_time = match request.test() {
-            Ok(false) => is_late(request, since),
+            Ok(false) => is_late(request, this.since.get_or_insert_with(Instant::now)),
             Ok(true) => {
                 ENDED.fetch_add(1, Ordering::Relaxed);
                 return match this.request.take() {
@@ -109,14 +108,14 @@ impl<B: Send + 'static> fmt::Debug for RequestFuture<B> {
 /// # Errors
 /// [`ErrorKind::TimedOut`].
 fn is_late<B: Send + 'static>(request: &mut Request<B>, since: &mut Instant) -> Result<()> {
-    let comm = request.comm().clone();
-    let limit = Callee::limit(&comm, record::WAIT.operation);
+    let limit = Callee::limit(request.comm(), record::WAIT.operation);
     if limit.is_none_or(|limit| since.elapsed() < limit.duration) {
         return Ok(());
     }
     *since = Instant::now();
-    let entered = comm.enter(record::WAIT)?;
-    entered.is_late(request.flight_mut().operation())
+    let operation = request.flight_mut().operation();
+    let entered = request.comm().enter(record::WAIT)?;
+    entered.is_late(operation)
 }
 
 /// The wakers of pending futures; `watched` if the thread that wakes them runs.

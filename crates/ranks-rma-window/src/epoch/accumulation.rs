@@ -111,6 +111,8 @@ macro_rules! of_reductions {
 
 of_reductions! { Sum Prod Min Max Band Bor Bxor Land Lor Lxor }
 
+// The trait that seals `Op` is out of reach here: its functions are called by way of the bound.
+
 #[inline(always)]
 fn predefined<T: Number, O: Op<T>>() -> Option<(MPI_Op, MPI_Datatype)> {
     O::predefined()

@@ -9,7 +9,7 @@ use slab::Slab;
 use super::batches::Batches;
 use crate::call::hold;
 use crate::call::inflight_calls::CallInFlight;
-use crate::call::last_words::last_words;
+use crate::call::last_words::{MEMORY_IN_FLIGHT, last_words};
 use crate::call::limit::{self, Pause};
 use crate::call::record::{self, Call, Class};
 use crate::communicator::Communicator;
@@ -468,7 +468,7 @@ impl<'a> Inner<'a> {
                      job is aborted, because that memory cannot be given back",
                     self.left()
                 ));
-                self.comm.abort(101);
+                self.comm.abort(MEMORY_IN_FLIGHT);
             }
             pause.rest();
         }

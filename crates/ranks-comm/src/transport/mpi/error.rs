@@ -7,7 +7,7 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::fault_tolerance::{Loss, loss};
 
 use super::{fault_tolerance, session};
-use crate::call::last_words::last_words;
+use crate::call::last_words::{MEMORY_IN_FLIGHT, last_words};
 use crate::call::limit::abort_for_sure;
 use crate::call::record::dump::{self, Reason};
 use crate::result::{Error, ErrorKind, Result};
@@ -15,9 +15,6 @@ use crate::result::{Error, ErrorKind, Result};
 /// The size of the text of an error: far more than any library may write, and all zeros, because
 /// some libraries look for the end of the text beyond the length that they promise.
 const TEXT: usize = 8192;
-
-/// The exit status of a process whose job is aborted since memory cannot be given back.
-const ABORTED: i32 = 101;
 
 /// Classes without information: an operation returns them whose peer fails in the midst of it
 /// (`MPI_Barrier`, Open MPI 5.0.11).
@@ -70,7 +67,7 @@ fn failed_collective(code: c_int, operation: &'static str) -> Error {
              aborted. Pass the same lengths on all ranks; with RANKS_CHECK=collective they are compared before anything is sent, and all \
              ranks get an error"
         ));
-        abort_for_sure(ABORTED);
+        abort_for_sure(MEMORY_IN_FLIGHT);
     }
     error
 }
