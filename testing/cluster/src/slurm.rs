@@ -11,8 +11,9 @@ use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ranks_harness::mpi;
+use ranks_harness::{faults, mpi};
 use ranks_launch::{Installation, Starter};
+use ranks_test::driver::KnownFault;
 use serde::{Deserialize, Serialize};
 
 use super::job::{self, copied, on_host};
@@ -20,7 +21,7 @@ use super::lifetime::{Cluster, Life};
 use super::namespaces::Right;
 use super::network::Traffic;
 use super::state::State;
-use super::verdict::{End, Expected, Mark, faults};
+use super::verdict::{self, End, Expected, Mark};
 use super::wire::Request;
 use super::{names, network};
 use crate::Outcome;
@@ -116,7 +117,18 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
     let (mut ran, mut failed) = (0, 0);
     for installation in &chosen {
         for by in &arguments.by {
-            let result = jobs.run(&mut cluster, installation, *by);
+            let mut result = jobs.run(&mut cluster, installation, *by);
+            if *by == By::Srun
+                && let Err(why) = &result
+                && let Some(KnownFault { reason, link, .. }) = faults::by_srun(installation)?
+            {
+                println!(
+                    "{} by {by}, run once more: {reason} {link}: {why}",
+                    installation.name
+                );
+                cluster = None;
+                result = jobs.run(&mut cluster, installation, *by);
+            }
             ran += 1;
             match result {
                 Ok(line) => println!("{:<16} {by:<8} {line}", installation.name),
@@ -241,7 +253,7 @@ impl Jobs<'_> {
         } else {
             since(&before, traffic(state)?)
         };
-        let faults = faults(self.expected, end, &Mark::all(&output), &traffic);
+        let faults = verdict::faults(self.expected, end, &Mark::all(&output), &traffic);
         let line = format!("job {:.2} s", took.as_secs_f64());
         if faults.is_empty() {
             Ok(line)

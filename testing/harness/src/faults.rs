@@ -2,8 +2,12 @@
 
 use std::path::Path;
 
+use ranks_launch::Installation;
 use ranks_test::driver::{Binary, Case, KnownFault};
 use serde::Deserialize;
+
+use crate::place::Place;
+use crate::workspace;
 
 /// The test of an entry that is about how jobs end, after all of their tests; such an end is
 /// counted where it is met.
@@ -12,6 +16,10 @@ pub const END: &str = "(end of the job)";
 /// The test of an entry that is about jobs that a host runs at the same time: any of them may meet
 /// it. One that fails is run once more, alone.
 pub const BESIDE_OTHERS: &str = "(jobs beside others)";
+
+/// The test of an entry that is about jobs over several hosts that Slurm starts itself: any of them
+/// may meet it. One that fails is run once more.
+pub const BY_SRUN: &str = "(ranks started by srun)";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +52,17 @@ pub fn read(path: &Path) -> Result<Vec<KnownFault>, String> {
     let text =
         std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     parse(&text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The fault that a job may meet because `srun` starts its ranks.
+///
+/// # Errors
+/// A sentence if the file of this workspace cannot be read.
+pub fn by_srun(installation: &Installation) -> Result<Option<KnownFault>, String> {
+    let place = Place::of(installation.clone());
+    let faults = read(&workspace::root().join("testing/known-faults.toml"))?;
+    let meets = |fault: &KnownFault| fault.test == BY_SRUN && fault.is_of(place.library());
+    Ok(faults.into_iter().find(meets))
 }
 
 fn parse(text: &str) -> Result<Vec<KnownFault>, String> {
@@ -80,7 +99,8 @@ pub fn about_nothing<'a>(
                 .iter()
                 .any(|(binary, names)| names.iter().any(|name| is_about_job(binary, name)))
     };
-    let is_about_tests = |fault: &&KnownFault| ![END, BESIDE_OTHERS].contains(&&*fault.test);
+    let of_jobs = [END, BESIDE_OTHERS, BY_SRUN];
+    let is_about_tests = |fault: &&KnownFault| !of_jobs.contains(&&*fault.test);
     faults
         .iter()
         .filter(is_about_tests)
@@ -94,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_file_of_this_workspace_can_be_read() {
-        let path = crate::workspace::root().join("testing/known-faults.toml");
+        let path = workspace::root().join("testing/known-faults.toml");
         for fault in read(&path).unwrap() {
             assert!(
                 !fault.reason.is_empty() && !fault.link.is_empty(),

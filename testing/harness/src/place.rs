@@ -81,7 +81,8 @@ impl Place {
         BETWEEN_OTHERS.contains(&self.name.as_str())
     }
 
-    fn here(installation: Installation) -> Place {
+    /// That of an installation which is here.
+    pub fn of(installation: Installation) -> Place {
         let standard = installation
             .library
             .file_name()
@@ -190,10 +191,10 @@ pub fn places(names: &[String]) -> Result<Vec<Place>, String> {
             .filter(|name| !known(name))
             .map(|name| Place::missing(name, missing(name)))
             .collect();
-        return Ok(here.into_iter().map(Place::here).chain(missing).collect());
+        return Ok(here.into_iter().map(Place::of).chain(missing).collect());
     }
     let named = |name: &String| match mpi::matrix(std::slice::from_ref(name)) {
-        Ok(found) => found.into_iter().map(Place::here).collect(),
+        Ok(found) => found.into_iter().map(Place::of).collect(),
         Err(why) => vec![Place::missing(name, why)],
     };
     Ok(names.iter().flat_map(named).collect())

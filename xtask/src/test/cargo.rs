@@ -113,7 +113,11 @@ struct Counter {
     counted: Counted,
     /// Binaries that have said how many tests they run, and not yet how that went.
     running: usize,
+    /// What the binary that runs now has printed.
+    text: String,
     failed: BTreeSet<String>,
+    /// The outputs of those that failed.
+    details: BTreeMap<String, String>,
     elsewhere: usize,
     /// Tests that passed, and said that they could not test anything here.
     left_out: usize,
@@ -123,12 +127,17 @@ impl Counter {
     fn line(&mut self, line: &str) {
         if line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test")) {
             self.running += 1;
+            self.text.clear();
         } else if let Some(rest) = line.strip_prefix("test result: ") {
             self.running = self.running.saturating_sub(1);
             let all = &mut self.counted.all;
             all.passed += number_before(rest, " passed");
             all.failed += number_before(rest, " failed");
             all.skipped += number_before(rest, " ignored");
+            for test in &self.failed {
+                let of_test = || output_of(&self.text, test);
+                self.details.entry(test.clone()).or_insert_with(of_test);
+            }
         } else if line.starts_with("NOT TESTED: ") {
             self.left_out += 1;
         } else if let Some(rest) = line.strip_prefix("test ")
@@ -136,6 +145,8 @@ impl Counter {
         {
             self.verdict(name, verdict);
         }
+        self.text.push_str(line);
+        self.text.push('\n');
     }
 
     fn verdict(&mut self, name: &str, verdict: &str) {
@@ -181,27 +192,30 @@ impl Counter {
         let counted = &mut self.counted;
         counted.all.skipped = counted.all.skipped.saturating_sub(self.elsewhere) + self.left_out;
         counted.all.passed = counted.all.passed.saturating_sub(self.left_out);
-        let mut fail = |test: String, why: &str| {
+        let mut fail = |test: String, why: &str, details| {
             counted.failures.push(Failure {
                 place: "cargo test".to_owned(),
                 test,
                 why: why.to_owned(),
-                details: String::new(),
+                details,
             });
         };
         for test in self.failed {
-            fail(test, "see its output above");
+            let details = self.details.remove(&test).unwrap_or_default();
+            fail(test, "it printed:", details);
         }
         if self.running > 0 {
             fail(
                 "(a test binary)".to_owned(),
                 "it ended before its tests did: see the output above",
+                String::new(),
             );
             counted.all.failed += self.running;
         } else if !success && counted.all.failed == 0 {
             fail(
                 "(cargo)".to_owned(),
                 &format!("cargo test ended with {status}"),
+                String::new(),
             );
             counted.all.failed += 1;
         }
@@ -244,6 +258,14 @@ test slow ... ignored
 test ring::np1 ... ok
 test ring::np4 ... FAILED
 test names::np2_mpi ... ignored, needs an MPI
+
+failures:
+
+---- ring::np4 stdout ----
+rank 3 waits
+
+failures:
+    ring::np4
 
 test result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.00s
 ";
@@ -302,7 +324,9 @@ test result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; 
             )
         );
         assert_eq!(counted.failures.len(), 1);
-        assert_eq!(counted.failures[0].test, "ring::np4");
+        let Failure { test, details, .. } = &counted.failures[0];
+        assert_eq!(test, "ring::np4");
+        assert!(details.contains("\nrank 3 waits\n"), "{details}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
+use ranks_harness::faults;
 use ranks_launch::Installation;
 
 /// `cargo xtask cluster` on the cluster of this name.
@@ -54,6 +55,19 @@ pub(crate) fn mpi(beginnings: &[&str]) -> Option<Installation> {
         all.filter(move |one| one.name.starts_with(beginning) && !one.name.ends_with("-abi"))
     });
     found.next().cloned()
+}
+
+/// Runs a job that `srun` starts, and once more where that failed and is a known fault of the MPI.
+pub(crate) fn by_srun(
+    mpi: &Installation,
+    job: impl Fn() -> (Option<i32>, String),
+) -> (Option<i32>, String) {
+    let (status, text) = job();
+    if status == Some(0) || faults::by_srun(mpi).unwrap().is_none() {
+        return (status, text);
+    }
+    eprintln!("{}, run once more: {text}", mpi.name);
+    job()
 }
 
 /// A program of the workspace, which a test of the whole workspace has built.
