@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ranks_launch::Family;
+use ranks_launch::{Family, Installation};
 
 use super::{job_with, named, said};
 
@@ -68,15 +68,20 @@ fn nothing_is_written_past_a_slice(variable: &[&str], start: &str, form: &str) {
     }
 }
 
+fn with_each_form(installation: Installation) -> [(Installation, &'static str); 3] {
+    ["alltoall", "neighbor_alltoall", "neighbor_allgather"].map(|form| (installation.clone(), form))
+}
+
 #[test]
 #[ignore = "needs an MPI"]
 fn a_collective_that_had_failed_wrote_to_memory_that_was_given_back() {
-    for installation in named() {
+    for (installation, form) in named().into_iter().flat_map(with_each_form) {
         let name = installation.name.clone();
-        for form in ["alltoall", "neighbor_alltoall", "neighbor_allgather"] {
+        let can_go_on = installation.fault_tolerance().is_some();
+        for fault_tolerant in [false, true].into_iter().take(1 + usize::from(can_go_on)) {
             let job = job_with(&["-u", PARAMETER], &["overruns", "given back", form]);
             let job = job.timeout(LIMIT).on(installation.clone()).ranks(3);
-            let outcome = job.run().unwrap();
+            let outcome = job.fault_tolerant(fault_tolerant).run().unwrap();
             let written = |text: &str| text.contains("were written") || text.contains("Signal");
             let printed = outcome.output.iter().map(|output| &output.stdout);
             assert!(

@@ -17,8 +17,9 @@ use crate::result::{Error, ErrorKind, Result};
 const TEXT: usize = 8192;
 
 /// Classes without information: an operation returns them whose peer fails in the midst of it
-/// (`MPI_Barrier`, Open MPI 5.0.11).
-const INEXPLICIT: [c_int; 3] = [
+/// (`MPI_Barrier` and `MPI_Neighbor_alltoall`, Open MPI 5.0.11).
+const INEXPLICIT: [c_int; 4] = [
+    sys::MPI_ERR_IN_STATUS,
     sys::MPI_ERR_OTHER,
     sys::MPI_ERR_INTERN,
     sys::MPI_ERR_UNKNOWN,
@@ -41,7 +42,7 @@ pub fn check(code: c_int, operation: &'static str) -> Result<()> {
 ///
 /// Open MPI ends such a call when one of its messages has failed, and leaves the others in flight
 /// (4.1 and 5.0: those that wait for several at once). The memory that they arrive in cannot be
-/// given back, so the job is aborted.
+/// given back, so the job is aborted. A call that the loss of a rank has ended leaves none.
 ///
 /// # Errors
 /// The meaning of the code, as the library reports it.
@@ -60,7 +61,7 @@ fn failed_collective(code: c_int, operation: &'static str) -> Error {
     let error = failed(code, operation, &"");
     let was_begun = matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Library);
     let leaves_messages = sys::loaded().is_some_and(sys::Loaded::is_openmpi);
-    if was_begun && leaves_messages && !fault_tolerance::is_on() {
+    if was_begun && leaves_messages {
         dump::write(Reason::Error, Some(&error), None);
         last_words(format_args!(
             "{error}: messages of this collective are still in flight, and memory that they arrive in cannot be given back; the job is \

@@ -198,7 +198,7 @@ pub(crate) fn nobody_is_lost(all: bool) -> bool {
 /// As [`lost`], after an operation has failed: a failure is reported a little later than it has
 /// effects.
 pub(crate) fn lost_meanwhile() -> Vec<usize> {
-    const PATIENCE: Duration = Duration::from_secs(1);
+    const PATIENCE: Duration = Duration::from_secs(5);
     let mut lost = Vec::new();
     if is_on() {
         // The closure cannot fail.
