@@ -102,19 +102,21 @@ impl<B: Send + 'static> fmt::Debug for RequestFuture<B> {
     }
 }
 
-/// Applies the time limit to a request that has been awaited since then, and again as long
+/// Applies the time limits to a request that has been awaited since then, and again as long
 /// afterwards.
 ///
 /// # Errors
 /// [`ErrorKind::TimedOut`].
 fn is_late<B: Send + 'static>(request: &mut Request<B>, since: &mut Instant) -> Result<()> {
     let limit = Callee::limit(request.comm(), record::WAIT.operation);
-    if limit.is_none_or(|limit| since.elapsed() < limit.duration) {
+    let is_over = limit.is_some_and(|limit| since.elapsed() >= limit.duration);
+    if !is_over && !request.is_overdue(*since) {
         return Ok(());
     }
-    *since = Instant::now();
+    let since = std::mem::replace(since, Instant::now());
     let operation = request.flight_mut().operation();
     let entered = request.comm().enter(record::WAIT)?;
+    request.is_in_time(since)?;
     entered.is_late(operation)
 }
 

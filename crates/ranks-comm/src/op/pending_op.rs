@@ -172,10 +172,15 @@ impl PendingOp {
         matches!(self, Self::Compared(_, pair) if !pair.1.is_over())
     }
 
-    /// Returns an error if it has been waited for since `waiting`, and not all ranks have come
-    /// within the limit of comparisons.
+    /// Returns `true` if it has been waited for since `waiting`, and not all ranks have come within
+    /// the limit of comparisons.
+    pub(crate) fn is_overdue(&self, comm: &Communicator, waiting: Instant) -> bool {
+        self.is_being_compared() && waiting.elapsed() >= comm.check_limit()
+    }
+
+    /// Returns an error if [it is overdue](Self::is_overdue).
     pub(crate) fn is_in_time(&self, comm: &Communicator, waiting: Instant) -> Result<()> {
-        if self.is_being_compared() && waiting.elapsed() >= comm.check_limit() {
+        if self.is_overdue(comm, waiting) {
             return Err(comm.not_all_came(self.operation()));
         }
         Ok(())

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
@@ -141,6 +141,17 @@ impl<B: Send + 'static> Request<B> {
     pub(crate) fn complete_late(mut self, late: Error) -> Result<(B, Result<Status>)> {
         self.flight.cancel_late(&self.comm, late)?;
         self.finish()
+    }
+
+    /// As [`PendingOp::is_overdue`].
+    #[cfg(feature = "async")]
+    pub(crate) fn is_overdue(&self, waiting: Instant) -> bool {
+        self.flight.is_overdue(&self.comm, waiting)
+    }
+
+    /// As [`PendingOp::is_in_time`].
+    pub(crate) fn is_in_time(&self, waiting: Instant) -> Result<()> {
+        self.flight.is_in_time(&self.comm, waiting)
     }
 
     /// As [`wait`](Self::wait); a receive that times out is cancelled.

@@ -72,8 +72,8 @@ pub(crate) fn ranks(asked: Option<usize>) -> Result<usize> {
     let (ranks, who) = match asked {
         Some(ranks) => (ranks, "Builder::ranks"),
         None => match variable("RANKS_NP")? {
-            Some(text) => (parse(&text)?, "RANKS_NP"),
-            None => (1, ""),
+            Some(text) if !text.trim().is_empty() => (parse(&text)?, "RANKS_NP"),
+            _ => (1, ""),
         },
     };
     if ranks == 0 {

@@ -63,8 +63,7 @@ impl<B: Send + 'static> sealed::Sealed for Request<B> {
     }
 
     fn is_in_time(&mut self, waiting: Instant) -> Result<()> {
-        let comm = Request::comm(self).clone();
-        self.flight_mut().is_in_time(&comm, waiting)
+        Request::is_in_time(self, waiting)
     }
 
     fn flight(&mut self) -> Option<sealed::CallInFlight<'_>> {
