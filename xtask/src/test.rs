@@ -210,12 +210,7 @@ fn in_process(
     for limit in limits.filter(chosen) {
         words.extend(["--skip", &limit.test]);
         tally.total.known += 1;
-        let KnownFault {
-            test, reason, link, ..
-        } = limit;
-        tally
-            .known
-            .push(format!("{test} (in process): {reason} {link}"));
+        tally.known(limit, &limit.test, "in process");
     }
     let counted = cargo::test(&arguments.package, &words, arguments.quick, prepare)?;
     tally.total += counted.all;

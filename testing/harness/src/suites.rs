@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ranks_test::driver::{Binary, Case, KnownFault, Report, Suite, Verdict};
+use ranks_test::driver::{Binary, Case, Report, Suite, Verdict};
 use serde_json::Value;
 
 use crate::tally::{Cell, Failure, Tally};
@@ -122,15 +122,13 @@ pub fn run(suite: &Suite<'_>, at: &str, tally: &mut Tally) -> (Cell, Option<Stri
     );
     for report in ran.reports {
         tally.took(report.time, &report.test, at);
-        let known =
-            |fault: &KnownFault| format!("{} ({at}): {} {}", report.test, fault.reason, fault.link);
         if let (Verdict::Failed { .. }, Some(fault)) = (&report.verdict, known_end(&report.test)) {
-            tally.known.push(known(fault));
+            tally.known(fault, &report.test, at);
             continue;
         }
         match report.verdict {
             Verdict::Passed => {}
-            Verdict::Known(fault) => tally.known.push(known(&fault)),
+            Verdict::Known(fault) => tally.known(&fault, &report.test, at),
             Verdict::Failed { why, details } => tally.failures.push(Failure {
                 place: at.to_owned(),
                 test: report.test,

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::ops::AddAssign;
 use std::time::Duration;
 
+use ranks_test::driver::KnownFault;
+
 use crate::place::Place;
 use crate::table::aligned;
 
@@ -119,6 +121,13 @@ impl Tally {
     /// Takes down how long a test took.
     pub fn took(&mut self, time: Duration, test: &str, place: &str) {
         self.times.push((time, format!("{test} ({place})")));
+    }
+
+    /// Takes down a fault that keeps a test from being run, or that it has met.
+    pub fn known(&mut self, fault: &KnownFault, test: &str, place: &str) {
+        let KnownFault { reason, link, .. } = fault;
+        self.known
+            .push(format!("{test} ({place}): {reason} {link}"));
     }
 
     /// What was found out elsewhere; its cells are added by who has them.

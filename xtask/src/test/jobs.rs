@@ -133,9 +133,7 @@ fn once_more(
         if again.is_some_and(|(again, _)| again.passed == 1) {
             let (test, place) = (failure.test, failure.place);
             println!("{}", failure.details);
-            let KnownFault { reason, link, .. } = fault;
-            let met = format!("{test} ({place}), passed alone: {reason} {link}");
-            tally.known.push(met);
+            tally.known(fault, &format!("passed alone: {test}"), &place);
             cell.failed -= 1;
             cell.passed += 1;
         } else {
@@ -158,10 +156,9 @@ fn without_known(
         names.retain(|name| {
             let about = |fault: &&&KnownFault| fault.is_about_function(&binary.name, name);
             let known = faults.iter().find(about);
-            tally.known.extend(known.map(|fault| {
-                let (place, reason, link) = (&place.name, &fault.reason, &fault.link);
-                format!("{name} ({place}): {reason} {link}")
-            }));
+            if let Some(fault) = known {
+                tally.known(fault, name, &place.name);
+            }
             known.is_none()
         });
     }
@@ -284,7 +281,7 @@ mod tests {
         once_more(&KnownFault::default(), &tests, alone, &mut cell, &mut tally);
         assert_eq!((cell.passed, cell.failed), (2, 1));
         assert_eq!(tally.known.len(), 1);
-        assert!(tally.known[0].starts_with("b (openmpi-5.0.11, jobs::jobs), passed alone"));
+        assert!(tally.known[0].starts_with("passed alone: b (openmpi-5.0.11, jobs::jobs)"));
         let left: Vec<&str> = tally.failures.iter().map(|one| &*one.test).collect();
         assert_eq!(left, ["c"]);
     }
