@@ -134,7 +134,13 @@ pub(crate) fn apart(which: &str) -> Outcome {
             ];
             let mut one = one;
             let last = world.size() - 1;
+            let half = world.split(Some(i32::from(world.rank() > 0)), 0)?;
             match (which, wrong) {
+                ("between-groups", false) => {
+                    let half = half.ok_or_else(|| Error::other("no group"))?;
+                    let other = usize::from(world.rank() == 0);
+                    half.intercomm_create(0, &world, other, 9).map(drop)
+                }
                 ("create-group", false) => world.create_group(&world.group()?, 3).map(drop),
                 ("barrier", false) | ("order", false) => one.fence().map(drop),
                 ("groups", false) => world.create_group(&world.group()?, 3).map(drop),
@@ -146,7 +152,7 @@ pub(crate) fn apart(which: &str) -> Outcome {
                 ("starts", true) => one.start(&[0], |ops| ops.put(&[1], 0, 0)),
                 ("start", false) => one.start(&[last], |ops| ops.put(&[1], last, 0)),
                 ("wait", false) => one.post(&[last])?.wait().map(drop),
-                ("create-group" | "barrier", true) => world.barrier(),
+                ("create-group" | "barrier" | "between-groups", true) => world.barrier(),
                 ("order", true) => other.fence().map(drop),
                 ("start" | "wait", true) => one.fence().map(drop),
                 _ => panic!("nothing is known of {which}"),

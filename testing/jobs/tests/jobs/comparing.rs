@@ -154,6 +154,7 @@ fn a_nonblocking_collective_was_waited_for_beyond_the_check_limit() {
 fn calls_that_are_not_compared_with_each_other_hung() {
     for (which, calls) in [
         ("create-group", ["MPI_Comm_create_group", "MPI_Barrier"]),
+        ("between-groups", ["MPI_Intercomm_create", "MPI_Barrier"]),
         ("barrier", ["MPI_Win_fence", "MPI_Barrier"]),
         ("order", ["MPI_Win_fence", "rank 2 in MPI_Win_fence"]),
         ("start", ["MPI_Win_", "MPI_Win_fence"]),
