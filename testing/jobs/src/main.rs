@@ -63,6 +63,8 @@ fn main() -> Outcome {
         ["shared-windows", "any-order"] => shared_windows::dropped_in_any_order(),
         ["shared-windows", "after-the-end"] => shared_windows::after_the_end(),
         ["shared-windows", "panic"] => shared_windows::panic_in_a_phase(),
+        ["surviving", "given back"] => surviving::given_back(),
+        ["surviving", "reducing"] => surviving::reducing(),
         ["surviving", how] => surviving::main(how),
         ["pending"] => surviving::pending(),
         ["silent", "late"] => silent::late(),

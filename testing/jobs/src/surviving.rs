@@ -1,10 +1,12 @@
 //! Rank 1 is lost, and the others go on without it: or are told that they cannot, and why.
 
 use std::process::{Command, id};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use ranks::collectives::InPlaceCollectives;
 use ranks::communicator::Agreed;
-use ranks::ops::Sum;
+use ranks::ops::{Sum, UserOp};
 use ranks::{Collectives, Communicator, Error, ErrorKind, Request, Requests, Result, Source};
 use ranks_mpi_sys::{
     MPI_ANY_SOURCE, MPI_BYTE, MPI_COMM_NULL, MPI_Irecv, MPI_REQUEST_NULL, MPI_SUCCESS,
@@ -128,6 +130,54 @@ fn die(how: &str) -> Outcome {
         .args(["-KILL", &id().to_string()])
         .status()?;
     Err("it lives".into())
+}
+
+/// The last rank is lost while the others exchange blocks in place, in memory that they free then.
+pub(crate) fn given_back() -> Outcome {
+    const BLOCK: usize = 4096;
+    /// The time at which the ranks come, in milliseconds; the last one has gone before.
+    const COMING: [u64; 4] = [58, 0, 0, 29];
+    const CANARY: u64 = 0x5555_5555_5555_5555;
+    ranks::run(|world| -> Outcome {
+        let (rank, size) = (world.rank(), world.size());
+        world.barrier()?;
+        if rank == size - 1 {
+            thread::spawn(|| {
+                thread::sleep(Duration::from_millis(50));
+                // What is wrong shows where nobody is lost.
+                die("given back").map_err(|error| error.to_string())
+            });
+        }
+        let mut data = vec![7_u64; BLOCK * size];
+        thread::sleep(Duration::from_millis(COMING[rank]));
+        let outcome = world.alltoall_in_place(&mut data);
+        drop(data);
+        let memory = vec![vec![CANARY; BLOCK * size]; 8];
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(600) {
+            // The others may be lost meanwhile.
+            let _ = world.iprobe(Source::Any, 77);
+        }
+        let written = memory.iter().flatten().filter(|&&word| word != CANARY);
+        let kind = outcome.map_err(|error| error.kind());
+        println!("{kind:?}: {} elements were written", written.count());
+        std::process::exit(0)
+    })?;
+    Ok(())
+}
+
+/// The last rank is lost while the others reduce by an operation that the library calls.
+pub(crate) fn reducing() -> Outcome {
+    ranks::run(|world| {
+        world.barrier()?;
+        if world.rank() == world.size() - 1 {
+            thread::sleep(Duration::from_millis(50));
+            return die("reducing");
+        }
+        let larger = UserOp::commutative(|one: i32, other: i32| one.max(other));
+        Ok(world.allreduce(&[1], &mut [0], larger)?)
+    })?;
+    Ok(())
 }
 
 /// Rank 1 is lost while the others receive from any rank, as another part of the program has begun

@@ -1,5 +1,6 @@
-//! Blocking collectives under a time limit, over MPI: as operations that return at once, on copies
-//! of the slices, which are left to the runtime if the limit comes first.
+//! Blocking collectives under a time limit, or in a job that goes on after the loss of a rank, over
+//! MPI: as operations that return at once, on copies of the slices, which are left to the runtime
+//! if the limit comes first.
 
 use ranks_comm::backend::{Backend, InProcessComm, MpiComm, OpInfo, StartedOp};
 use ranks_comm::{Communicator, Result};
@@ -8,8 +9,9 @@ use crate::agreement::{CallSignature, carry_out_by};
 use crate::arguments::proven::Movable;
 use crate::in_flight::stable::{self, Stable};
 
-/// As [`carry_out`](crate::agreement::carry_out), where a time limit can end the call: by `begin`,
-/// which begins it under the name of `role`. `None` if all ranks know that it cannot be begun.
+/// As [`carry_out`](crate::agreement::carry_out), where a time limit or a loss can end the call: by
+/// `begin`, which begins it under the name of `role`. `None` if all ranks know that it cannot be
+/// begun.
 pub(crate) fn carry_out_in_time<'a, P: Movable<'a>>(
     comm: &Communicator,
     call: CallSignature,
@@ -22,7 +24,7 @@ pub(crate) fn carry_out_in_time<'a, P: Movable<'a>>(
     in_process: impl FnOnce(&InProcessComm, P) -> Result<()>,
 ) -> Result<()> {
     carry_out_by(comm, call, proven, |proven| match comm.backend() {
-        Backend::Mpi(over) => match begin.filter(|_| comm.ends_in_time()) {
+        Backend::Mpi(over) => match begin.filter(|_| comm.begins_collectives()) {
             Some((role, begin)) => {
                 let done = stable::on_copies(comm, role, proven, |proven| begin(over, proven));
                 // The program has not called the operation that returns at once.

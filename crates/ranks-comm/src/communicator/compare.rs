@@ -15,6 +15,7 @@ use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::{Backend, StartedOp};
 use crate::transport::join::Join;
+use crate::transport::mpi::fault_tolerance;
 use crate::transport::pending_op::PendingOp;
 
 static AGREE: Kind = Kind::of(Class::Collective, "Communicator::agree");
@@ -156,6 +157,15 @@ impl Communicator {
     #[must_use]
     pub fn ends_in_time(&self) -> bool {
         limit::may_end().is_some()
+    }
+
+    /// Returns `true` if a blocking collective is to be begun and waited for: since it may time
+    /// out, or since a rank may be lost, where Open MPI leaves messages of a blocking one in
+    /// flight.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn begins_collectives(&self) -> bool {
+        self.ends_in_time() || fault_tolerance::is_on()
     }
 
     /// Exchanges bytes: returns those of all ranks, in rank order; all pass as many. Collective.

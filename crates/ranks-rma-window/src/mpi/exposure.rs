@@ -1,6 +1,7 @@
 //! Epochs that targets post and origins start.
 
 use std::ffi::c_int;
+use std::mem::ManuallyDrop;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
@@ -59,7 +60,8 @@ pub(super) fn end_exposures(win: MPI_Win, comm: MPI_Comm, dealings: &Dealings) -
     check(code, "MPI_Comm_size")?;
     let ranks = usize::try_from(size).unwrap_or(0);
     let posts: Vec<u64> = (0..ranks).map(|rank| dealings.posts_to(rank)).collect();
-    let mut posted = vec![0u64; ranks];
+    // After an error messages may be on their way to it: it is not given back then.
+    let mut posted = ManuallyDrop::new(vec![0u64; ranks]);
     // SAFETY: both have an element for each rank.
     let code = unsafe {
         sys::MPI_Alltoall(
@@ -73,6 +75,7 @@ pub(super) fn end_exposures(win: MPI_Win, comm: MPI_Comm, dealings: &Dealings) -
         )
     };
     check(code, "MPI_Alltoall")?;
+    let posted = ManuallyDrop::into_inner(posted);
     let not_started: Vec<usize> = (0..ranks)
         .filter(|&rank| posted[rank] > dealings.starts_with(rank))
         .collect();

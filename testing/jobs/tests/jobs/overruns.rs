@@ -88,7 +88,8 @@ fn a_collective_that_had_failed_wrote_to_memory_that_was_given_back() {
                 !written(&said(&outcome)) && !printed.clone().any(|text| written(text)),
                 "{name}: {outcome}"
             );
-            let aborts = installation.family == Family::OpenMpi;
+            // Where ranks may be lost the collectives are begun and waited for.
+            let aborts = installation.family == Family::OpenMpi && !fault_tolerant;
             assert_eq!(
                 said(&outcome).contains(ABORTED),
                 aborts,

@@ -1,6 +1,7 @@
 //! Reductions of a few words over all ranks.
 
 use std::ffi::c_int;
+use std::mem::ManuallyDrop;
 
 use ranks_mpi_sys as sys;
 
@@ -17,7 +18,8 @@ impl Comm {
     /// Joins the words of all ranks. Collective.
     pub(crate) fn join<const N: usize>(&self, words: [u64; N], join: Join) -> Result<[u64; N]> {
         let count = c_int::try_from(N).unwrap_or(0);
-        let mut joined = [0u64; N];
+        // After an error messages may be on their way to it: it is not given back then.
+        let mut joined = ManuallyDrop::new(Box::new([0u64; N]));
         let (mine, all) = (words.as_ptr().cast(), joined.as_mut_ptr().cast());
         // SAFETY: as many 64-bit words each way as the lists hold; the communicator is alive.
         let code = unsafe {
@@ -31,7 +33,7 @@ impl Comm {
             )
         };
         check(code, "MPI_Allreduce")?;
-        Ok(joined)
+        Ok(*ManuallyDrop::into_inner(joined))
     }
 
     /// Joins the words of all ranks of both groups of an intercommunicator that has no other

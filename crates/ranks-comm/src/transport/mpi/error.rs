@@ -42,7 +42,9 @@ pub fn check(code: c_int, operation: &'static str) -> Result<()> {
 ///
 /// Open MPI ends such a call when one of its messages has failed, and leaves the others in flight
 /// (4.1 and 5.0: those that wait for several at once). The memory that they arrive in cannot be
-/// given back, so the job is aborted. A call that the loss of a rank has ended leaves none.
+/// given back, so the job is aborted. Where ranks may be lost, those alone are blocking calls of
+/// the library that cannot be begun
+/// ([`begins_collectives`](crate::Communicator::begins_collectives)).
 ///
 /// # Errors
 /// The meaning of the code, as the library reports it.
@@ -55,18 +57,25 @@ pub fn check_collective(code: c_int, operation: &'static str) -> Result<()> {
     }
 }
 
+const SAME_LENGTHS: &str = "Pass the same lengths on all ranks; with RANKS_CHECK=collective they are compared before anything is sent, and \
+    all ranks get an error";
+const NONBLOCKING: &str = "Begin it and wait for it (iallreduce, ireduce, iscan …), which returns an error where a rank is lost";
+
 #[cold]
 #[inline(never)]
 fn failed_collective(code: c_int, operation: &'static str) -> Error {
     let error = failed(code, operation, &"");
-    let was_begun = matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Library);
+    let remedy = match error.kind() {
+        ErrorKind::Truncated | ErrorKind::Library => Some(SAME_LENGTHS),
+        ErrorKind::ProcFailed | ErrorKind::Revoked => Some(NONBLOCKING),
+        _ => None,
+    };
     let leaves_messages = sys::loaded().is_some_and(sys::Loaded::is_openmpi);
-    if was_begun && leaves_messages {
+    if let Some(remedy) = remedy.filter(|_| leaves_messages) {
         dump::write(Reason::Error, Some(&error), None);
         last_words(format_args!(
             "{error}: messages of this collective are still in flight, and memory that they arrive in cannot be given back; the job is \
-             aborted. Pass the same lengths on all ranks; with RANKS_CHECK=collective they are compared before anything is sent, and all \
-             ranks get an error"
+             aborted. {remedy}"
         ));
         abort_for_sure(MEMORY_IN_FLIGHT);
     }

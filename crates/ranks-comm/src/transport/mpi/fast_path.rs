@@ -9,6 +9,7 @@
 use std::hint::unreachable_unchecked;
 
 use super::communicator::Comm;
+use super::fault_tolerance;
 use crate::call::fast_path::{CLOSED, FastPath, ThreadFastPath};
 use crate::call::record::{Call, Ring};
 use crate::call::thread_guard::THREAD_GUARD;
@@ -68,7 +69,8 @@ impl CommFastPath {
     pub(crate) fn over_mpi(comm: Comm) -> Self {
         let open = THREAD_GUARD.fast_path();
         let closed_if = |closed| if closed { &CLOSED } else { open };
-        let calls = closed_if(comm.compares());
+        // Where ranks may be lost a blocking collective is one that is begun and waited for.
+        let calls = closed_if(comm.compares() || fault_tolerance::is_on());
         let receives = closed_if(comm.claims_everything());
         let backend = Backend::Mpi(comm);
         Self {
