@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use ranks_harness::place::{self, Place};
 use ranks_harness::tally::{Cell, Failure, Row, Tally};
-use ranks_harness::{faults, suites, workspace};
+use ranks_harness::{faults, suites};
 use ranks_test::driver::{Binary, Case, KnownFault, Suite};
 
 use crate::{Outcome, lanes, mpi};
@@ -60,8 +60,7 @@ const LEFT_OUT: &str =
 const EMULATOR: &str = "qemu";
 
 pub(crate) fn main(mut arguments: Arguments) -> Outcome {
-    let known = |file: &str| faults::read(&workspace::root().join("testing").join(file));
-    let mut faults = known("known-faults.toml")?;
+    let mut faults = faults::known()?;
     let emulated = arguments.arch.is_some();
     let emulated = emulated.then(|| Emulated::of(!arguments.offline));
     let emulated = emulated.transpose()?;
@@ -70,7 +69,7 @@ pub(crate) fn main(mut arguments: Arguments) -> Outcome {
         if arguments.package.is_empty() {
             arguments.package = emulated::PACKAGES.map(str::to_owned).to_vec();
         }
-        faults.extend(known("aarch64/limits.toml")?);
+        faults.extend(faults::read("aarch64/limits.toml")?);
         place::emulated(&arguments.mpi, &emulated.mpis())?
     } else {
         if !arguments.offline {

@@ -151,7 +151,7 @@ pub use outcome::Outcome;
 #[cfg(feature = "attribute")]
 pub use ranks_test_macros::ranks;
 
-/// Items for the attribute alone.
+/// Items for the attribute, and for tests of this workspace.
 #[cfg(feature = "attribute")]
 #[doc(hidden)]
 pub mod __private {

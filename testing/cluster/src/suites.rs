@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use ranks_harness::place::{self, Place};
 use ranks_harness::tally::{Cell, Failure, Row, Tally};
-use ranks_harness::{faults, suites, workspace};
+use ranks_harness::{faults, suites};
 use ranks_launch::Installation;
 use ranks_test::driver::{Binary, Case, KnownFault, Suite};
 
@@ -123,7 +123,7 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
         arguments,
         layouts: &layouts,
         tests: &tests,
-        faults: &known_faults()?,
+        faults: &faults::known()?,
     };
     for place in &places {
         let row = run.on(
@@ -140,11 +140,6 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
     } else {
         ExitCode::SUCCESS
     })
-}
-
-/// What libraries are known to fail.
-pub(super) fn known_faults() -> Result<Vec<KnownFault>, String> {
-    faults::read(&workspace::root().join("testing/known-faults.toml"))
 }
 
 /// Those of `layouts` whose ranks have a core each, or that have the fewest on so many hosts; all,

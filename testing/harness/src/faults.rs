@@ -1,7 +1,5 @@
 //! `testing/known-faults.toml`: which test is not run on which library, and why.
 
-use std::path::Path;
-
 use ranks_launch::Installation;
 use ranks_test::driver::{Binary, Case, KnownFault};
 use serde::Deserialize;
@@ -44,25 +42,33 @@ struct Fault {
     link: String,
 }
 
-/// Reads the file.
+/// The faults of libraries that are known.
+///
+/// # Errors
+/// As [`read`].
+pub fn known() -> Result<Vec<KnownFault>, String> {
+    read("known-faults.toml")
+}
+
+/// The faults in a file of the folder `testing`.
 ///
 /// # Errors
 /// A sentence if it cannot be read, or does not say what it has to.
-pub fn read(path: &Path) -> Result<Vec<KnownFault>, String> {
+pub fn read(file: &str) -> Result<Vec<KnownFault>, String> {
+    let path = workspace::root().join("testing").join(file);
     let text =
-        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     parse(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// The fault that a job may meet because `srun` starts its ranks.
 ///
 /// # Errors
-/// A sentence if the file of this workspace cannot be read.
+/// As [`read`].
 pub fn by_srun(installation: &Installation) -> Result<Option<KnownFault>, String> {
     let place = Place::of(installation.clone());
-    let faults = read(&workspace::root().join("testing/known-faults.toml"))?;
     let meets = |fault: &KnownFault| fault.test == BY_SRUN && fault.is_of(place.library());
-    Ok(faults.into_iter().find(meets))
+    Ok(known()?.into_iter().find(meets))
 }
 
 fn parse(text: &str) -> Result<Vec<KnownFault>, String> {
@@ -114,8 +120,7 @@ mod tests {
 
     #[test]
     fn the_file_of_this_workspace_can_be_read() {
-        let path = workspace::root().join("testing/known-faults.toml");
-        for fault in read(&path).unwrap() {
+        for fault in known().unwrap() {
             assert!(
                 !fault.reason.is_empty() && !fault.link.is_empty(),
                 "{fault:?}"

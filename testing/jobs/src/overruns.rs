@@ -14,7 +14,7 @@ use ranks_mpi_sys as sys;
 
 use crate::outcome::{Failure, Outcome};
 
-const CANARY: u64 = 0x5555_5555_5555_5555;
+pub(crate) const CANARY: u64 = 0x5555_5555_5555_5555;
 
 /// How much is behind a slice: as much as the longest one has.
 const BEHIND: usize = 20_000;

@@ -13,6 +13,7 @@ use ranks_mpi_sys::{
 };
 
 use crate::outcome::Outcome;
+use crate::overruns::CANARY;
 
 /// The rank that is lost.
 const LOST: usize = 1;
@@ -137,7 +138,6 @@ pub(crate) fn given_back() -> Outcome {
     const BLOCK: usize = 4096;
     /// The time at which the ranks come, in milliseconds; the last one has gone before.
     const COMING: [u64; 4] = [58, 0, 0, 29];
-    const CANARY: u64 = 0x5555_5555_5555_5555;
     ranks::run(|world| -> Outcome {
         let (rank, size) = (world.rank(), world.size());
         world.barrier()?;

@@ -113,7 +113,7 @@ struct Counter {
     counted: Counted,
     /// Binaries that have said how many tests they run, and not yet how that went.
     running: usize,
-    /// What the binary that runs now has printed.
+    /// The output of the binary that runs now.
     text: String,
     failed: BTreeSet<String>,
     /// The outputs of those that failed.

@@ -1,15 +1,13 @@
 //! Ranks that do not come to a collective, where calls are compared and ranks wait for each other
 //! only so long.
 
-use std::future::{Future, IntoFuture};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-use std::thread;
+use std::future::IntoFuture;
 use std::time::Duration;
 
 use ranks_collectives::ops::Sum;
 use ranks_collectives::{Collectives, NonblockingCollectives, ScopedCollectives};
 use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Requests, Result, Runtime};
+use ranks_test::__private::block_on;
 
 /// All ranks but the last do something in vain, for which that one waits.
 fn in_vain(calls: impl Fn(&Communicator) -> Error + Send + Sync) {
@@ -58,23 +56,11 @@ fn nonblocking_collectives_were_waited_for_beyond_the_limit() {
     });
 }
 
-/// Polls a future until it is complete.
-fn awaited<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::yield_now(),
-        }
-    }
-}
-
 #[test]
 fn one_that_is_awaited_was_pending_beyond_the_limit() {
     in_vain(|world| {
         let sum = world.iallreduce(vec![1], vec![0], Sum);
-        failed(awaited(sum.expect("it begins").into_future()))
+        failed(block_on(sum.expect("it begins").into_future()))
     });
 }
 

@@ -14,7 +14,7 @@ use ranks_harness::{faults, suites};
 use ranks_launch::{Family, Installation, Job};
 
 use super::super::slurm::By;
-use super::super::suites::{Part, Run, known_faults};
+use super::super::suites::{Part, Run};
 use super::super::verdict::{End, Expected, Mark, faults as faults_of};
 use super::matrix::said;
 use super::plan::Plan;
@@ -42,7 +42,7 @@ pub(crate) fn main(folder: &Path, hosts: &[String]) -> Outcome {
         arguments: &choice,
         layouts: &layouts,
         tests: &suites::tests(&binaries)?,
-        faults: &known_faults()?,
+        faults: &faults::known()?,
     };
     let started = plan.by.iter().map(|by| format!("by {by}"));
     let mut tally = Tally {

@@ -16,11 +16,16 @@ const WAYS: [&str; 7] = [
     "barrier",
 ];
 
+/// The MPIs whose launchers can let the others go on.
+fn those_that_go_on() -> impl Iterator<Item = Installation> {
+    let can = |installation: &Installation| installation.fault_tolerance().is_some();
+    named().into_iter().filter(can)
+}
+
 #[test]
 #[ignore = "needs an MPI"]
 fn the_others_go_on_where_the_launcher_lets_them() {
-    let can = |installation: &Installation| installation.fault_tolerance().is_some();
-    for installation in named().into_iter().filter(can) {
+    for installation in those_that_go_on() {
         for how in WAYS {
             let job = job(&["surviving", how]).on(installation.clone()).ranks(4);
             let outcome = job.fault_tolerant(true).run().unwrap();
@@ -47,8 +52,7 @@ fn the_others_go_on_where_the_launcher_lets_them() {
 #[test]
 #[ignore = "needs an MPI"]
 fn what_the_others_have_counted_is_told_without_the_lost_rank() {
-    let can = |installation: &Installation| installation.fault_tolerance().is_some();
-    for installation in named().into_iter().filter(can) {
+    for installation in those_that_go_on() {
         let name = installation.name.clone();
         let scratch = std::env::temp_dir().join(format!("ranks-jobs-{}-lost", std::process::id()));
         let job = job(&["surviving", "barrier"]).on(installation).ranks(4);
@@ -78,8 +82,7 @@ fn what_the_others_have_counted_is_told_without_the_lost_rank() {
 #[test]
 #[ignore = "needs an MPI"]
 fn memory_of_a_receive_from_any_rank_was_given_back_when_one_was_lost() {
-    let can = |installation: &Installation| installation.fault_tolerance().is_some();
-    for installation in named().into_iter().filter(can) {
+    for installation in those_that_go_on() {
         let job = job(&["pending"]).on(installation.clone()).ranks(4);
         let outcome = job.fault_tolerant(true).run().unwrap();
         assert!(!outcome.timed_out, "{outcome}");
@@ -94,8 +97,7 @@ fn memory_of_a_receive_from_any_rank_was_given_back_when_one_was_lost() {
 #[test]
 #[ignore = "needs an MPI"]
 fn memory_of_a_collective_was_given_back_when_a_rank_was_lost() {
-    let can = |installation: &Installation| installation.fault_tolerance().is_some();
-    for installation in named().into_iter().filter(can) {
+    for installation in those_that_go_on() {
         for _ in 0..6 {
             let job = job(&["surviving", "given back"]).on(installation.clone());
             // A comparison would end first.
@@ -115,8 +117,7 @@ fn memory_of_a_collective_was_given_back_when_a_rank_was_lost() {
 #[test]
 #[ignore = "needs an MPI"]
 fn a_loss_ends_the_job_where_the_library_reduces_by_an_operation_of_the_program() {
-    let can = |installation: &Installation| installation.fault_tolerance().is_some();
-    for installation in named().into_iter().filter(can) {
+    for installation in those_that_go_on() {
         let job = job(&["surviving", "reducing"]).on(installation).ranks(4);
         let job = job.env("RANKS_CHECK", "local");
         let outcome = job.fault_tolerant(true).run().unwrap();
