@@ -7,7 +7,7 @@ use ranks_comm::ErrorKind;
 use ranks_cuda::{Argument, DeviceSlice, Grid, Stream};
 use ranks_nvshmem::{Nvshmem, SymmetricVec};
 
-use crate::pes::Case;
+use crate::processes::{Case, Work};
 use crate::report::{Outcome, Seen, ensure, well};
 
 /// Names a file that `examples/device_put/ring_shift.cu` was compiled to.
@@ -26,11 +26,11 @@ const BROADCAST: usize = 8 << 10;
 const ONE_PUT: Duration = Duration::from_millis(20);
 
 pub(crate) const CASES: &[Case] = &[
-    ("a symmetric heap begins and ends", properties),
-    ("every case of the symmetric heap", all_cases),
-    ("a kernel that puts", kernel),
-    ("the rate of puts", rate),
-    ("the time of a broadcast", broadcast),
+    ("a symmetric heap begins and ends", Work::Heap(properties)),
+    ("every case of the symmetric heap", Work::Heap(all_cases)),
+    ("a kernel that puts", Work::Heap(kernel)),
+    ("the rate of puts", Work::Heap(rate)),
+    ("the time of a broadcast", Work::Heap(broadcast)),
 ];
 
 /// What the library says of itself.

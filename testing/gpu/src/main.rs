@@ -8,7 +8,8 @@
 //! mpiexec -n 2 ranks-gpu --mpi [number of a GPU]...    # memory of these GPUs over MPI
 //! ```
 //!
-//! Ranks of NCCL are threads of this process, and PEs of NVSHMEM processes that it starts.
+//! Ranks of NCCL are threads of this process, and in one case processes that it starts; PEs of
+//! NVSHMEM are always such processes.
 //! `RANKS_CUDA`, `RANKS_NCCL` and `RANKS_NVSHMEM` name other files to open as the driver and as the
 //! libraries: tests run this program on doubles. `RANKS_GPU_KERNEL` names a compiled
 //! `examples/device_put/ring_shift.cu`.
@@ -23,14 +24,14 @@ mod heap;
 mod machine;
 mod operations;
 mod over_mpi;
-mod pes;
+mod processes;
 mod ranks;
 mod report;
 
 use std::process::ExitCode;
 
 use machine::Machine;
-use pes::Pes;
+use processes::Processes;
 use ranks::Ranks;
 use report::{Outcome, Report};
 
@@ -74,7 +75,7 @@ const ON_RANKS: &[Case<Ranks>] = &[
 ];
 
 fn main() -> ExitCode {
-    match pes::if_inside(heap::CASES) {
+    match processes::if_inside(&[operations::IN_PROCESSES, heap::CASES]) {
         None => {}
         Some(Ok(_)) => return ExitCode::SUCCESS,
         Some(Err(error)) => {
@@ -120,14 +121,20 @@ fn main() -> ExitCode {
             Err(why) => Ok(report::Seen::NotHere(why)),
         });
     }
-    let pes = Pes::new(&devices);
+    let processes = Processes::new(&devices);
+    for (name, _) in operations::IN_PROCESSES {
+        report.run(name, || match machine.nccl_of_all() {
+            Ok(_) => processes.run(name),
+            Err(why) => Ok(report::Seen::NotHere(why)),
+        });
+    }
     for (name, _) in heap::CASES {
         report.run(name, || match &machine.nvshmem {
-            Ok(_) => pes.run(name),
+            Ok(_) => processes.run(name),
             Err(why) => Ok(report::Seen::NotHere(why.clone())),
         });
     }
-    drop(pes);
+    drop(processes);
     println!("{report}");
     if report.all_well() {
         ExitCode::SUCCESS

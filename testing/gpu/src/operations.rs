@@ -10,6 +10,7 @@ use ranks_nccl::{NcclCommunicator, group};
 use raw_conformance::DeviceMemory;
 
 use crate::machine::shares;
+use crate::processes::{Case, Work};
 use crate::ranks::{LIMIT, Ranks};
 use crate::report::{Outcome, Seen, ensure, well};
 
@@ -34,15 +35,22 @@ pub(crate) fn conformance(ranks: &Ranks) -> Outcome {
         let why = "its cases free memory while other ranks of this process wait, and the driver waits for all that the GPU does then";
         return Ok(Seen::NotHere(why.to_owned()));
     }
-    ranks.each(|comm| {
-        let memory = DeviceMemory(comm.context().clone());
-        let part = comm.split(Some(0), 0)?.ok_or("a part without this rank")?;
-        Ok(raw_conformance::run(&RawNccl::new(part)?, &memory)?)
-    })?;
-    Ok(Seen::Well(format!(
-        "{} cases",
-        raw_conformance::CASES.len()
-    )))
+    let seen = ranks
+        .each(|comm| over_addresses(comm.split(Some(0), 0)?.ok_or("a part without this rank")?))?;
+    seen.into_iter().next().ok_or("there is no rank".into())
+}
+
+/// What each rank does in a process of its own.
+pub(crate) const IN_PROCESSES: &[Case] = &[(
+    "every case of the trait over addresses, in processes",
+    Work::Nccl(over_addresses),
+)];
+
+fn over_addresses(comm: NcclCommunicator) -> Outcome {
+    let memory = DeviceMemory(comm.context().clone());
+    raw_conformance::run(&RawNccl::new(comm)?, &memory)?;
+    let cases = raw_conformance::CASES.len();
+    Ok(Seen::Well(format!("{cases} cases")))
 }
 
 /// Borrowed memory, several operations under way.

@@ -1,5 +1,5 @@
-//! Processes that are PEs of a symmetric heap, one for each of the machine's devices: NVSHMEM
-//! begins once in a process, so each case has its own.
+//! Processes that are PEs of a symmetric heap or ranks of NCCL, one for each of the machine's
+//! devices. NVSHMEM begins once in a process, so each case has its own.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -10,13 +10,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ranks_bootstrap::{TcpStore, TcpStoreOptions};
+use ranks_nccl::{NcclCommunicator, NcclOptions};
 use ranks_nvshmem::{HeapBackend, Nvshmem, NvshmemOptions};
 
 use crate::machine::shares;
+use crate::ranks::LIMIT;
 use crate::report::{Outcome, Seen};
 
-/// How long a PE waits for others.
-const LIMIT: Duration = Duration::from_secs(60);
 /// How long a case may take in all.
 const CASE_LIMIT: Duration = Duration::from_secs(180);
 /// Says to a process which case it is to do.
@@ -38,26 +38,40 @@ const SHARED: [(&str, &str); 6] = [
     ("NVSHMEM_CPU_AFFINITY", "OFF"),
 ];
 
-/// A case of the heap, which all PEs do at once.
-pub(crate) type Case = (&'static str, fn(&Nvshmem<'_>) -> Outcome);
+/// A case that all processes do at once.
+pub(crate) type Case = (&'static str, Work);
 
-/// Does one case if this process is a PE: its outcome, for the process that has begun it.
-pub(crate) fn if_inside(cases: &[Case]) -> Option<Outcome> {
+/// What a process does it on.
+#[derive(Clone, Copy)]
+pub(crate) enum Work {
+    Heap(fn(&Nvshmem<'_>) -> Outcome),
+    Nccl(fn(NcclCommunicator) -> Outcome),
+}
+
+/// Does one case if this process was begun for it: its outcome, for the process that has begun it.
+pub(crate) fn if_inside(cases: &[&[Case]]) -> Option<Outcome> {
     let name = std::env::var(CASE).ok()?;
     Some(inside(cases, &name))
 }
 
 #[allow(clippy::print_stdout, reason = "this is what the first process reads")]
-fn inside(cases: &[Case], name: &str) -> Outcome {
-    let case = cases.iter().find(|(known, _)| *known == name);
-    let (_, case) = case.ok_or("there is no such case")?;
+fn inside(cases: &[&[Case]], name: &str) -> Outcome {
+    let mut all = cases.iter().copied().flatten();
+    let case = all.find(|(known, _)| *known == name);
+    let (_, work) = case.ok_or("there is no such case")?;
     let store = TcpStoreOptions::from_env()?.time_limit(LIMIT).connect()?;
     let device = std::env::var(DEVICE)?.parse()?;
-    let seen = {
-        let pe = begin(&store, device)?;
-        let seen = case(&pe)?;
-        pe.finalize()?;
-        seen
+    let seen = match work {
+        Work::Heap(case) => {
+            let pe = begin(&store, device)?;
+            let seen = case(&pe)?;
+            pe.finalize()?;
+            seen
+        }
+        Work::Nccl(case) => {
+            let options = NcclOptions::new().time_limit(LIMIT);
+            case(NcclCommunicator::new(&store, device, &options)?)?
+        }
     };
     match &seen {
         Seen::Well(detail) => println!("{WELL}{detail}"),
@@ -74,26 +88,26 @@ fn begin(store: &TcpStore, device: usize) -> Result<Nvshmem<'_>, Box<dyn Error +
     Ok(Nvshmem::init(store, &options)?)
 }
 
-/// The PEs of this program: a GPU for each.
-pub(crate) struct Pes<'a> {
-    pub(crate) devices: &'a [usize],
+/// The processes of this program: a GPU for each.
+pub(crate) struct Processes<'a> {
+    devices: &'a [usize],
     /// The control program of MPS that was started, with its folder.
     mps: Option<(Command, PathBuf)>,
 }
 
-impl<'a> Pes<'a> {
-    /// With several PEs on a GPU, it starts MPS, if that is here.
+impl<'a> Processes<'a> {
+    /// With several of them on a GPU, it starts MPS, if that is here.
     pub(crate) fn new(devices: &'a [usize]) -> Self {
         let mps = if shares(devices) { start_mps() } else { None };
-        Pes { devices, mps }
+        Self { devices, mps }
     }
 
-    /// Does one case with all PEs.
+    /// Does one case with all of them.
     pub(crate) fn run(&self, name: &str) -> Outcome {
         let server = TcpStoreOptions::new("127.0.0.1", 0, 0, 1).name("server");
         let server = server.connect()?;
         let mut children = Vec::new();
-        for (pe, device) in self.devices.iter().enumerate() {
+        for (rank, device) in self.devices.iter().enumerate() {
             let mut command = Command::new(std::env::current_exe()?);
             command
                 .env(CASE, name)
@@ -101,7 +115,7 @@ impl<'a> Pes<'a> {
                 .env("MASTER_ADDR", "127.0.0.1")
                 .env("MASTER_PORT", server.port().to_string())
                 .env("TORCHELASTIC_USE_AGENT_STORE", "True")
-                .env("RANK", pe.to_string())
+                .env("RANK", rank.to_string())
                 .env("WORLD_SIZE", self.devices.len().to_string())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
@@ -122,7 +136,7 @@ impl<'a> Pes<'a> {
     }
 }
 
-/// What the first PE has seen, if all have ended well.
+/// What the first process has seen, if all have ended well.
 fn finish(mut children: Vec<Child>) -> Outcome {
     let end = Instant::now() + CASE_LIMIT;
     let mut running = true;
@@ -135,7 +149,7 @@ fn finish(mut children: Vec<Child>) -> Outcome {
     }
     let mut complaints = Vec::new();
     let mut seen = None;
-    for (pe, mut child) in children.into_iter().enumerate() {
+    for (rank, mut child) in children.into_iter().enumerate() {
         if running {
             // One that has ended meanwhile is as good as killed.
             let _ = child.kill();
@@ -154,7 +168,7 @@ fn finish(mut children: Vec<Child>) -> Outcome {
             _ => {
                 let complained = String::from_utf8_lossy(&output.stderr);
                 let last = complained.trim().lines().next_back().unwrap_or("");
-                complaints.push(format!("PE {pe} ({}): {last}", output.status));
+                complaints.push(format!("rank {rank} ({}): {last}", output.status));
             }
         }
     }
@@ -167,7 +181,7 @@ fn finish(mut children: Vec<Child>) -> Outcome {
     }
 }
 
-/// Starts MPS for the PEs, with a folder of its own, if its control program is here and no doubles
+/// Starts MPS for the processes, with a folder of its own, if its control program is here and no doubles
 /// take the place of GPUs.
 fn start_mps() -> Option<(Command, PathBuf)> {
     const CONTROL: &str = "nvidia-cuda-mps-control";
@@ -190,7 +204,7 @@ fn start_mps() -> Option<(Command, PathBuf)> {
     Some((quit, folder))
 }
 
-impl Drop for Pes<'_> {
+impl Drop for Processes<'_> {
     fn drop(&mut self) {
         if let Some((quit, folder)) = &mut self.mps {
             // What is left of it ends with the machine's session.
