@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use ranks_comm::ErrorKind;
 
 use super::memory::Memory;
+use super::messages;
 use super::mistakes;
 use super::{ensure, fails, text};
 use ranks_raw::{Dtype, RawCollectives, RawOp};
@@ -33,7 +34,7 @@ pub(super) fn abort(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result<()
 
 /// Rank 0 waits for a message that nobody sends, and is woken.
 pub(super) fn abort_wakes(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result<(), String> {
-    let part = all_of(comm)?;
+    let part = connected(comm, memory)?;
     if comm.rank() == 0 && comm.size() > 1 {
         let block = memory.allocate(64)?;
         // SAFETY: the block is that long; it is kept until all is over, or leaked.
@@ -63,7 +64,7 @@ pub(super) fn abort_wakes(comm: &dyn RawCollectives, memory: &dyn Memory) -> Res
 
 /// Rank 0 waits for a message that nobody sends until its time limit has passed.
 pub(super) fn time_limit(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result<(), String> {
-    let part = all_of(comm)?;
+    let part = connected(comm, memory)?;
     if comm.rank() == 0 && comm.size() > 1 {
         let block = memory.allocate(64)?;
         // SAFETY: the block is that long; it is kept until all is over, or leaked.
@@ -92,6 +93,19 @@ pub(super) fn time_limit(comm: &dyn RawCollectives, memory: &dyn Memory) -> Resu
 fn all_of(comm: &dyn RawCollectives) -> Result<Box<dyn RawCollectives>, String> {
     let part = comm.split(Some(0), 0).map_err(text)?;
     part.ok_or_else(|| "split gives None to a rank with a color".to_owned())
+}
+
+/// The same after messages between all of them: the first one to a rank may wait, where it begins,
+/// until that rank connects.
+fn connected(
+    comm: &dyn RawCollectives,
+    memory: &dyn Memory,
+) -> Result<Box<dyn RawCollectives>, String> {
+    let part = all_of(comm)?;
+    messages::exchange(&*part, memory)?;
+    // Others may still connect.
+    comm.barrier().map_err(text)?;
+    Ok(part)
 }
 
 /// Nothing can be done with it, and it says why.

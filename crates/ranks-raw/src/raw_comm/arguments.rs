@@ -96,6 +96,13 @@ fn is_gpu_aware() -> bool {
     })
 }
 
+/// Returns `true` if a nonblocking reduction of libmpi reads what an address of a GPU leads to:
+/// those of Open MPI combine on the host, though its messages and its blocking reductions take such
+/// addresses.
+pub(crate) fn combines_device_memory() -> bool {
+    !ranks_mpi_sys::loaded().is_some_and(ranks_mpi_sys::Loaded::is_openmpi)
+}
+
 /// A tag as MPI has it. The largest is used by the communicator itself.
 pub(crate) fn tag(name: &'static str, comm: &Communicator, tag: u32) -> Result<i32> {
     i32::try_from(tag)

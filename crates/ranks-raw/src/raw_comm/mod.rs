@@ -13,7 +13,7 @@ use ranks_comm::{Communicator, Error, ErrorKind, Request, Result};
 
 use super::{Dtype, RawCollectives, RawOp};
 use crate::memory::elements::{Change, Elements, Places, PromisedMemory};
-use crate::raw_comm::arguments::side;
+use crate::raw_comm::arguments::{combines_device_memory, side};
 use crate::raw_comm::in_flight::{InFlight, Operation, StartedOp};
 use crate::raw_comm::numbers::{Task, multiply, with_number};
 use crate::raw_comm::options::RawOptions;
@@ -260,7 +260,7 @@ impl Task for Reducing<'_> {
 
     fn with<T: Number, O: Reduction<T> + Send + 'static>(self, op: O) -> Self::Outcome {
         let comm = self.raw.comm();
-        let by_the_library = O::predefined().is_some() && !O::FINISHES;
+        let by_the_library = O::predefined().is_some() && !O::FINISHES && combines_device_memory();
         let (send, recv) = match by_the_library {
             true => (self.send.clone(), self.recv),
             false => (self.send.clone().seen_here(), self.recv.seen_here()),

@@ -104,9 +104,10 @@ impl RawOptions {
     ///
     /// It is not where libmpi works on the caller's memory ([`direct`](Self::direct),
     /// [`abort_job`](Self::abort_job)) and says that it takes that of GPUs
-    /// (`MPIX_Query_cuda_support`), or `RANKS_GPU_AWARE=1` says so for it; averages, and reductions
-    /// of which it knows nothing, as of 16-bit floats, go by copies then too. Otherwise an address
-    /// of a GPU is an error of kind [`Argument`](ranks_comm::ErrorKind::Argument).
+    /// (`MPIX_Query_cuda_support`), or `RANKS_GPU_AWARE=1` says so for it; averages, reductions of
+    /// which it knows nothing, as of 16-bit floats, and with Open MPI all reductions go by copies
+    /// then too. Otherwise an address of a GPU is an error of kind
+    /// [`Argument`](ranks_comm::ErrorKind::Argument).
     pub fn stage_device_memory(mut self, stage: bool) -> Self {
         self.stage_device_memory = stage;
         self
