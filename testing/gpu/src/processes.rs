@@ -181,8 +181,8 @@ fn finish(mut children: Vec<Child>) -> Outcome {
     }
 }
 
-/// Starts MPS for the processes, with a folder of its own, if its control program is here and no doubles
-/// take the place of GPUs.
+/// Starts MPS for the processes, with a folder of its own, if its control program is here and no
+/// doubles take the place of GPUs.
 fn start_mps() -> Option<(Command, PathBuf)> {
     const CONTROL: &str = "nvidia-cuda-mps-control";
     if std::env::var_os("RANKS_CUDA").is_some() {
