@@ -78,16 +78,21 @@ impl<'a> Grid<'a> {
 
     /// The checksum after each iteration.
     fn simulate(&self) -> Result<Vec<Complex64>> {
-        let mut waves = self.forward(self.start())?;
+        let mut planes = self.start();
+        let mut packed = Vec::with_capacity(planes.len());
+        let mut waves = vec![Complex64::ZERO; self.by_rank_of_planes.end()];
+        self.forward(&mut planes, &mut packed, &mut waves)?;
         let fading = self.fading();
+        let mut columns = waves.clone();
         let mut sums = Vec::new();
         for _ in 0..ITERATIONS {
-            waves
-                .iter_mut()
-                .zip(&fading)
-                .for_each(|(wave, left)| *wave *= left);
-            let points = self.back(waves.clone())?;
-            sums.push(self.checksum(&points));
+            let faded = waves.iter_mut().zip(&fading);
+            for (column, (wave, left)) in columns.iter_mut().zip(faded) {
+                *wave *= left;
+                *column = *wave;
+            }
+            self.back(&mut columns, &mut packed, &mut planes)?;
+            sums.push(self.checksum(&planes));
         }
         self.world.allreduce_in_place(&mut sums, Sum)?;
         Ok(sums)
@@ -102,44 +107,56 @@ impl<'a> Grid<'a> {
         (0..nx * ny * planes.len()).map(point).collect()
     }
 
-    /// From planes of points to columns of waves.
-    fn forward(&self, mut planes: Vec<Complex64>) -> Result<Vec<Complex64>> {
+    /// From planes of points to columns of waves; `packed` is what travels.
+    fn forward(
+        &self,
+        planes: &mut [Complex64],
+        packed: &mut Vec<Complex64>,
+        columns: &mut [Complex64],
+    ) -> Result<()> {
         let [nx, ny, nz] = self.points;
-        transform(&mut planes, nx, 1, Direction::Forward);
-        transform(&mut planes, ny, nx, Direction::Forward);
-        let mut packed = Vec::with_capacity(planes.len());
+        transform(planes, nx, 1, Direction::Forward);
+        transform(planes, ny, nx, Direction::Forward);
+        packed.clear();
         for rank in 0..self.world.size() {
             for plane in planes.chunks_exact(nx * ny) {
                 packed.extend_from_slice(&plane[self.columns.range(rank)]);
             }
         }
-        let stride = self.columns.counts()[self.world.rank()];
-        let mut columns = vec![Complex64::ZERO; nz * stride];
         let (from, to) = (&self.by_rank_of_columns, &self.by_rank_of_planes);
-        self.world.alltoallv_into(&packed, from, &mut columns, to)?;
-        transform(&mut columns, nz, stride, Direction::Forward);
-        Ok(columns)
+        self.world.alltoallv_into(packed, from, columns, to)?;
+        transform(columns, nz, self.stride(), Direction::Forward);
+        Ok(())
     }
 
     /// From columns of waves to planes of points: the same steps, last to first.
-    fn back(&self, mut columns: Vec<Complex64>) -> Result<Vec<Complex64>> {
+    fn back(
+        &self,
+        columns: &mut [Complex64],
+        packed: &mut [Complex64],
+        planes: &mut [Complex64],
+    ) -> Result<()> {
         let [nx, ny, nz] = self.points;
-        let stride = self.columns.counts()[self.world.rank()];
-        transform(&mut columns, nz, stride, Direction::Back);
-        let mut packed = vec![Complex64::ZERO; self.by_rank_of_columns.end()];
+        transform(columns, nz, self.stride(), Direction::Back);
         let (from, to) = (&self.by_rank_of_planes, &self.by_rank_of_columns);
-        self.world.alltoallv_into(&columns, from, &mut packed, to)?;
-        let mut planes = vec![Complex64::ZERO; packed.len()];
-        let mut rest = packed.iter();
+        self.world.alltoallv_into(columns, from, packed, to)?;
+        let mut rest = &*packed;
         for rank in 0..self.world.size() {
             for plane in planes.chunks_exact_mut(nx * ny) {
-                let points = plane[self.columns.range(rank)].iter_mut();
-                points.zip(&mut rest).for_each(|(to, from)| *to = *from);
+                let part = &mut plane[self.columns.range(rank)];
+                let (first, behind) = rest.split_at(part.len());
+                part.copy_from_slice(first);
+                rest = behind;
             }
         }
-        transform(&mut planes, ny, nx, Direction::Back);
-        transform(&mut planes, nx, 1, Direction::Back);
-        Ok(planes)
+        transform(planes, ny, nx, Direction::Back);
+        transform(planes, nx, 1, Direction::Back);
+        Ok(())
+    }
+
+    /// The number of this rank's columns: how far apart the points of one are.
+    fn stride(&self) -> usize {
+        self.columns.counts()[self.world.rank()]
     }
 
     /// The factor by which each wave in this rank's columns fades in an iteration: the shorter the
