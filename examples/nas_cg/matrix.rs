@@ -12,9 +12,9 @@ const CONDITION: f64 = 0.1;
 /// Some rows of the matrix, without the zeros.
 #[derive(Debug)]
 pub(super) struct Matrix {
-    /// The end of each row in what follows.
-    ends: Vec<usize>,
-    columns: Vec<usize>,
+    /// The beginning of each row in what follows, and the end of the last.
+    bounds: Vec<usize>,
+    columns: Vec<u32>,
     values: Vec<f64>,
 }
 
@@ -44,41 +44,55 @@ impl Matrix {
     }
 
     /// Adds up the elements that are in the same place.
+    #[expect(clippy::cast_possible_truncation, reason = "14 000 columns at most")]
     fn of(rows: Vec<Vec<(usize, f64)>>) -> Matrix {
         let mut matrix = Matrix {
-            ends: Vec::new(),
+            bounds: vec![0],
             columns: Vec::new(),
             values: Vec::new(),
         };
         for mut row in rows {
             row.sort_by_key(|&(column, _)| column);
             for same in row.chunk_by(|one, other| one.0 == other.0) {
-                matrix.columns.push(same[0].0);
+                matrix.columns.push(same[0].0 as u32);
                 matrix
                     .values
                     .push(same.iter().map(|(_, value)| value).sum());
             }
-            matrix.ends.push(matrix.values.len());
+            matrix.bounds.push(matrix.values.len());
         }
         matrix
     }
 
     /// The number of rows.
     pub(super) fn rows(&self) -> usize {
-        self.ends.len()
+        self.bounds.len() - 1
     }
 
-    /// The rows, times the vector `v`.
-    pub(super) fn times(&self, v: &[f64]) -> Vec<f64> {
-        let mut start = 0;
-        let row = |&end: &usize| {
-            let range = start..end;
-            start = end;
-            let products = self.columns[range.clone()].iter().zip(&self.values[range]);
-            products.map(|(&column, value)| value * v[column]).sum()
-        };
-        self.ends.iter().map(row).collect()
+    /// Writes the rows, times the vector `v`, to `to`.
+    pub(super) fn times(&self, v: &[f64], to: &mut [f64]) {
+        for (to, bounds) in to.iter_mut().zip(self.bounds.windows(2)) {
+            let row = bounds[0]..bounds[1];
+            *to = product(&self.columns[row.clone()], &self.values[row], v);
+        }
     }
+}
+
+/// The sum of `values`, each times the element of `v` in its column. Four sums go on at a time: one
+/// would wait for each addition.
+fn product(columns: &[u32], values: &[f64], v: &[f64]) -> f64 {
+    const SUMS: usize = 4;
+    let at = |column: u32| v[column as usize];
+    let mut sums = [0.0; SUMS];
+    let (columns, rest_columns) = columns.as_chunks::<SUMS>();
+    let (values, rest_values) = values.as_chunks::<SUMS>();
+    for (columns, values) in columns.iter().zip(values) {
+        for sum in 0..SUMS {
+            sums[sum] += values[sum] * at(columns[sum]);
+        }
+    }
+    let rest = rest_columns.iter().zip(rest_values);
+    sums.iter().sum::<f64>() + rest.map(|(&column, value)| value * at(column)).sum::<f64>()
 }
 
 /// A vector of as many random elements at random places as the problem has, and 0.5 at place `i`.

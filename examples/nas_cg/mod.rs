@@ -114,9 +114,11 @@ impl<'a> System<'a> {
         let mut z = vec![0.0; x.len()];
         let mut r = x.to_vec();
         let mut p = r.clone();
+        let mut q = vec![0.0; x.len()];
+        let mut whole = vec![0.0; self.problem.rows];
         let [mut rho] = self.dots([(&r, &r)])?;
         for _ in 0..STEPS {
-            let q = self.times(&p)?;
+            self.times(&p, &mut whole, &mut q)?;
             let [pq] = self.dots([(&p, &q)])?;
             let alpha = rho / pq;
             add(&mut z, alpha, &p);
@@ -126,17 +128,17 @@ impl<'a> System<'a> {
             rho = rr;
             p.iter_mut().zip(&r).for_each(|(p, r)| *p = r + beta * *p);
         }
-        let mut rest = self.times(&z)?;
-        add(&mut rest, -1.0, x);
-        let [square] = self.dots([(&rest, &rest)])?;
+        self.times(&z, &mut whole, &mut q)?;
+        add(&mut q, -1.0, x);
+        let [square] = self.dots([(&q, &q)])?;
         Ok((z, square.sqrt()))
     }
 
-    /// This rank's rows of A·v.
-    fn times(&self, v: &[f64]) -> Result<Vec<f64>> {
-        let mut whole = vec![0.0; self.problem.rows];
-        self.world.allgatherv_into(v, &mut whole, &self.rows)?;
-        Ok(self.matrix.times(&whole))
+    /// Writes this rank's rows of A·v to `to`, and the vector of all ranks to `whole`.
+    fn times(&self, v: &[f64], whole: &mut [f64], to: &mut [f64]) -> Result<()> {
+        self.world.allgatherv_into(v, whole, &self.rows)?;
+        self.matrix.times(whole, to);
+        Ok(())
     }
 
     /// Scalar products of vectors of which each rank has some elements.
