@@ -2,6 +2,9 @@
 
 use crate::nas::Random;
 
+/// The pairs that are drawn before those of them that are accepted are looked at.
+const BATCH: usize = 512;
+
 /// Sums of the Gaussian deviates, and how many pairs fell into each square ring round the origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
@@ -22,20 +25,31 @@ impl Tally {
     #[must_use]
     pub(crate) fn draw(mut random: Random, pairs: usize) -> Tally {
         let mut tally = Tally::default();
-        for _ in 0..pairs {
-            let x = 2.0 * random.uniform() - 1.0;
-            let y = 2.0 * random.uniform() - 1.0;
-            let square = x * x + y * y;
-            if square > 1.0 {
-                continue;
+        let mut accepted = [(0.0, 0.0, 0.0); BATCH];
+        for first in (0..pairs).step_by(BATCH) {
+            // One that is not accepted is written over: there is no branch to be guessed wrong.
+            let mut count = 0;
+            for _ in first..pairs.min(first + BATCH) {
+                let x = 2.0 * random.uniform() - 1.0;
+                let y = 2.0 * random.uniform() - 1.0;
+                let square = x * x + y * y;
+                accepted[count] = (x, y, square);
+                count += usize::from(square <= 1.0);
             }
-            let stretch = (-2.0 * square.ln() / square).sqrt();
-            let (x, y) = (x * stretch, y * stretch);
-            tally.counts[ring(x, y)] += 1;
-            tally.sum_x += x;
-            tally.sum_y += y;
+            for &(x, y, square) in &accepted[..count] {
+                tally.add(x, y, square);
+            }
         }
         tally
+    }
+
+    /// Adds the Gaussian pair that becomes of a uniform one.
+    fn add(&mut self, x: f64, y: f64, square: f64) {
+        let stretch = (-2.0 * square.ln() / square).sqrt();
+        let (x, y) = (x * stretch, y * stretch);
+        self.counts[ring(x, y)] += 1;
+        self.sum_x += x;
+        self.sum_y += y;
     }
 }
 
