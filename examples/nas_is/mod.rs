@@ -32,19 +32,20 @@ pub fn benchmark(world: &Communicator, class: Class) -> Result<Report> {
         .map(|probe| share.at(probe.place).map_or(0, |key| *key));
     world.allreduce_in_place(&mut probed, Sum)?; // each is on one rank, and zero on the others
 
-    let (ended, seconds) = timed(world, || {
-        let mut ranking = Ranking::default();
+    // The benchmark does one ranking more, of which no time is taken.
+    let mut ranking = Ranking::default();
+    ranking.update(world, &share.keys, problem.log2_limit)?;
+    let (right, seconds) = timed(world, || {
         let mut right = 0;
         for iteration in 1..=ITERATIONS {
             share.change(iteration, limit);
-            ranking = Ranking::of(world, &share.keys, problem.log2_limit)?;
+            ranking.update(world, &share.keys, problem.log2_limit)?;
             for (probe, key) in problem.probes.iter().zip(probed) {
                 right += usize::from(ranking.rank(key) == Some(probe.rank(iteration)));
             }
         }
-        Ok((ranking, right))
+        Ok(right)
     })?;
-    let (ranking, right) = ended;
 
     let sorted = ranking.sorted();
     let in_order = is_sorted(world, &sorted)?;

@@ -8,86 +8,109 @@ const LOG2_BUCKETS: u32 = 10;
 /// The knowledge of one rank about the order of all keys.
 #[derive(Debug, Default)]
 pub(super) struct Ranking {
+    /// This rank's keys, bucket by bucket.
+    in_buckets: Vec<u32>,
     /// The keys in its buckets, from whichever rank.
     keys: Vec<u32>,
     /// The smallest key that its buckets are for.
     first: usize,
     /// `below[k - first]`: how many keys of all ranks are smaller than k. One more than its buckets
     /// are for.
-    below: Vec<usize>,
+    below: Vec<u32>,
 }
 
 impl Ranking {
     /// Exchanges the `keys` of all ranks, which are below 2^`log2_limit`, and ranks them.
-    pub(super) fn of(world: &Communicator, keys: &[u32], log2_limit: u32) -> Result<Ranking> {
+    pub(super) fn update(
+        &mut self,
+        world: &Communicator,
+        keys: &[u32],
+        log2_limit: u32,
+    ) -> Result<()> {
         let shift = log2_limit - LOG2_BUCKETS;
         let bucket = |key: u32| (key >> shift) as usize;
-        let mine = counts(keys, 1 << LOG2_BUCKETS, bucket);
-        let mut all = mine.clone();
-        world.allreduce_in_place(&mut all, Sum)?;
+        let (mut places, mut before) = (Vec::new(), Vec::new());
+        count(keys, 1 << LOG2_BUCKETS, bucket, &mut places);
+        before.resize(places.len(), 0);
+        world.allreduce(&places, &mut before, Sum)?;
+        let total = add_up(0, &mut before) as usize;
+        add_up(0, &mut places);
 
         // Buckets go to ranks in order, to the next rank as soon as one has had its share of the
         // keys.
-        let before = running_sum(0, &all);
-        let total = before[all.len()];
         let share = |rank| total * rank / world.size();
-        let first_bucket = |rank| before.partition_point(|&keys| keys < share(rank));
+        let first_bucket = |rank| before.partition_point(|&keys| (keys as usize) < share(rank));
         let starts: Vec<usize> = (0..=world.size()).map(first_bucket).collect();
-
-        let places = running_sum(0, &mine);
-        let in_buckets = placed(keys, places.clone(), bucket);
-        let cuts: Vec<usize> = starts.iter().map(|&bucket| places[bucket]).collect();
-        let blocks = Blocks::from_cuts(&cuts)?;
-        let keys = world.alltoallv(&in_buckets, &blocks)?.into_vec();
+        let cuts: Vec<usize> = starts.iter().map(|&start| places[start] as usize).collect();
+        place(keys, &mut places, bucket, &mut self.in_buckets);
+        self.exchange(world, &Blocks::from_cuts(&cuts)?)?;
 
         let (start, end) = (starts[world.rank()], starts[world.rank() + 1]);
         let first = start << shift;
-        let found = counts(&keys, (end - start) << shift, |key| key as usize - first);
-        Ok(Ranking {
-            keys,
-            first,
-            below: running_sum(before[start], &found),
-        })
+        let of_bucket = |key: u32| key as usize - first;
+        count(
+            &self.keys,
+            (end - start) << shift,
+            of_bucket,
+            &mut self.below,
+        );
+        add_up(before[start], &mut self.below);
+        self.first = first;
+        Ok(())
+    }
+
+    /// Sends each rank the keys in its buckets: one of the `blocks`.
+    fn exchange(&mut self, world: &Communicator, blocks: &Blocks) -> Result<()> {
+        let mut counts = vec![0; world.size()];
+        world.alltoall(blocks.counts(), &mut counts)?;
+        let received = Blocks::from_counts(&counts)?;
+        self.keys.resize(received.end(), 0);
+        world.alltoallv_into(&self.in_buckets, blocks, &mut self.keys, &received)
     }
 
     /// The rank of `key`, if it is in a bucket of this rank of the program.
     pub(super) fn rank(&self, key: u32) -> Option<usize> {
         let index = (key as usize).checked_sub(self.first)?;
-        (index + 1 < self.below.len()).then(|| self.below[index])
+        (index + 1 < self.below.len()).then(|| self.below[index] as usize)
     }
 
     /// The keys in its buckets, each put where its rank says.
     pub(super) fn sorted(&self) -> Vec<u32> {
-        let places = self.below.iter().map(|below| below - self.below[0]);
-        placed(&self.keys, places.collect(), |key| {
-            key as usize - self.first
-        })
+        let mut places: Vec<u32> = self
+            .below
+            .iter()
+            .map(|below| below - self.below[0])
+            .collect();
+        let mut sorted = Vec::new();
+        let of_bucket = |key: u32| key as usize - self.first;
+        place(&self.keys, &mut places, of_bucket, &mut sorted);
+        sorted
     }
 }
 
-/// The number of keys of each kind.
-fn counts(keys: &[u32], kinds: usize, kind: impl Fn(u32) -> usize) -> Vec<usize> {
-    let mut counts = vec![0; kinds];
+/// Writes the number of keys of each kind to `counts`, and a zero behind.
+fn count(keys: &[u32], kinds: usize, kind: impl Fn(u32) -> usize, counts: &mut Vec<u32>) {
+    counts.clear();
+    counts.resize(kinds + 1, 0);
     keys.iter().for_each(|&key| counts[kind(key)] += 1);
-    counts
 }
 
-/// `start` and the sums of the first one, two, … of `counts` more.
-fn running_sum(start: usize, counts: &[usize]) -> Vec<usize> {
-    let sums = counts.iter().scan(start, |sum, count| {
-        *sum += count;
-        Some(*sum)
-    });
-    [start].into_iter().chain(sums).collect()
+/// Makes of each count the sum of `start` and of those before it; the last of them.
+fn add_up(start: u32, counts: &mut [u32]) -> u32 {
+    counts.iter_mut().fold(start, |sum, count| {
+        let next = sum + *count;
+        *count = sum;
+        next
+    })
 }
 
-/// The keys kind by kind, where those of each kind begin at `places`.
-fn placed(keys: &[u32], mut places: Vec<usize>, kind: impl Fn(u32) -> usize) -> Vec<u32> {
-    let mut placed = vec![0; keys.len()];
+/// Writes the keys kind by kind, where those of each kind begin at `places`, which become where
+/// they end.
+fn place(keys: &[u32], places: &mut [u32], kind: impl Fn(u32) -> usize, placed: &mut Vec<u32>) {
+    placed.resize(keys.len(), 0);
     for &key in keys {
         let place = &mut places[kind(key)];
-        placed[*place] = key;
+        placed[*place as usize] = key;
         *place += 1;
     }
-    placed
 }
