@@ -9,6 +9,7 @@ pub mod nas_cg;
 pub mod nas_ep;
 pub mod nas_ft;
 pub mod nas_is;
+pub mod nas_mg;
 pub mod prk;
 pub mod prk_stencil;
 pub mod prk_synch_p2p;

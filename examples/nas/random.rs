@@ -5,7 +5,7 @@ const A: u64 = 1_220_703_125;
 const MODULUS_BITS: u32 = 46;
 const MASK: u64 = (1 << MODULUS_BITS) - 1;
 
-/// The seed of the sequences of IS, CG and FT.
+/// The seed of the sequences of IS, CG, FT and MG.
 pub const SEED: u64 = 314_159_265;
 
 /// A place in a sequence.

@@ -13,7 +13,7 @@ use ranks_examples::nas_cg::Problem;
 use ranks_examples::prk::{Form, Problem as Prk, wait_for};
 use ranks_examples::report::{Outcome, Report};
 use ranks_examples::{
-    nas_cg, nas_ft, nas_is, prk_stencil, prk_synch_p2p, prk_transpose, sample_sort, sgd,
+    nas_cg, nas_ft, nas_is, nas_mg, prk_stencil, prk_synch_p2p, prk_transpose, sample_sort, sgd,
 };
 
 fn assert_verified(report: &Report) {
@@ -29,6 +29,19 @@ fn integer_sort(world: Communicator) -> Result<()> {
 #[ranks_test::ranks(1, 2, 3, 4, 8)]
 fn fourier_transform(world: Communicator) -> Result<()> {
     assert_verified(&nas_ft::benchmark(&world, Class::S)?);
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4, 8)]
+fn multigrid(world: Communicator) -> Result<()> {
+    assert_verified(&nas_mg::benchmark(&world, Class::S)?);
+    Ok(())
+}
+
+/// So many that each has the whole grid; and more than there are planes.
+#[ranks_test::ranks(9, 33, in_process_only)]
+fn multigrid_undivided(world: Communicator) -> Result<()> {
+    assert_verified(&nas_mg::benchmark(&world, Class::S)?);
     Ok(())
 }
 
