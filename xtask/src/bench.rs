@@ -7,8 +7,11 @@ mod calls;
 mod complete;
 mod gates;
 mod heap;
+mod nas;
 mod profile;
+mod provenance;
 mod report;
+mod samples;
 mod times;
 mod yardstick;
 
@@ -26,11 +29,14 @@ enum What {
     /// Times messages and collectives of ranks, of C, of rsmpi, ferrompi and mpi4py on two ranks,
     /// and those in process beside channels and rayon.
     Times(times::Arguments),
+    /// Times the NAS kernels of the examples and those of the reference in Fortran and C.
+    Nas(nas::Arguments),
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
     match &arguments.what {
         What::Calls(arguments) => calls::main(arguments),
         What::Times(arguments) => times::main(arguments),
+        What::Nas(arguments) => nas::main(arguments),
     }
 }

@@ -10,13 +10,12 @@ use crate::Outcome;
 use crate::command::succeeded;
 
 mod page;
-mod peers;
+pub(super) mod peers;
 mod plot;
-mod provenance;
-mod samples;
 
+use super::provenance;
+use super::samples::{Run, Sample};
 use peers::{Peer, Track};
-use samples::{Run, Sample};
 
 /// The choice of what to time, and where the results go.
 #[derive(clap::Args)]
@@ -86,7 +85,8 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
             unsteady += u32::from(!turn(track, round, &mut run));
         }
     }
-    run.facts = provenance::facts(&places);
+    run.facts = provenance::machine(&places);
+    run.facts.extend(provenance::peers());
     run.facts.push(format!(
         "{} rounds of {} comparisons; in {unsteady} of these C was not as fast at the end as at the beginning; load of the machine before: {before}, after: {}",
         arguments.rounds,

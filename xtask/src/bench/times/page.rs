@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::peers::{MULTIPLE, WITHOUT_RDMA};
-use super::samples::{Row, Run, Spread};
+use crate::bench::samples::{Row, Run, Spread, cell};
 
 /// The order of columns; the yardsticks come first.
 const PEERS: [&str; 11] = [
@@ -114,17 +114,4 @@ pub(super) fn draw(run: &Run) -> String {
         }
     }
     text
-}
-
-fn cell(spread: Option<Spread>) -> String {
-    let Some(Spread { low, median, high }) = spread else {
-        return "–".to_owned();
-    };
-    let digits = match median {
-        median if median < 0.1 => 3,
-        median if median < 10.0 => 2,
-        median if median < 100.0 => 1,
-        _ => 0,
-    };
-    format!("{median:.digits$} ({low:.digits$}–{high:.digits$})")
 }

@@ -9,8 +9,8 @@ use ranks_harness::place::{self, Place};
 use ranks_harness::workspace;
 use ranks_launch::{Family, Installation, RDMA_PER_REQUEST, SEND_PIPELINE};
 
-use super::samples::Run;
 use super::{IN_PROCESS, ON_MPI, Operation};
+use crate::bench::samples::Run;
 use crate::bench::yardstick;
 use crate::command::succeeded;
 use crate::mpi;
@@ -38,7 +38,7 @@ pub(super) const WITHOUT_RDMA: &str = "C (no RDMA)";
 pub(super) const MULTIPLE: [(&str, &str); 2] =
     [("C", "C (multiple)"), ("ranks", "ranks (multiple)")];
 /// What pip is to bring.
-pub(super) const MPI4PY: &str = "mpi4py==4.1.2";
+pub(in crate::bench) const MPI4PY: &str = "mpi4py==4.1.2";
 /// Where it brings it, beside the folders of the libraries.
 const PACKAGES: &str = "python";
 

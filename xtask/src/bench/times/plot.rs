@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::page;
-use super::samples::{Row, Run};
+use crate::bench::samples::{Row, Run};
 
 /// Pixels: of the names, of the scale, of the legend above it, of a row and between its dots.
 const NAMES: f64 = 150.0;
@@ -95,8 +95,8 @@ pub(super) fn draw(run: &Run, track: &str, rows: &[&Row]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::Sample;
     use super::*;
+    use crate::bench::samples::Sample;
 
     #[test]
     fn twice_the_time_is_one_power_to_the_right() {

@@ -120,6 +120,15 @@ pub(super) struct Spread {
 }
 
 impl Spread {
+    /// The same in another unit.
+    pub(super) fn times(self, factor: f64) -> Self {
+        Self {
+            low: self.low * factor,
+            median: self.median * factor,
+            high: self.high * factor,
+        }
+    }
+
     fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
@@ -135,6 +144,20 @@ impl Spread {
             high: at(3),
         })
     }
+}
+
+/// The text of a time or a ratio in a table.
+pub(super) fn cell(spread: Option<Spread>) -> String {
+    let Some(Spread { low, median, high }) = spread else {
+        return "–".to_owned();
+    };
+    let digits = match median {
+        median if median < 0.1 => 3,
+        median if median < 10.0 => 2,
+        median if median < 100.0 => 1,
+        _ => 0,
+    };
+    format!("{median:.digits$} ({low:.digits$}–{high:.digits$})")
 }
 
 #[cfg(test)]

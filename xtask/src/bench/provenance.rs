@@ -6,7 +6,7 @@ use std::process::Command;
 use ranks_harness::place::{Place, cores};
 use ranks_harness::workspace;
 
-use super::peers::MPI4PY;
+use super::times::peers::MPI4PY;
 use crate::command::succeeded;
 
 /// The average number of processes that ran or were to run in the last minute.
@@ -15,8 +15,8 @@ pub(super) fn load() -> String {
     text.split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// Sentences about the machine and what is installed on it.
-pub(super) fn facts(places: &[Place]) -> Vec<String> {
+/// Sentences about the machine and the libraries.
+pub(super) fn machine(places: &[Place]) -> Vec<String> {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name"));
     let model = model
@@ -33,17 +33,22 @@ pub(super) fn facts(places: &[Place]) -> Vec<String> {
         let (name, version, abi) = (library.name, library.version, library.abi);
         facts.push(format!("{}: {name} {version}, {abi} ABI", place.name));
     }
-    facts.push(format!(
-        "{}, {}",
-        crates().join(", "),
-        MPI4PY.replace("==", " ")
-    ));
-    let compilers = ["rustc", "cc", "python3"].map(|program| {
+    facts
+}
+
+/// Sentences about the peers, and what built and ran them.
+pub(super) fn peers() -> [String; 2] {
+    let crates = format!("{}, {}", crates().join(", "), MPI4PY.replace("==", " "));
+    [crates, versions(&["rustc", "cc", "python3"])]
+}
+
+/// What programs say of their versions.
+pub(super) fn versions(programs: &[&str]) -> String {
+    let versions = programs.iter().map(|program| {
         let said = succeeded(Command::new(program).arg("--version")).unwrap_or_default();
         said.lines().next().unwrap_or_default().to_owned()
     });
-    facts.push(compilers.join("; "));
-    facts
+    versions.collect::<Vec<_>>().join("; ")
 }
 
 /// The crates that are peers, in the versions that were built.
