@@ -119,6 +119,10 @@ fn reference(
     let copy = copy.join("nas");
     let mut cp = Command::new("cp");
     succeeded(cp.args(["-rT"]).arg(&arguments.reference).arg(&copy))?;
+    // What was built there before may be of another MPI.
+    let programs = copy.join("bin");
+    let _ = fs::remove_dir_all(&programs);
+    fs::create_dir_all(&programs).map_err(|error| format!("{}: {error}", programs.display()))?;
     let write = |file: &str, text: String| {
         let file = copy.join(file);
         fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
@@ -126,7 +130,7 @@ fn reference(
     write(
         "config/make.def",
         format!(
-            "MPIF77 = {fortran}\nFLINK = {fortran}\nFFLAGS = -O3 -std=legacy -fallow-argument-mismatch\nFLINKFLAGS = -O3\n\
+            "MPIF77 = {fortran}\nFLINK = {fortran}\nFFLAGS = -O3 -std=legacy -fallow-argument-mismatch -fallow-invalid-boz\nFLINKFLAGS = -O3\n\
              MPICC = {c}\nCLINK = {c}\nCFLAGS = -O3\nCLINKFLAGS = -O3\nCC = cc\nBINDIR = ../bin\nRAND = randi8\n"
         ),
     )?;
@@ -135,11 +139,15 @@ fn reference(
         let text = text.map_err(|error| format!("{file}: {error}"))?;
         write(file, text.replace(few, more))?;
     }
-    let programs = copy.join("bin");
-    fs::create_dir_all(&programs).map_err(|error| format!("{}: {error}", programs.display()))?;
-    for kernel in KERNELS {
+    let make = || {
         let mut make = Command::new("make");
-        make.current_dir(&copy).arg(kernel.to_uppercase());
+        make.current_dir(&copy);
+        make
+    };
+    succeeded(make().arg("clean"))?;
+    for kernel in KERNELS {
+        let mut make = make();
+        make.arg(kernel.to_uppercase());
         make.arg(format!("CLASS={}", arguments.class));
         succeeded(make.arg(format!("NPROCS={RANKS}")))?;
     }
