@@ -15,6 +15,10 @@ pub const END: &str = "(end of the job)";
 /// it. One that fails is run once more, alone.
 pub const BESIDE_OTHERS: &str = "(jobs beside others)";
 
+/// The test of an entry that is about launchers that end by SIGPIPE where ranks end at once: any
+/// job may meet it. One that tells of that signal is run once more, alone.
+pub const BY_SIGPIPE: &str = "(launchers ended by SIGPIPE)";
+
 /// The test of an entry that is about jobs over several hosts that Slurm starts itself: any of them
 /// may meet it. One that fails is run once more.
 pub const BY_SRUN: &str = "(ranks started by srun)";
@@ -105,7 +109,7 @@ pub fn about_nothing<'a>(
                 .iter()
                 .any(|(binary, names)| names.iter().any(|name| is_about_job(binary, name)))
     };
-    let of_jobs = [END, BESIDE_OTHERS, BY_SRUN];
+    let of_jobs = [END, BESIDE_OTHERS, BY_SIGPIPE, BY_SRUN];
     let is_about_tests = |fault: &&KnownFault| !of_jobs.contains(&&*fault.test);
     faults
         .iter()
