@@ -40,7 +40,7 @@ pub(crate) fn conformance(ranks: &Ranks) -> Outcome {
     seen.into_iter().next().ok_or("there is no rank".into())
 }
 
-/// What each rank does in a process of its own.
+/// The cases that each rank does in a process of its own.
 pub(crate) const IN_PROCESSES: &[Case] = &[(
     "every case of the trait over addresses, in processes",
     Work::Nccl(over_addresses),

@@ -41,7 +41,7 @@ const SHARED: [(&str, &str); 6] = [
 /// A case that all processes do at once.
 pub(crate) type Case = (&'static str, Work);
 
-/// What a process does it on.
+/// The work of a process, on a symmetric heap or on a communicator.
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
     Heap(fn(&Nvshmem<'_>) -> Outcome),
@@ -136,7 +136,7 @@ impl<'a> Processes<'a> {
     }
 }
 
-/// What the first process has seen, if all have ended well.
+/// The outcome on the first process, if all have ended well.
 fn finish(mut children: Vec<Child>) -> Outcome {
     let end = Instant::now() + CASE_LIMIT;
     let mut running = true;

@@ -42,8 +42,8 @@ const RANKS: &str = "2";
 const REFERENCE: &str = "reference";
 const OURS: &str = "ranks";
 
-/// Where the reference prints its times, with two digits, which are too few for a class that takes
-/// milliseconds; and how it prints more.
+/// The files in which the reference prints its times, with two digits, too few for a class that
+/// takes milliseconds; and the formats of more.
 const REPORTS: [(&str, &str, &str); 2] = [
     ("common/print_results.f", "f12.2", "f12.6"),
     ("common/c_print_results.c", "12.2f", "12.6f"),
@@ -97,8 +97,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     ));
     let page = draw(&run);
     print!("{page}");
-    let out = workspace::root().join(&arguments.out);
-    fs::write(&out, page).map_err(|error| format!("{}: {error}", out.display()))?;
+    write(&workspace::root().join(&arguments.out), &page)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -123,13 +122,9 @@ fn reference(
     let programs = copy.join("bin");
     let _ = fs::remove_dir_all(&programs);
     fs::create_dir_all(&programs).map_err(|error| format!("{}: {error}", programs.display()))?;
-    let write = |file: &str, text: String| {
-        let file = copy.join(file);
-        fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
-    };
     write(
-        "config/make.def",
-        format!(
+        &copy.join("config/make.def"),
+        &format!(
             "MPIF77 = {fortran}\nFLINK = {fortran}\nFFLAGS = -O3 -std=legacy -fallow-argument-mismatch -fallow-invalid-boz\nFLINKFLAGS = -O3\n\
              MPICC = {c}\nCLINK = {c}\nCFLAGS = -O3\nCLINKFLAGS = -O3\nCC = cc\nBINDIR = ../bin\nRAND = randi8\n"
         ),
@@ -137,7 +132,7 @@ fn reference(
     for (file, few, more) in REPORTS {
         let text = fs::read_to_string(copy.join(file));
         let text = text.map_err(|error| format!("{file}: {error}"))?;
-        write(file, text.replace(few, more))?;
+        write(&copy.join(file), &text.replace(few, more))?;
     }
     let make = || {
         let mut make = Command::new("make");
@@ -154,7 +149,11 @@ fn reference(
     Ok(programs)
 }
 
-/// What is run on one MPI.
+fn write(file: &Path, text: &str) -> Result<(), String> {
+    fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// The programs that are run on one MPI.
 struct Programs<'a> {
     place: &'a Place,
     installation: &'a Installation,
@@ -224,12 +223,7 @@ fn of_an_example(said: &str) -> Option<f64> {
 }
 
 fn draw(run: &Run) -> String {
-    let mut text = OPENING.to_owned();
-    for (title, lines) in [("Made with", &run.facts), ("Left out", &run.left_out)] {
-        if !lines.is_empty() {
-            let _ = writeln!(text, "\n{title}:\n\n* {}", lines.join("\n* "));
-        }
-    }
+    let mut text = OPENING.to_owned() + &run.notes();
     text.push_str(
         "\n| MPI | kernel | reference, ms | ranks, ms | ratio |\n|---|---|---|---|---|\n",
     );

@@ -42,7 +42,7 @@ pub(super) fn peers() -> [String; 2] {
     [crates, versions(&["rustc", "cc", "python3"])]
 }
 
-/// What programs say of their versions.
+/// The versions that programs tell of themselves.
 pub(super) fn versions(programs: &[&str]) -> String {
     let versions = programs.iter().map(|program| {
         let said = succeeded(Command::new(program).arg("--version")).unwrap_or_default();

@@ -79,6 +79,14 @@ impl Run {
             .retain(|sample| sample.row.track != track || sample.peer != peer);
     }
 
+    /// The text of a page about what it was made with, and what is not in it.
+    pub(super) fn notes(&self) -> String {
+        let lists = [("Made with", &self.facts), ("Left out", &self.left_out)];
+        let some = lists.iter().filter(|(_, lines)| !lines.is_empty());
+        some.map(|(title, lines)| format!("\n{title}:\n\n* {}\n", lines.join("\n* ")))
+            .collect()
+    }
+
     /// The rows, in the order in which they were first measured.
     pub(super) fn rows(&self) -> Vec<&Row> {
         let mut rows = Vec::new();

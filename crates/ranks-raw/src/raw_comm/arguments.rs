@@ -100,7 +100,10 @@ fn is_gpu_aware() -> bool {
 /// those of Open MPI combine on the host, though its messages and its blocking reductions take such
 /// addresses.
 pub(crate) fn combines_device_memory() -> bool {
-    !ranks_mpi_sys::loaded().is_some_and(ranks_mpi_sys::Loaded::is_openmpi)
+    // Each reduction asks, and the answer is found in the text of the library's version.
+    static COMBINES: OnceLock<bool> = OnceLock::new();
+    *COMBINES
+        .get_or_init(|| !ranks_mpi_sys::loaded().is_some_and(ranks_mpi_sys::Loaded::is_openmpi))
 }
 
 /// A tag as MPI has it. The largest is used by the communicator itself.

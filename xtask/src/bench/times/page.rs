@@ -93,11 +93,7 @@ pub(super) fn draw(run: &Run) -> String {
     {
         let _ = writeln!(text, "|{line}");
     }
-    for (title, lines) in [("Made with", &run.facts), ("Left out", &run.left_out)] {
-        if !lines.is_empty() {
-            let _ = writeln!(text, "\n{title}:\n\n* {}", lines.join("\n* "));
-        }
-    }
+    text += &run.notes();
     for (track, rows) in tracks(run) {
         let (base, others) = peers(run, &rows);
         let _ = writeln!(
