@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::process::Command;
 use std::{iter, mem};
 
-use ranks_harness::faults::{BESIDE_OTHERS, BY_SIGPIPE};
+use ranks_harness::faults::{BESIDE_OTHERS, printed};
 use ranks_harness::place::{Place, cores};
 use ranks_harness::tally::{Cell, Failure, Tally};
 use ranks_test::driver::{Binary, Case, KnownFault};
@@ -105,15 +105,15 @@ fn environment(place: &Place) -> Vec<(&'static str, &OsStr)> {
         .collect()
 }
 
-/// The faults that any job of this place may meet, because others run at the same time.
+/// The faults that any job of this place may meet.
 fn of_any_job<'faults>(
     place: &Place,
     faults: &'faults [KnownFault],
 ) -> impl Iterator<Item = &'faults KnownFault> {
-    let of_jobs = [BESIDE_OTHERS, BY_SIGPIPE];
+    let is_of_jobs = |fault: &KnownFault| fault.test == BESIDE_OTHERS || printed(fault).is_some();
     faults
         .iter()
-        .filter(move |fault| of_jobs.contains(&&*fault.test) && fault.is_of(place.library()))
+        .filter(move |fault| is_of_jobs(fault) && fault.is_of(place.library()))
 }
 
 /// Runs those that have failed and may have met the fault once more, when nothing else runs. One
@@ -130,7 +130,7 @@ fn once_more(
         let of_it = |(binary, names): &&(Binary, Vec<String>)| {
             failure.place.ends_with(&format!(", {}", binary.name)) && names.contains(&failure.test)
         };
-        let may_have_met = fault.test != BY_SIGPIPE || failure.details.contains("SIGPIPE");
+        let may_have_met = printed(fault).is_none_or(|text| failure.details.contains(text));
         let test = tests.iter().find(of_it).filter(|_| may_have_met);
         let again = test.map(|(binary, _)| alone(&(binary.clone(), vec![failure.test.clone()])));
         if again.is_some_and(|(again, _)| again.passed == 1) {
@@ -282,10 +282,10 @@ mod tests {
         };
         let tests = [(binary, tests.to_vec())];
         let by_sigpipe = KnownFault {
-            test: BY_SIGPIPE.to_owned(),
+            test: "(jobs that print \"SIGPIPE\")".to_owned(),
             ..KnownFault::default()
         };
-        // They do not tell of it.
+        // They have not printed it.
         once_more(&by_sigpipe, &tests, alone, &mut cell, &mut tally);
         assert_eq!((cell.passed, cell.failed), (1, 2));
         once_more(&KnownFault::default(), &tests, alone, &mut cell, &mut tally);
