@@ -45,19 +45,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Session {
     /// Keeps `memory` until the operation is complete.
-    pub(crate) fn adopt(&self, comm: MPI_Comm, native: Native, memory: KeepAlive) {
-        let count = {
-            let mut requests = lock(&self.detached.requests);
-            requests.push((native, memory, comm));
-            requests.len()
-        };
-        // Only if this thread may call; otherwise another one will test.
-        if count >= self.detached.next_sweep.load(Ordering::Relaxed)
-            && let Ok(_entered) = THREAD_GUARD.enter("MPI_Test")
-        {
-            self.detached.sweep();
+    pub(crate) fn adopt(&self, comm: MPI_Comm, mut native: Native, memory: KeepAlive) {
+        // If this thread may not call, another one will test.
+        if let Ok(_entered) = THREAD_GUARD.enter("MPI_Test") {
+            if native.is_over() {
+                return free(native, memory);
+            }
+            self.detached.sweep_if_due();
         }
+        lock(&self.detached.requests).push((native, memory, comm));
     }
+}
+
+/// Frees the memory of a complete operation. That may run code of the program.
+fn free(mut native: Native, memory: KeepAlive) {
+    native.let_go();
+    // SAFETY: the library has said that the operation is over.
+    memory.free(unsafe { Over::new() });
 }
 
 impl Session {
@@ -71,6 +75,14 @@ impl DetachedOps {
     /// Keeps the receives that are pending on a dropped communicator.
     pub(crate) fn remember(&self, claims: &Arc<Claims>) {
         lock(&self.claims).push(Arc::clone(claims));
+    }
+
+    /// Releases those that are complete, if there are so many that it is time to.
+    fn sweep_if_due(&self) {
+        let count = lock(&self.requests).len();
+        if count >= self.next_sweep.load(Ordering::Relaxed) {
+            self.sweep();
+        }
     }
 
     /// Releases those that are complete; returns the number of those that are left.
@@ -95,10 +107,8 @@ impl DetachedOps {
         for native in &mut idle {
             let _ = native.release();
         }
-        for (mut native, memory, _) in over {
-            native.let_go();
-            // SAFETY: the library has said that the operation is over.
-            memory.free(unsafe { Over::new() });
+        for (native, memory, _) in over {
+            free(native, memory);
         }
         // Progress may drop as well.
         let claims = lock(&self.claims).clone();

@@ -5,7 +5,7 @@ use std::fmt;
 use std::mem::MaybeUninit;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Message, MPI_Status};
+use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Message};
 
 use super::buffer::{large_count, to_write};
 use super::error::{check, library};
@@ -126,17 +126,17 @@ impl Message {
         count: MPI_Count,
         datatype: MPI_Datatype,
     ) -> c_int {
-        let mut message = self.0;
-        let mut status = MPI_Status::EMPTY;
+        // The probe has told all that a status would.
+        let (mut message, status) = (self.0, sys::MPI_STATUS_IGNORE);
         match c_int::try_from(count) {
             // SAFETY: by this function's contract; the message is received once, as it is consumed
             // here.
             Ok(count) => unsafe {
-                sys::MPI_Mrecv(pointer, count, datatype, &raw mut message, &raw mut status)
+                sys::MPI_Mrecv(pointer, count, datatype, &raw mut message, status)
             },
             // SAFETY: as above.
             Err(_) => unsafe {
-                sys::MPI_Mrecv_c(pointer, count, datatype, &raw mut message, &raw mut status)
+                sys::MPI_Mrecv_c(pointer, count, datatype, &raw mut message, status)
             },
         }
     }
