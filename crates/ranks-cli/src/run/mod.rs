@@ -151,9 +151,10 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         if let Some((_, first)) = ends.first().filter(|_| status != 0) {
             status = first.status();
         }
-        let by = outcome.status.and_then(system::signal);
-        if let Some(by) = by.filter(|_| threads) {
-            anstream::eprintln!("ranks: the program: {}", End::Signal(by));
+        let end = outcome.status.and_then(system::signal).map(End::Signal);
+        if let Some(end) = end.filter(|end| ends.iter().all(|(_, of_rank)| of_rank != end)) {
+            let what = if threads { "program" } else { "launcher" };
+            anstream::eprintln!("ranks: the {what}: {end}");
         }
     }
     if status != 0

@@ -343,6 +343,18 @@ fn an_mpiexec_of_another_family_is_an_error_that_names_both() {
     assert!(job.errors.contains(expected), "{}", job.errors);
 }
 
+/// What its ranks wrote may be lost then.
+#[test]
+fn a_launcher_that_a_signal_ends_is_told() {
+    let scratch = Scratch::new("ended-launcher");
+    let mut command = with_launchers(&scratch);
+    scratch.script("mpich-9/bin/mpiexec", "kill -PIPE $$");
+    let job = said(command.args(["run", "--mpi", "mpich-9", "program"]));
+    let told = "ranks: the launcher: killed by signal 13 (SIGPIPE)";
+    assert!(job.errors.contains(told), "{}", job.errors);
+    assert_eq!(job.status, Some(128 + 13), "{}", job.errors);
+}
+
 #[test]
 fn an_mpi_that_is_not_there_is_an_error() {
     let scratch = Scratch::new("absent");
