@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use ranks::ops::{Max, Min, Sum};
 use ranks::{
-    Checks, Collectives, Communicator, Error, ErrorKind, NonblockingCollectives, Runtime, Window,
+    Checks, Collectives, Communicator, Error, ErrorKind, NonblockingCollectives, Runtime,
+    ScopedCollectives, Window,
 };
 
 use crate::outcome::Outcome;
@@ -172,5 +173,30 @@ pub(crate) fn begun_alone() -> Outcome {
             }
             world.recv(&mut [0u8], 0, 0).map(drop)
         })?;
+    Ok(())
+}
+
+/// A scope in which an operation is waited for that ranks call differently, and its slice after it.
+pub(crate) fn scope() -> Outcome {
+    const LENGTH: usize = 1 << 20;
+    on_each(|world| {
+        let other = world.dup()?;
+        let (mine, mut sum) = (vec![1u64; LENGTH], vec![0u64; LENGTH]);
+        let refused = world.scope(|s| {
+            let request = match world.rank() {
+                0 => s.iallreduce(&mine, &mut sum, Sum)?,
+                _ => s.iallreduce(&mine, &mut sum, Max)?,
+            };
+            request.wait().map(drop)
+        });
+        told(&refused.expect_err("ranks call differently"));
+        let then = sum.clone();
+        other.barrier()?;
+        std::thread::sleep(Duration::from_millis(50));
+        other.barrier()?;
+        assert_eq!(then, sum, "written to after the scope");
+        println!("not written to");
+        Ok(())
+    })?;
     Ok(())
 }

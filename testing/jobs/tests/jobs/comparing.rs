@@ -148,6 +148,23 @@ fn a_nonblocking_collective_was_waited_for_beyond_the_check_limit() {
     fails_on_each(&["comparing", "begun-alone"], &[expected]);
 }
 
+/// The slice was written to after the scope had returned the error.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_scope_ends_after_an_operation_that_ranks_call_differently() {
+    for installation in named() {
+        let name = installation.name.clone();
+        let job = job(&["comparing", "scope"]).on(installation).ranks(2);
+        let outcome = job.run().unwrap();
+        for output in &outcome.output {
+            assert!(
+                output.stdout.contains("not written to"),
+                "{name}: {outcome}"
+            );
+        }
+    }
+}
+
 /// Whichever rank comes to its limit first tells of both calls.
 #[test]
 #[ignore = "needs an MPI"]

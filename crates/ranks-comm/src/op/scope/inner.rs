@@ -39,7 +39,6 @@ pub(super) struct Inner<'a> {
     pub(super) batch: Batch<&'a Rooms>,
     /// All that have no room there.
     rest: OnceCell<Box<Rest>>,
-    finished: Cell<bool>,
     /// `true` while an operation may have been started that is not kept here yet.
     beginning: Cell<bool>,
     /// `true` if one of them cannot end in time: it has timed out, or ranks call different ones.
@@ -81,7 +80,6 @@ impl<'a> Inner<'a> {
             lanes: comm.lanes(),
             batch: Batch::new(comm, rooms),
             rest: OnceCell::new(),
-            finished: Cell::new(false),
             beginning: Cell::new(false),
             late: Cell::new(false),
             failed: Cell::new(None),
@@ -198,7 +196,7 @@ impl<'a> Inner<'a> {
         let others = rest.others.borrow();
         let flight = others.get(index);
         let in_time = flight.map_or(Ok(()), |flight| flight.is_in_time(self.comm, waiting));
-        self.late.set(self.late.get() || in_time.is_err());
+        self.is_late_if(in_time.is_err());
         in_time
     }
 
@@ -215,7 +213,7 @@ impl<'a> Inner<'a> {
                 };
                 if let Err(error) = flight.wait(self.comm) {
                     let cannot_end = [ErrorKind::TimedOut, ErrorKind::Mismatch];
-                    self.late.set(cannot_end.contains(&error.kind()));
+                    self.is_late_if(cannot_end.contains(&error.kind()));
                     return Err(error);
                 }
                 let mut flight = others.remove(index);
@@ -232,14 +230,20 @@ impl<'a> Inner<'a> {
         match limit::may_end() {
             Some(under_way) => {
                 let ended = under_way.look(|| Ok(batch.test(self.comm, room)));
-                self.late.set(ended.is_err());
+                self.is_late_if(ended.is_err());
                 ended?
             }
             None => batch.wait(self.comm, room),
         }
     }
 
-    /// Waits for all operations; returns the first error.
+    /// Notes that an operation cannot end in time, if so; it is pending until the scope ends.
+    fn is_late_if(&self, late: bool) {
+        self.late.set(self.late.get() || late);
+    }
+
+    /// Waits for all operations; returns the first error. Those that are left after one (of a
+    /// forbidden thread, or of a time limit) are given up by `drop`.
     #[inline]
     pub(super) fn finish(&self) -> Result<()> {
         let outcome = match self.rest.get() {
@@ -247,8 +251,6 @@ impl<'a> Inner<'a> {
             None => self.finish_batch(),
             Some(rest) => self.finish_all(rest),
         };
-        // Operations left after an error (a forbidden thread, say) are given up by `drop`.
-        self.finished.set(outcome.is_ok() || self.is_idle());
         match self.failed.take() {
             None => outcome,
             Some(failed) => Err(failed),
@@ -281,6 +283,9 @@ impl<'a> Inner<'a> {
     /// Waits for all batches, one after the other.
     #[cold]
     fn finish_batches(&self, batches: Option<&Batches>) -> Result<()> {
+        if self.late.get() {
+            return self.none_is_left();
+        }
         let _entered = self.comm.enter(WAITALL)?;
         let under_way = limit::may_end();
         let mut outcome = self.finish_in(under_way.as_deref(), &self.batch);
@@ -308,7 +313,7 @@ impl<'a> Inner<'a> {
             outcome = std::mem::replace(&mut outcome, Ok(())).and(ended);
             Ok(batch.is_empty().then_some(()))
         });
-        self.late.set(waited.is_err());
+        self.is_late_if(waited.is_err());
         waited.and(outcome)
     }
 
@@ -318,8 +323,7 @@ impl<'a> Inner<'a> {
         let mut left = left.as_slice();
         while let Some((&index, rest)) = left.split_first() {
             if self.late.get() {
-                // The operations that are left are given up, see `drop`.
-                break;
+                return outcome.and(self.none_is_left());
             }
             left = rest;
             let waited = self.wait(RequestSlot::Other(index)).map(drop);
@@ -363,6 +367,21 @@ impl<'a> Inner<'a> {
         }
         names.extend(self.beginning.get().then_some("one that was being begun"));
         names.join(", ")
+    }
+
+    /// Returns an error if operations are left that are not waited for.
+    fn none_is_left(&self) -> Result<()> {
+        if self.is_idle() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TimedOut,
+            "MPI_Waitall",
+            format_args!(
+                "given up at the end of the scope ({}), as one of its operations could not end in time, or ranks call different ones",
+                self.left()
+            ),
+        ))
     }
 
     fn is_idle(&self) -> bool {
@@ -477,7 +496,7 @@ impl<'a> Inner<'a> {
 
 impl Drop for Inner<'_> {
     fn drop(&mut self) {
-        if !self.finished.get() && !self.is_idle() {
+        if !self.is_idle() {
             self.give_up();
         }
     }
