@@ -112,6 +112,34 @@ fn a_limit_of_zero_is_none(world: Communicator) -> Result<()> {
     })
 }
 
+/// In process one in a hundred that were late had taken a message, which was lost.
+#[ranks_test::ranks(2, in_process_only)]
+fn a_receive_that_is_late_has_taken_no_message(world: Communicator) -> Result<()> {
+    const MESSAGES: u64 = 1500;
+    let micros = |number: u64| Duration::from_micros(100 + number * 61 % 400);
+    if world.rank() == 0 {
+        for number in 0..MESSAGES {
+            std::thread::sleep(micros(number));
+            world.send(&[number], 1, 0)?;
+        }
+        return Ok(());
+    }
+    let mut expected = 0;
+    while expected < MESSAGES {
+        let waited = world.within(micros(expected), |world| {
+            world.irecv(vec![0u64], 0, 0)?.wait()
+        });
+        match waited {
+            Ok((message, _)) => {
+                assert_eq!(message, [expected]);
+                expected += 1;
+            }
+            Err(late) => assert_eq!(late.kind(), ErrorKind::TimedOut, "{late}"),
+        }
+    }
+    Ok(())
+}
+
 /// In process the agreement on the survivors waited without an end.
 #[ranks_test::ranks(2, in_process_only)]
 fn an_agreement_that_a_rank_never_comes_to_ends_at_the_time_limit(

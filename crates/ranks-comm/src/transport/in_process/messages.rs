@@ -88,6 +88,17 @@ impl World {
         self.queues(me).take_back(ticket)
     }
 
+    /// Ends a posted receive whose wait has failed, so that it matches no later message; the one
+    /// that has arrived meanwhile, if there is one.
+    pub(crate) fn end_posted(&self, me: usize, ticket: Ticket) -> Option<Envelope> {
+        let mut queues = self.queues(me);
+        let arrived = queues.collect(ticket);
+        if arrived.is_none() {
+            queues.take_back(ticket);
+        }
+        arrived
+    }
+
     /// Discards the message that arrives for a posted receive.
     pub(crate) fn abandon(&self, me: usize, ticket: Ticket) {
         lock(&self.mailboxes[me].queues).abandon(ticket);

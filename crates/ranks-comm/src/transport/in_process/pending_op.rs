@@ -117,14 +117,13 @@ impl PendingOp {
                 pattern,
                 landing,
                 role,
-            } => match world.collect_posted(role.operation, me, *ticket, pattern, &comm.peers) {
-                Ok(None) => None,
-                Ok(Some(message)) => Some(land(role, *landing, Matched::new(message))),
-                Err(error) => {
-                    world.take_back(me, *ticket);
-                    Some(Err(error))
-                }
-            },
+            } => {
+                let found = world
+                    .collect_posted(role.operation, me, *ticket, pattern, &comm.peers)
+                    .or_else(|error| world.end_posted(me, *ticket).ok_or(error).map(Some));
+                let message = found.transpose()?;
+                Some(message.and_then(|message| land(role, *landing, Matched::new(message))))
+            }
             Self::Unmatched {
                 receipt,
                 dest,
@@ -145,16 +144,10 @@ impl PendingOp {
                 pattern,
                 landing,
                 role,
-            } => {
-                match world.await_posted(role.operation, me, *ticket, pattern, &comm.peers) {
-                    Ok(message) => land(role, *landing, Matched::new(message)),
-                    Err(error) => {
-                        // It is complete, and must not match a later message.
-                        world.take_back(me, *ticket);
-                        Err(error)
-                    }
-                }
-            }
+            } => world
+                .await_posted(role.operation, me, *ticket, pattern, &comm.peers)
+                .or_else(|error| world.end_posted(me, *ticket).ok_or(error))
+                .and_then(|message| land(role, *landing, Matched::new(message))),
             Self::Unmatched {
                 receipt,
                 dest,
