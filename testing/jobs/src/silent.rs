@@ -25,6 +25,12 @@ pub(crate) fn main(what: &str) -> Outcome {
                 let mut buf = [0u8];
                 Ok(world.scope(|s| s.irecv(&mut buf, 1, 0).map(drop))?)
             },
+            "scoped-wait" => |world| {
+                let data = vec![1u8; 8 << 20];
+                let waited = world.scope(|s| s.issend(&data, 1, 0)?.wait().map(drop));
+                eprintln!("the scope returned {waited:?}");
+                Ok(waited?)
+            },
             "barrier" => |world| Ok(world.barrier()?),
             "bcast" => |world| Ok(world.bcast(&mut [0u8; 5], 1)?),
             "allreduce" => |world| Ok(world.allreduce(&[1.0], &mut [0.0], Sum)?),
@@ -123,6 +129,25 @@ pub(crate) fn late() -> Outcome {
         if count != [world.size() as u64] || sum != [count[0] as f64] {
             return Err(format!("{count:?} and {sum:?} of {} ranks", world.size()).into());
         }
+        Ok(())
+    })
+}
+
+/// Rank 1 does not come to a collective that is compared; the others go on after their limit, up to
+/// the end, which cannot be while that is pending.
+pub(crate) fn compared() -> Outcome {
+    Runtime::builder().checks(Checks::Collective).run(|world| {
+        if world.rank() == 1 {
+            thread::sleep(SILENCE);
+            return Ok(());
+        }
+        match world.allreduce(&[1.0], &mut [0.0], Sum) {
+            Err(error) if error.kind() == ErrorKind::TimedOut => {}
+            other => return Err::<(), Failure>(format!("not late: {other:?}").into()),
+        }
+        // A job that is aborted is soon.
+        thread::sleep(Duration::from_secs(1));
+        println!("went on");
         Ok(())
     })
 }

@@ -96,6 +96,37 @@ fn an_outbox_waits_for_room_no_longer_than_the_limit() {
     }
 }
 
+/// It returned with the error of the wait, and its slice was freed while the message was sent.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_scope_does_not_return_before_an_operation_whose_wait_is_late() {
+    for installation in named() {
+        let name = format!("{}, scoped-wait", installation.name);
+        let job = job(&["silent", "scoped-wait"]).on(installation).ranks(2);
+        let outcome = job.env("RANKS_TIMEOUT", LIMIT).run().unwrap();
+        assert_failed_soon(&name, &outcome);
+        let said = said(&outcome);
+        let aborted = "the job is aborted, because that memory cannot be given back";
+        assert!(said.contains(aborted), "{name}: {outcome}");
+        assert!(!said.contains("the scope returned"), "{name}: {outcome}");
+    }
+}
+
+/// Many a job was aborted.
+#[test]
+#[ignore = "needs an MPI"]
+fn ranks_go_on_after_a_limit_of_a_collective_that_is_compared() {
+    for installation in named() {
+        let name = installation.name.clone();
+        let job = job(&["silent", "compared"]).on(installation).ranks(3);
+        let outcome = job.env("RANKS_TIMEOUT", LIMIT).run().unwrap();
+        for rank in [0, 2] {
+            let went_on = outcome.output[rank].stdout.contains("went on");
+            assert!(went_on, "{name}: {outcome}");
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs an MPI"]
 fn ranks_go_on_after_a_limit_of_a_communicator() {

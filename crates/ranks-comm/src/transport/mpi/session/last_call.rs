@@ -34,7 +34,7 @@ impl Session {
         let patience = patience.min(self.comparing.limit);
         let held = self.ending(limit);
         // The effect of its limit is applied here.
-        held.call.is_looked_at.store(true, Ordering::Relaxed);
+        held.call.looks();
         let told = CallDescription::named(OPERATION);
         let look = || {
             query_ranks::answer();
