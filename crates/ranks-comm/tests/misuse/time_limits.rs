@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ranks_comm::{Communicator, ErrorKind, Requests, Result, Source};
+use ranks_comm::{Active, Communicator, ErrorKind, Persistent, Requests, Result, Source};
 
 const LIMIT: Duration = Duration::from_millis(60);
 
@@ -43,7 +43,15 @@ fn in_vain(comm: &Communicator, origin: &str) {
         comm.irecv(vec![0u8; 4], 1, 8)
             .and_then(|r| r.wait().map(drop)),
     );
-    // The receive is still pending: it takes the next message of that tag.
+    // Over MPICH it waited without an end. It is still pending: it takes the next message of that
+    // tag.
+    let prepared = comm.recv_init(vec![0u8; 4], 1, 10);
+    let started = prepared.and_then(Persistent::start);
+    late(
+        "MPI_Wait",
+        started.and_then(|active| Active::wait_all(vec![active]).map(drop)),
+    );
+    // The same.
     let receiving = comm.irecv(vec![0u8; 4], 1, 7);
     let mut requests: Requests<_> = receiving.into_iter().collect();
     late("MPI_Waitany", requests.wait_any().map(drop));
@@ -62,7 +70,7 @@ fn in_the_end(world: &Communicator, comm: &Communicator) -> Result<()> {
         }
         1 => {
             world.recv(&mut [0u8], 0, 9)?;
-            for tag in [5u8, 7, 8] {
+            for tag in [5u8, 7, 8, 10] {
                 comm.send(&[tag], 0, i32::from(tag))?;
             }
             comm.recv(&mut buf, 0, 6)?;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Inner, Persistent, Phase};
+use crate::call::hold;
 use crate::call::limit::Pause;
 use crate::op::mpi::persistent::finish_all;
 use crate::op::mpi::request_copies::ROOMS;
@@ -43,8 +44,9 @@ impl<B: Send + 'static> Active<B> {
     /// As [`wait`](Self::wait), but gives the request back even if the operation has failed.
     ///
     /// # Errors
-    /// [`WrongThread`](crate::ErrorKind::WrongThread) and
-    /// [`Finalized`](crate::ErrorKind::Finalized): the operation is still pending and now owned by
+    /// [`WrongThread`](crate::ErrorKind::WrongThread),
+    /// [`Finalized`](crate::ErrorKind::Finalized) and, over MPI at a time limit,
+    /// [`TimedOut`](crate::ErrorKind::TimedOut): the operation is still pending and now owned by
     /// the runtime.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
@@ -60,17 +62,19 @@ impl<B: Send + 'static> Active<B> {
     ///
     /// # Errors
     /// If any has failed, the error of the first failure, with the [statuses](Error::statuses) of
-    /// all; all of them are complete and lost then. [`WrongThread`](crate::ErrorKind::WrongThread)
-    /// and [`Finalized`](crate::ErrorKind::Finalized): they are still pending and now owned by the
-    /// runtime.
+    /// all; all of them are complete and lost then. [`WrongThread`](crate::ErrorKind::WrongThread),
+    /// [`Finalized`](crate::ErrorKind::Finalized) and, at a time limit,
+    /// [`TimedOut`](crate::ErrorKind::TimedOut): those that are still pending are owned by the
+    /// runtime now.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     #[doc(alias = "MPI_Waitall")]
     pub fn wait_all(mut requests: Vec<Self>) -> Result<Vec<Persistent<B>>> {
         let mut outcomes = Vec::with_capacity(requests.len());
-        // The library's operations progress by themselves while the others are completed.
+        // The library's operations progress by themselves while the others are completed. Listed
+        // calls, which may have a time limit, are waits, one for each operation.
         for (index, request) in requests.iter_mut().enumerate() {
-            if request.0.phase != Phase::Started {
+            if request.0.phase != Phase::Started || hold::is_wanted() {
                 outcomes.push((index, request.0.wait()?));
             }
         }
