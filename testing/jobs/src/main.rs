@@ -40,6 +40,7 @@ fn main() -> Outcome {
         ["world"] => world::main(),
         ["failing", how] => failing::main(how),
         ["threads", "main-only", level] => threads::main_only(level),
+        ["threads", "message-elsewhere"] => threads::message_elsewhere(),
         ["threads", "one-at-a-time", file] => threads::one_at_a_time(file),
         ["finalized"] => finalized::every_operation(),
         ["kept", how] => finalized::kept(how),

@@ -39,6 +39,36 @@ pub(crate) fn main_only(level: &str) -> Outcome {
     around(&world)
 }
 
+/// A matched message is dropped on a thread that may not call, and another one refused there; their
+/// sender goes on as soon as the thread that may makes a call.
+pub(crate) fn message_elsewhere() -> Outcome {
+    const LENGTH: usize = 1 << 20;
+    let runtime = start(ThreadLevel::Funneled)?;
+    let world = runtime.world();
+    if world.rank() == 1 {
+        let (dropped, received) = (world.mprobe(0, 0)?, world.mprobe(0, 1)?);
+        let elsewhere = thread::spawn(move || {
+            drop(dropped);
+            refused(
+                "recv_vec",
+                received.recv_vec::<u8>(),
+                ErrorKind::WrongThread,
+            )
+        });
+        elsewhere
+            .join()
+            .map_err(|_| "the other thread panicked")??;
+        world.recv(&mut [0u8], 0, 2)?;
+    } else if world.rank() == 0 {
+        let sending = [0, 1].map(|tag| world.isend(vec![1u8; LENGTH], 1, tag));
+        for request in sending {
+            request?.wait()?;
+        }
+        world.send(&[1u8], 1, 2)?;
+    }
+    around(&world)
+}
+
 fn all_refused(world: &Communicator) -> Result<(), String> {
     let kind = ErrorKind::WrongThread;
     let me = world.rank();

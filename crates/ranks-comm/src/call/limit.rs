@@ -43,8 +43,9 @@ pub(crate) use watchdog::{is_watchdog, stop, watch};
 #[non_exhaustive]
 pub enum OnTimeLimit {
     /// The operation is an error of kind [`TimedOut`](crate::ErrorKind::TimedOut), and the program
-    /// may go on. Where the library cannot leave an operation (it makes communicators, say, or
-    /// fences a window), the job is aborted. `RANKS_TIMEOUT=3s,error`, and the default.
+    /// may go on. Where the library cannot leave an operation (it makes communicators, say, fences
+    /// a window, sends or receives a view of memory, or a blocking receive has matched a long
+    /// message), the job is aborted. `RANKS_TIMEOUT=3s,error`, and the default.
     #[default]
     Error,
     /// The job is aborted, with a report on standard error. `RANKS_TIMEOUT=3s,abort`.

@@ -4,6 +4,7 @@ use super::{Communicator, time_limit};
 use crate::call::call_guard::CallGuard;
 use crate::call::callback;
 use crate::call::fast_path::FastPath;
+use crate::call::hold;
 use crate::call::inflight_calls::{Callee, Threads};
 use crate::call::limit::Limit;
 use crate::call::record::{Call, Class, Recorded, Recorder};
@@ -114,11 +115,19 @@ impl Communicator {
     fn let_in(&self, operation: &'static str) -> Result<CallGuard<'_>> {
         callback::none_is_under_way(operation)?;
         callback::do_what_is_left();
-        match self.backend() {
-            Backend::Mpi(_) if THREAD_GUARD.is_open() => Ok(CallGuard::freely()),
-            Backend::Mpi(_) => THREAD_GUARD.enter(operation).map(CallGuard::of),
-            Backend::InProcess(comm) => comm.enter(operation),
+        let comm = match self.backend() {
+            Backend::Mpi(comm) => comm,
+            Backend::InProcess(comm) => return comm.enter(operation),
+        };
+        let entered = if THREAD_GUARD.is_open() {
+            CallGuard::freely()
+        } else {
+            CallGuard::of(THREAD_GUARD.enter(operation)?)
+        };
+        if hold::is_wanted() {
+            comm.session.detached.discard_unwanted();
         }
+        Ok(entered)
     }
 
     /// As [`enter`](Self::enter), to complete pending operations: after the end of the runtime was

@@ -7,13 +7,15 @@ use crate::communicator::Communicator;
 use crate::data::buffer::Buffer;
 use crate::data::element::Pod;
 use crate::result::{Result, Status};
+use crate::transport::backend::Backend;
 use crate::transport::{in_process, mpi};
 
 /// A matched message, which only its holder can receive; from [`Communicator::mprobe`] or
 /// [`Communicator::improbe`].
 ///
 /// Receiving consumes it. Dropping it receives the message and discards it, so that its sender can
-/// go on.
+/// go on; so does an error. On a thread that may not call, that is left to the next call of one
+/// that may.
 ///
 /// MPI 5.0 §3.8.2.
 #[doc(alias = "MPI_Message")]
@@ -124,10 +126,13 @@ impl Message {
 
 impl Drop for Message {
     fn drop(&mut self) {
-        if let Claimed::Mpi(message) = std::mem::replace(&mut self.claimed, Claimed::Gone)
-            && let Ok(_entered) = self.comm.enter("MPI_Mrecv")
-        {
-            message.discard(&self.status);
+        let Claimed::Mpi(message) = std::mem::replace(&mut self.claimed, Claimed::Gone) else {
+            return;
+        };
+        match (self.comm.enter("MPI_Mrecv"), self.comm.backend()) {
+            (Ok(_entered), _) => message.discard(&self.status),
+            (Err(_), Backend::Mpi(comm)) => comm.session.discard_later(message, self.status),
+            (Err(_), Backend::InProcess(_)) => {}
         }
     }
 }

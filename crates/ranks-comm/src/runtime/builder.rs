@@ -90,7 +90,7 @@ impl Builder {
     ///
     /// The limit is for each operation, not for the program. An operation that times out is an
     /// error of kind [`TimedOut`](ErrorKind::TimedOut), whose text names the operation, the ranks
-    /// that wait too and those that are silent. Over MPI all blocking operations work on copies
+    /// that wait too and those that are silent. Over MPI blocking operations work on copies
     /// while a limit is set. See [`Communicator::set_time_limit`] and [`Communicator::within`] for
     /// limits of less than the job.
     pub fn time_limit(mut self, limit: Duration) -> Self {

@@ -48,9 +48,10 @@ const PANIC: i32 = 101;
 /// ```
 /// let seconds = ranks::run(|world| {
 ///     let started = world.wtime()?;
-///     world.send(&[1.0], world.rank(), 7)?;
+///     let sending = world.isend(vec![1.0], world.rank(), 7)?;
 ///     let mut message = [0.0];
 ///     world.recv(&mut message, world.rank(), 7)?;
+///     sending.wait()?;
 ///     Ok::<f64, ranks::Error>(world.wtime()? - started)
 /// })?;
 /// assert!(seconds >= 0.0);

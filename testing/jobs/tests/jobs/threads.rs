@@ -17,6 +17,13 @@ fn at_funneled_another_thread_is_refused() {
     succeeds_on_each(RANKS, &["threads", "main-only", "funneled"]);
 }
 
+/// Their sender waited without an end.
+#[test]
+#[ignore = "needs an MPI"]
+fn messages_that_are_dropped_or_refused_on_another_thread_let_their_sender_go_on() {
+    succeeds_on_each(RANKS, &["threads", "message-elsewhere"]);
+}
+
 #[test]
 #[ignore = "needs an MPI"]
 fn at_serialized_a_call_that_overlaps_is_refused() {

@@ -11,12 +11,14 @@ use ranks_launch::Count;
 use ranks_mpi_sys::MPI_Comm;
 
 use super::claims::Claims;
+use super::message::Message;
 use super::pending_op::Native;
 use super::session::Session;
+use crate::call::hold::Hold;
 use crate::call::limit::Pause;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::data::in_flight::{KeepAlive, Over};
-use crate::result::{Error, ErrorKind, Result};
+use crate::result::{Error, ErrorKind, Result, Status};
 
 /// The time for which `MPI_Finalize` is delayed for them.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,6 +39,8 @@ pub(crate) struct DetachedOps {
     claims: Mutex<Vec<Arc<Claims>>>,
     /// Persistent requests that are inactive, to be freed by a thread that may.
     idle: Mutex<Vec<Native>>,
+    /// Matched messages that nobody receives, to be discarded by a thread that may.
+    unwanted: Mutex<Vec<(Message, Status, Hold)>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -69,12 +73,26 @@ impl Session {
     pub(crate) fn retire_later(&self, native: Native) {
         lock(&self.detached.idle).push(native);
     }
+
+    /// Keeps a matched message until a thread that may has entered a call, which is seen there by
+    /// the hold.
+    pub(crate) fn discard_later(&self, message: Message, status: Status) {
+        lock(&self.detached.unwanted).push((message, status, Hold::new()));
+    }
 }
 
 impl DetachedOps {
     /// Keeps the receives that are pending on a dropped communicator.
     pub(crate) fn remember(&self, claims: &Arc<Claims>) {
         lock(&self.claims).push(Arc::clone(claims));
+    }
+
+    /// Discards the matched messages that nobody receives. The caller has entered the library.
+    pub(crate) fn discard_unwanted(&self) {
+        let unwanted = std::mem::take(&mut *lock(&self.unwanted));
+        for (message, status, _) in unwanted {
+            message.discard(&status);
+        }
     }
 
     /// Releases those that are complete, if there are so many that it is time to.
@@ -110,6 +128,7 @@ impl DetachedOps {
         for (native, memory, _) in over {
             free(native, memory);
         }
+        self.discard_unwanted();
         // Progress may drop as well.
         let claims = lock(&self.claims).clone();
         if claims.is_empty() {
