@@ -15,8 +15,8 @@ pub const END: &str = "(end of the job)";
 /// it. One that fails is run once more, alone.
 pub const BESIDE_OTHERS: &str = "(jobs beside others)";
 
-/// The text that a job prints which has met a fault that any job may meet, for an entry whose test is
-/// `(jobs that print "…")`. One that has failed and printed it is run once more, alone.
+/// The text that a job prints which has met a fault that any job may meet, for an entry whose test
+/// is `(jobs that print "…")`. One that has failed and printed it is run once more, alone.
 pub fn printed(fault: &KnownFault) -> Option<&str> {
     let test = fault.test.strip_prefix("(jobs that print \"")?;
     test.strip_suffix("\")")

@@ -15,6 +15,14 @@ pub(crate) fn main(how: &str) -> Outcome {
             }
             wait(&world)
         }),
+        "busy" => ranks::run(|world| {
+            if world.rank() == 1 {
+                return Err("no convergence".into());
+            }
+            std::thread::sleep(Duration::from_secs(3));
+            eprintln!("rank {} was busy", world.rank());
+            Ok(())
+        }),
         "panic" => ranks::run(|world| {
             assert_ne!(world.rank(), 1, "out of luck");
             wait(&world)

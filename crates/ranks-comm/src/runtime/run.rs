@@ -1,12 +1,15 @@
 //! The run of a closure on every rank, and the end of the others when one fails.
 
 use std::any::Any;
+use std::convert::Infallible;
 use std::error::Error as StdError;
 use std::fmt::Display;
 use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use ranks_launch::Count;
 
@@ -18,7 +21,7 @@ use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
 use crate::runtime::{self, Runtime};
 use crate::transport::in_process::membership::Membership;
-use crate::transport::in_process::world::World;
+use crate::transport::in_process::world::{Failure, World};
 use crate::transport::mpi::unreceived;
 
 /// A type that every error can be turned into.
@@ -188,10 +191,15 @@ where
     let mut outcomes: Vec<RankOutcome<T, E>> = thread::scope(|scope| {
         let (world, f) = (&world, &f);
         let mut started = Vec::with_capacity(ranks);
+        let (ending, ends) = mpsc::channel::<Infallible>();
         for number in 0..ranks {
+            let ending = ending.clone();
             let thread = thread::Builder::new().name(format!("rank {number}"));
-            let thread =
-                thread.spawn_scoped(scope, move || rank(world, number, level, comparing, f));
+            let thread = thread.spawn_scoped(scope, move || {
+                let outcome = rank(world, number, level, comparing, f);
+                drop(ending);
+                outcome
+            });
             let thread = thread.map_err(|reason| not_started(world, number, &reason));
             let enough = thread.is_err();
             started.push(thread);
@@ -199,6 +207,8 @@ where
                 break;
             }
         }
+        drop(ending);
+        tell_while_they_run(world, &ends);
         started
             .into_iter()
             .map(|thread| match thread {
@@ -215,6 +225,22 @@ where
         .map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic)))
         .collect();
     values.map(|mut values| values.swap_remove(0))
+}
+
+/// Waits until all ranks have ended, each of which then drops its sender. Tells of a failure whose
+/// error cannot be returned for a while, since other ranks do not end.
+fn tell_while_they_run(world: &World, ends: &mpsc::Receiver<Infallible>) {
+    /// The time that the others have to end.
+    const PATIENCE: Duration = Duration::from_secs(1);
+    while ends.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        if let Some(Failure { rank, what }) = world.failure() {
+            let size = world.size();
+            last_words(format_args!(
+                "rank {rank} of {size} failed: {what}; other ranks have not ended yet"
+            ));
+            break;
+        }
+    }
 }
 
 /// The outcome of a rank's closure: it returned, or panicked.

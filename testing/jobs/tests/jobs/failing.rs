@@ -76,6 +76,17 @@ fn an_error_in_process_ends_the_program() {
     assert_eq!(outcome.output[0].stderr, "Error: \"no convergence\"\n");
 }
 
+/// It was told when the last rank had ended.
+#[test]
+fn an_error_in_process_is_told_while_other_ranks_are_busy() {
+    let outcome = job(&["failing", "busy"]).ranks(3).run().unwrap();
+    let said = said(&outcome);
+    let told = "ranks: rank 1 of 3 failed: no convergence; other ranks have not ended yet\n";
+    assert!(said.starts_with(told), "{outcome}");
+    assert!(said.contains("rank 0 was busy"), "{outcome}");
+    assert!(said.ends_with("Error: \"no convergence\"\n"), "{outcome}");
+}
+
 #[test]
 fn a_panic_in_process_ends_the_program() {
     let outcome = job(&["failing", "panic"]).ranks(3).run().unwrap();
