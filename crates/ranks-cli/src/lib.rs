@@ -79,7 +79,7 @@ pub fn main() -> ExitCode {
         Command::SelfTest => doctor::self_test::main(),
     };
     outcome.unwrap_or_else(|error| {
-        anstream::eprintln!("ranks: {error}");
+        tell::say(error);
         ExitCode::FAILURE
     })
 }

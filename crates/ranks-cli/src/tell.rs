@@ -1,5 +1,6 @@
-//! Prints a report and returns the exit status.
+//! Prints a report and returns the exit status; and sentences besides.
 
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -32,4 +33,10 @@ pub(crate) fn tell<R: Serialize>(
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Says a sentence on standard error. One that cannot be written is lost: it is no reason to end
+/// otherwise.
+pub(crate) fn say(sentence: impl Display) {
+    let _ = writeln!(anstream::stderr(), "ranks: {sentence}");
 }

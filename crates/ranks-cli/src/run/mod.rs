@@ -14,6 +14,7 @@ use ranks_launch::{Allocation, Count, Installation, Job, Outcome, Starter, Writt
 use crate::choice::{self, Choice};
 use crate::run::observing::Observing;
 use crate::run::rank::{End, Ends};
+use crate::tell::say;
 
 mod observing;
 pub(crate) mod rank;
@@ -68,10 +69,10 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
             );
         }
         if let Some(missing) = missing {
-            anstream::eprintln!(
-                "ranks: {missing} (ranks doctor says more): {} in one process, as threads",
+            say(format_args!(
+                "{missing} (ranks doctor says more): {} in one process, as threads",
                 Count(arguments.ranks, "rank")
-            );
+            ));
         }
     }
     let installation = choice.installation();
@@ -124,29 +125,35 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     job.reads_input = true;
     let signalled = system::watch_signals()?;
     let mut labels = Labels::new(arguments.ranks);
+    let mut is_lost = false;
     let outcome = job.start()?.follow(
         || signalled.load(Ordering::Relaxed) != 0,
-        |written| {
-            if labels
-                .write(written)
-                .is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-            {
-                // As a launcher whose reader has gone away does.
+        |written| match labels.write(written) {
+            // As a launcher whose reader has gone away does.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 signalled.store(system::PIPE, Ordering::Relaxed);
             }
+            // Its results may be elsewhere: the job goes on.
+            Err(error) if !is_lost => {
+                is_lost = true;
+                say(format_args!(
+                    "the output of the ranks could not be written: {error}"
+                ));
+            }
+            _ => {}
         },
     );
     let signal = signalled.load(Ordering::Relaxed);
     if let (true, Some(limit)) = (outcome.timed_out, arguments.time_limit) {
-        anstream::eprintln!(
-            "ranks: the time limit of {limit:?} was reached; all processes of the job were killed"
-        );
+        say(format_args!(
+            "the time limit of {limit:?} was reached; all processes of the job were killed"
+        ));
     }
     let mut status = status(&outcome, signal);
     if signal == 0 && !outcome.timed_out {
         let ends = ends.map(|ends| ends.read()).unwrap_or_default();
         for (rank, end) in &ends {
-            anstream::eprintln!("ranks: rank {rank}: {end}");
+            say(format_args!("rank {rank}: {end}"));
         }
         if let Some((_, first)) = ends.first().filter(|_| status != 0) {
             status = first.status();
@@ -154,7 +161,7 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         let end = outcome.status.and_then(system::signal).map(End::Signal);
         if let Some(end) = end.filter(|end| ends.iter().all(|(_, of_rank)| of_rank != end)) {
             let what = if threads { "program" } else { "launcher" };
-            anstream::eprintln!("ranks: the {what}: {end}");
+            say(format_args!("the {what}: {end}"));
         }
     }
     if status != 0
@@ -163,9 +170,10 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
             .observing
             .where_to_look(!threads || outcome.timed_out)
     {
-        anstream::eprintln!("ranks: {advice}");
+        say(advice);
     }
-    Ok(ExitCode::from(status))
+    // Output that is not complete is no success.
+    Ok(ExitCode::from(status.max(is_lost.into())))
 }
 
 /// Checks that the launcher of this MPI lets a job go on without a rank that dies.

@@ -12,6 +12,7 @@ use ranks_launch::{Environment, stand_in};
 
 use crate::Outcome;
 use crate::run::system;
+use crate::tell::say;
 
 /// The exit status of a shell that does not find a program.
 const NOT_STARTED: u8 = 127;
@@ -33,7 +34,10 @@ pub(crate) fn main(arguments: Arguments) -> Outcome {
     let status = match stand_in(&file, program) {
         Ok(status) => status,
         Err(error) => {
-            anstream::eprintln!("ranks: {} could not be started: {error}", file.display());
+            say(format_args!(
+                "{} could not be started: {error}",
+                file.display()
+            ));
             return Ok(ExitCode::from(NOT_STARTED));
         }
     };

@@ -17,6 +17,7 @@ mod trace;
 use file::RankFile;
 
 use crate::rank_file;
+use crate::tell::say;
 
 /// The size that no timeline exceeds, in bytes.
 const LARGEST: u64 = 4 << 30;
@@ -46,7 +47,7 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         let read = rank_file::read(&path, LARGEST).and_then(|bytes| RankFile::read(&bytes));
         match read {
             Ok(rank) => ranks.push(rank),
-            Err(why) => anstream::eprintln!("ranks: {}: {why}; it is left out", path.display()),
+            Err(why) => say(format_args!("{}: {why}; it is left out", path.display())),
         }
     }
     let (ranks, remarks) = one_job(ranks);
@@ -58,7 +59,7 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         .into());
     }
     for remark in remarks {
-        anstream::eprintln!("ranks: {remark}");
+        say(remark);
     }
     let output = output.unwrap_or_else(|| folder.join("timeline.json"));
     let is_drawing = output.extension() == Some(OsStr::new("svg"));
@@ -79,7 +80,9 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     let left_out = written.map_err(|error| format!("{}: {error}", output.display()))?;
     if !left_out.is_empty() {
         let what = left_out.join(", ");
-        anstream::eprintln!("ranks: {what} are not drawn; a trace has all of them");
+        say(format_args!(
+            "{what} are not drawn; a trace has all of them"
+        ));
     }
     let calls: usize = ranks.iter().map(|rank| rank.events.len()).sum();
     let opens = if is_drawing {

@@ -1,5 +1,6 @@
 //! What `ranks run` starts, and how that ends.
 
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -301,6 +302,36 @@ fn a_job_that_nobody_listens_to_any_more_ends() {
     assert!(kilobytes < 64 * 1024, "{kilobytes} kB");
     drop(reader);
     assert_eq!(job.wait().unwrap().code(), Some(128 + 13));
+}
+
+/// It was lost, nothing was said, and the job was a success.
+#[test]
+fn output_that_cannot_be_written_is_no_success() {
+    let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let written = |command: &mut Command| {
+        let job = command.stdout(full()).stderr(Stdio::piped()).spawn();
+        let output = job.unwrap().wait_with_output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        let told = "ranks: the output of the ranks could not be written: No space left on device";
+        assert_eq!(errors.matches(told).count(), 1, "{errors}");
+        output.status.code()
+    };
+    let scratch = Scratch::new("full");
+    let mut command = with_launchers(&scratch);
+    let mpich = command.args(["run", "--mpi", "mpich-9", "program"]);
+    assert_eq!(written(mpich), Some(1));
+    // It goes on: what it is there for may be in files.
+    let file = scratch.path().join("result");
+    let go_on = format!("echo a; sleep 0.1; echo b; touch {}", file.display());
+    let program = |text: &str| written(in_process().args(["sh", "-c", text]));
+    assert_eq!(program(&go_on), Some(1));
+    assert!(file.exists());
+    assert_eq!(program("echo a; exit 7"), Some(7));
+    // Where errors cannot be written, the status is all that tells.
+    let mut command = in_process();
+    command.args(["sh", "-c", "echo a >&2; exit 7"]);
+    let job = said(command.stderr(full()));
+    assert_eq!((job.status, job.text.as_str()), (Some(7), ""));
 }
 
 /// Each rank would have been a world of its own, or have waited for ever.
