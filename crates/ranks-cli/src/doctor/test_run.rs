@@ -1,12 +1,15 @@
 //! `ranks doctor --run`: this program as a job.
 
+use std::error::Error;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ranks_launch::{Count, Job, Outcome, Starter};
+use ranks_launch::{Count, Installation, Job, Outcome, Starter};
 use serde::Serialize;
 
 use crate::choice;
 use crate::doctor::self_test::{DONE, MARK};
+use crate::run::system;
 
 use super::finding::Finding;
 
@@ -52,23 +55,33 @@ impl TestRun {
         let on = installation
             .as_ref()
             .map_or("in process".to_owned(), |mpi| mpi.name.clone());
-        let me = match std::env::current_exe() {
-            Ok(me) => me,
-            Err(error) => return failed(&on, error.to_string()),
-        };
+        match Self::outcome(ranks, installation) {
+            Ok(outcome) => Self::of(ranks, on, &outcome),
+            Err(error) => failed(&on, error.to_string()),
+        }
+    }
+
+    /// The end of the job. A signal ends it with all of its processes, and then this process.
+    fn outcome(
+        ranks: usize,
+        installation: Option<Installation>,
+    ) -> Result<Outcome, Box<dyn Error>> {
         let starter = Starter::detect();
         let hosts = installation.as_ref().map(|mpi| starter.hosts(mpi.family));
-        let job = Job::new(me)
+        let job = Job::new(std::env::current_exe()?)
             .args(["self-test"])
             .started_by(starter)
             .hosts(hosts.unwrap_or_default())
             .on(installation)
             .ranks(ranks)
             .timeout(LIMIT);
-        match job.run() {
-            Ok(outcome) => Self::of(ranks, on, &outcome),
-            Err(error) => failed(&on, error.to_string()),
+        let signalled = system::watch_signals()?;
+        let signal = || signalled.load(Ordering::Relaxed);
+        let outcome = job.start()?.wait_unless(|| signal() != 0);
+        if signal() != 0 {
+            system::end_by(signal())?;
         }
+        Ok(outcome)
     }
 
     fn of(ranks: usize, on: String, outcome: &Outcome) -> TestRun {

@@ -18,7 +18,7 @@ use crate::tell::say;
 
 mod observing;
 pub(crate) mod rank;
-mod system;
+pub(crate) mod system;
 
 /// More ranks than MPI can number.
 const MOST_RANKS: u64 = 1 << 31;

@@ -7,7 +7,8 @@ mod of_target;
 #[path = "system/unix.rs"]
 mod of_target;
 
-pub(super) use of_target::{end_by, hang_up, make_folder, name, signal, watch_signals};
+pub(crate) use of_target::{end_by, watch_signals};
+pub(super) use of_target::{hang_up, make_folder, name, signal};
 
 /// The number of SIGPIPE, on all systems that have it.
 pub(super) const PIPE: i32 = 13;

@@ -1,5 +1,15 @@
 //! What `ranks doctor` says where there is no MPI, or none that can be opened.
 
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::run::is_gone;
 use crate::{Scratch, bare, said};
 
 #[test]
@@ -263,6 +273,38 @@ fn what_refuses_programs_was_told_and_not_found_wrong() {
         let mut command = bare();
         let report = said(command.arg("doctor").envs(variables.iter().copied()));
         report.is_trouble(&[what], &[remedy]);
+    }
+}
+
+/// Its launcher went on, and what that had started.
+#[test]
+fn a_signal_ends_the_ranks_of_the_test_as_well() {
+    let scratch = Scratch::new("signal");
+    scratch.mpi("mpich-9", "libmpi.so.12");
+    let pids = scratch.path().join("pids");
+    let start = format!(
+        "setsid sleep 100 & echo $$ $! >{0}.new; mv {0}.new {0}; wait",
+        pids.display()
+    );
+    scratch.script("mpich-9/bin/mpiexec", &start);
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let mut command = bare();
+        command
+            .args(["doctor", "--run"])
+            .env("PATH", "/usr/bin:/bin")
+            .env("RANKS_MPI_DIR", scratch.path())
+            .env("RANKS_MPI", "mpich-9");
+        let mut doctor = command.stdout(Stdio::null()).spawn().unwrap();
+        while !pids.exists() {
+            assert_eq!(doctor.try_wait().unwrap(), None);
+            thread::sleep(Duration::from_millis(5));
+        }
+        kill(Pid::from_raw(i32::try_from(doctor.id()).unwrap()), signal).unwrap();
+        assert_eq!(doctor.wait().unwrap().signal(), Some(signal as i32));
+        for pid in fs::read_to_string(&pids).unwrap().split_whitespace() {
+            assert!(is_gone(pid), "{signal}: {pid}");
+        }
+        fs::remove_file(&pids).unwrap();
     }
 }
 

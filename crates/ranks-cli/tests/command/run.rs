@@ -21,7 +21,7 @@ fn in_process() -> Command {
 }
 
 /// Returns `true` if a process is gone, or ends soon.
-fn is_gone(pid: &str) -> bool {
+pub(crate) fn is_gone(pid: &str) -> bool {
     let until = Instant::now() + Duration::from_secs(5);
     let path = Path::new("/proc").join(pid.trim());
     while path.exists() && Instant::now() < until {

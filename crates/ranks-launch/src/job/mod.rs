@@ -240,17 +240,13 @@ impl Running {
         self.supervised.id()
     }
 
-    /// Waits as [`wait`](Self::wait) does, and hands on the job's output while it comes, which is
-    /// then not in the [`Outcome`].
-    ///
-    /// `stop` is asked some fifty times a second; when it returns `true`, the job is ended with all
-    /// of its processes.
+    /// Waits as [`wait_unless`](Self::wait_unless) does, and hands on the job's output while it
+    /// comes, which is then not in the [`Outcome`].
     pub fn follow(
         mut self,
-        mut stop: impl FnMut() -> bool,
+        stop: impl FnMut() -> bool,
         mut write: impl FnMut(Written<'_>),
     ) -> Outcome {
-        const STEP: Duration = Duration::from_millis(20);
         let mut streams =
             [false, true].map(|is_error| (is_error, Splitter::new(self.labels, self.ranks)));
         let mut hand_on = |(out, err): (Vec<u8>, Vec<u8>), at_end: bool| {
@@ -264,8 +260,38 @@ impl Running {
                 });
             }
         };
-        let mut timed_out = false;
         self.supervised.follow();
+        let outcome = self.end(stop, |supervised| hand_on(supervised.fresh(), false));
+        hand_on(self.supervised.output(), true);
+        outcome
+    }
+
+    /// Waits until the job ends or times out; all of its processes that still run then are killed.
+    pub fn wait(self) -> Outcome {
+        self.wait_unless(|| false)
+    }
+
+    /// Waits as [`wait`](Self::wait) does. `stop` is asked some fifty times a second; when it
+    /// returns `true`, the job is ended with all of its processes.
+    pub fn wait_unless(mut self, stop: impl FnMut() -> bool) -> Outcome {
+        let outcome = self.end(stop, |_| {});
+        let (stdout, stderr) = self.supervised.output();
+        let (output, launcher) = output::split(self.labels, self.ranks, &stdout, &stderr);
+        Outcome {
+            output,
+            launcher,
+            ..outcome
+        }
+    }
+
+    /// The end of the job, without its output.
+    fn end(
+        &mut self,
+        mut stop: impl FnMut() -> bool,
+        mut meanwhile: impl FnMut(&mut Supervised),
+    ) -> Outcome {
+        const STEP: Duration = Duration::from_millis(20);
+        let mut timed_out = false;
         let status = loop {
             let ended = self.supervised.wait(Some(Instant::now() + STEP));
             if ended.is_some() {
@@ -275,9 +301,8 @@ impl Running {
             if timed_out || stop() {
                 break self.supervised.kill();
             }
-            hand_on(self.supervised.fresh(), false);
+            meanwhile(&mut self.supervised);
         };
-        hand_on(self.supervised.output(), true);
         Outcome {
             status,
             timed_out,
@@ -288,28 +313,6 @@ impl Running {
                 .deadline
                 .filter(|_| timed_out)
                 .map(|(timeout, _)| timeout),
-        }
-    }
-
-    /// Waits until the job ends or times out; all of its processes that still run then are killed.
-    pub fn wait(mut self) -> Outcome {
-        let ended = self.supervised.wait(self.deadline.map(|(_, at)| at));
-        let timed_out = ended.is_none();
-        let status = ended.or_else(|| self.supervised.kill());
-        let (stdout, stderr) = self.supervised.output();
-        let elapsed = self.started.elapsed();
-        let (output, launcher) = output::split(self.labels, self.ranks, &stdout, &stderr);
-        let timeout = self
-            .deadline
-            .filter(|_| timed_out)
-            .map(|(timeout, _)| timeout);
-        Outcome {
-            status,
-            timed_out,
-            output,
-            launcher,
-            elapsed,
-            timeout,
         }
     }
 }

@@ -16,12 +16,12 @@ pub(in crate::run) fn name(_: i32) -> Option<&'static str> {
 
 pub(in crate::run) fn hang_up() {}
 
-pub(in crate::run) fn end_by(_: i32) -> io::Result<()> {
+pub(crate) fn end_by(_: i32) -> io::Result<()> {
     Ok(())
 }
 
 /// A number that stays 0.
-pub(in crate::run) fn watch_signals() -> io::Result<Arc<AtomicI32>> {
+pub(crate) fn watch_signals() -> io::Result<Arc<AtomicI32>> {
     Ok(Arc::default())
 }
 

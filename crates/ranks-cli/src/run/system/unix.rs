@@ -42,7 +42,7 @@ pub(in crate::run) fn hang_up() {
 
 /// Ends this process by a signal as if it had no handler of it, as the standard library has for
 /// some, and without a core of its own. Returns for what is no such signal.
-pub(in crate::run) fn end_by(signal: i32) -> io::Result<()> {
+pub(crate) fn end_by(signal: i32) -> io::Result<()> {
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
     // A signal that is not known there is told as a status.
     emulate_default_handler(signal).or(Ok(()))
@@ -50,7 +50,7 @@ pub(in crate::run) fn end_by(signal: i32) -> io::Result<()> {
 
 /// Takes the signals that end a program, for a thread that notes them: the job is in a process
 /// group of its own, and does not get them.
-pub(in crate::run) fn watch_signals() -> io::Result<Arc<AtomicI32>> {
+pub(crate) fn watch_signals() -> io::Result<Arc<AtomicI32>> {
     let signals = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
     // Threads that are started from here on inherit it; the job does not, as `Job` sees to.
     signals.thread_block()?;
