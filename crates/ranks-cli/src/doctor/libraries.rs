@@ -206,6 +206,12 @@ impl Libraries {
             .find_map(|tried| Some((tried.answer.as_ref().ok()?, tried.why.as_str())))
     }
 
+    /// Returns `true` if `ranks run` takes that library too.
+    pub(super) fn run_takes_used(&self) -> bool {
+        let library = self.run.as_ref().ok().and_then(|run| run.library.as_ref());
+        self.used().is_some_and(|used| library == Some(&used.path))
+    }
+
     /// Finds a mismatch of library and launcher before MPI is initialised.
     fn mismatch(&self) -> Option<ranks_launch::Mismatch> {
         let used = self.used()?;

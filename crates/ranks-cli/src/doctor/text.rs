@@ -108,7 +108,10 @@ fn mpi(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                 if used.preloaded { ", preloaded" } else { "" }
             )?;
         }
-        None => writeln!(out, "  used       none: ranks are threads of one process")?,
+        None if mpi.unless_asked => {
+            writeln!(out, "  used       none: ranks are threads of one process")?;
+        }
+        None => writeln!(out, "  used       none: no program starts")?,
     }
     match &mpi.run {
         Ok(Run {
@@ -117,7 +120,7 @@ fn mpi(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             why,
         }) => {
             let launcher = launcher.display();
-            if mpi.used().is_some_and(|used| used.path == *library) {
+            if mpi.run_takes_used() {
                 writeln!(out, "  ranks run  the same, by {launcher}")?;
             } else {
                 writeln!(out, "  ranks run  {}, by {launcher}", library.display())?;

@@ -308,6 +308,28 @@ fn a_signal_ends_the_ranks_of_the_test_as_well() {
     }
 }
 
+/// Ranks were said to be threads, and programs did not start.
+#[test]
+fn where_an_mpi_is_missing_no_program_starts() {
+    let used = |variables: &[(&str, &str)]| {
+        let mut command = bare();
+        let report = said(command.arg("doctor").envs(variables.iter().copied()));
+        assert_eq!(
+            report.text.contains("ranks are threads"),
+            variables.contains(&("RANKS_BACKEND", "inprocess")),
+            "{}",
+            report.text
+        );
+        let used = |line: &str| line.trim().strip_prefix("used       ").map(str::to_owned);
+        report.text.lines().find_map(used).unwrap()
+    };
+    let missing = ("RANKS_MPI", "/nothere");
+    assert_eq!(used(&[missing]), "none: no program starts");
+    assert_eq!(used(&[("RANKS_BACKEND", "mpi")]), "none: no program starts");
+    let threads = [missing, ("RANKS_BACKEND", "inprocess")];
+    assert_eq!(used(&threads), "none: ranks are threads of one process");
+}
+
 /// A job of Slurm of two hosts, as its batch script sees it.
 const BATCH: [(&str, &str); 4] = [
     ("SLURM_JOB_ID", "18"),

@@ -286,8 +286,8 @@ fn two_mpis() {
         let in_path = folder.join("mpiexec");
         said(command.arg("doctor")).is_trouble(
             &[
-                "two MPIs",
-                &format!("mpiexec in PATH is {owner} ({})", in_path.display()),
+                "two MPIs: ranks run and programs without a launcher (RANKS_BACKEND=mpi) take ",
+                &format!("; mpiexec in PATH is {owner} ({})", in_path.display()),
             ],
             &[
                 &format!("start programs with {}", installation.launcher.display()),

@@ -126,10 +126,13 @@ impl Libraries {
                  RANKS_MPI=/path/to/libmpi.so.12",
             );
         }
+        let so = if self.unless_asked {
+            "ranks are threads of one process, on this machine only"
+        } else {
+            "no program starts"
+        };
         Finding::trouble(
-            format!(
-                "no MPI library is found{chosen}: ranks are threads of one process, on this machine only"
-            ),
+            format!("no MPI library is found{chosen}: {so}"),
             "install one (Debian: apt-get install openmpi-bin libopenmpi3, or mpich; pip: pip install mpich; a cluster: module load …), \
              or name one: RANKS_MPI=/path/to/libmpi.so.12",
         )
@@ -227,9 +230,14 @@ impl Libraries {
         if let Some(path) = in_path.filter(of_other)
             && let Some(other) = path.family
         {
+            let run = if self.run_takes_used() {
+                "ranks run and "
+            } else {
+                ""
+            };
             let what = format!(
-                "two MPIs: programs that are to use one without a launcher (RANKS_BACKEND=mpi) open {} ({}), as is what ranks run takes, \
-                 and mpiexec in PATH is {other}'s ({})",
+                "two MPIs: {run}programs without a launcher (RANKS_BACKEND=mpi) take {} ({}); \
+                 mpiexec in PATH is {other}'s ({})",
                 used.name,
                 used.path.display(),
                 path.file.display()
