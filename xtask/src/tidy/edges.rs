@@ -19,6 +19,7 @@ const TABLE: [Row; 45] = [
         "ranks-cli",
         &[
             "ranks",
+            "ranks-comm",
             "ranks-cuda",
             "ranks-launch",
             "ranks-load",

@@ -34,6 +34,9 @@ pub(super) struct Libraries {
     /// The reason why a program that is started as this one is refused.
     #[serde(skip)]
     undecided: Option<Undecided>,
+    /// The settings that such a program is refused for.
+    #[serde(skip)]
+    settings: Vec<String>,
     /// The reason why `RANKS_MPI` cannot be followed.
     choice: Option<String>,
     /// The libraries that a program that is started as this one would try, in order.
@@ -168,6 +171,7 @@ impl Libraries {
             of: found.of.map(|of| of.name),
         });
         let ground = Ground::of(&environment, None);
+        let settings = ranks_comm::backend::refused(*ground.as_ref().unwrap_or(&Ground::Mpi));
         Libraries {
             started: environment.to_string(),
             unless_asked: ground == Ok(Ground::InProcess),
@@ -175,6 +179,7 @@ impl Libraries {
                 Ok(ground) => ground.to_string(),
                 Err(reason) => reason.to_string(),
             },
+            settings: settings.iter().map(ToString::to_string).collect(),
             undecided: ground.err(),
             run: Run::look(),
             in_process: Ground::asked() == Ok(Some(Ground::InProcess)),

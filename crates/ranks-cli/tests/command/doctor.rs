@@ -330,6 +330,33 @@ fn where_an_mpi_is_missing_no_program_starts() {
     assert_eq!(used(&threads), "none: ranks are threads of one process");
 }
 
+/// Nothing was wrong, and no program started.
+#[test]
+fn settings_that_refuse_programs_are_trouble() {
+    let wrong = [
+        ("RANKS_NP", "abc", "it must be the number of in-process"),
+        ("RANKS_TIMEOUT", "abc", "it must be how long"),
+        ("RANKS_CHECK", "x", "it must be `collective`"),
+        ("RANKS_CHECK_LIMIT", "x", "it must be a number of seconds"),
+        ("RANKS_DUMP", "/proc/x", "name a folder"),
+        ("RANKS_TIMELINE", "/dev/null", "name a folder"),
+        ("RANKS_DUMP_SIGNALS", "yes", "it must be `1`"),
+    ];
+    let told = |backend: &str| {
+        let mut command = bare();
+        command.arg("doctor").env("RANKS_BACKEND", backend);
+        said(command.envs(wrong.map(|(name, value, _)| (name, value))))
+    };
+    let report = told("inprocess");
+    for (name, value, remedy) in wrong {
+        report.is_trouble(&[&format!("{name} is "), value], &[remedy]);
+    }
+    // Where ranks are processes, nobody reads it.
+    let over_mpi = told("mpi").text;
+    assert!(over_mpi.contains("TROUBLE  RANKS_TIMEOUT is"), "{over_mpi}");
+    assert!(!over_mpi.contains("RANKS_NP"), "{over_mpi}");
+}
+
 /// A job of Slurm of two hosts, as its batch script sees it.
 const BATCH: [(&str, &str); 4] = [
     ("SLURM_JOB_ID", "18"),

@@ -3,7 +3,7 @@
 
 mod builder;
 pub(crate) mod run;
-mod settings;
+pub(crate) mod settings;
 mod trust_lengths;
 mod world;
 

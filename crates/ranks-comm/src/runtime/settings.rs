@@ -19,24 +19,49 @@ const FOLDERS: [&str; 2] = ["RANKS_DUMP", "RANKS_TIMELINE"];
 /// Detects where this process runs, and checks that it can write the files that it will be asked
 /// for at its end.
 pub(crate) fn environment() -> Result<Environment> {
-    for name in FOLDERS {
-        let folder = env::var_os(name).filter(|folder| !folder.is_empty());
-        let tried =
-            folder.map(|folder| (ranks_trace::own_file::try_folder(folder.as_ref()), folder));
-        if let Some((Err(reason), folder)) = tried {
-            let text = format!(
-                "{name} is {}, where nothing can be written: {reason}; name a folder that all nodes can write to, or unset it",
-                folder.display()
-            );
-            return Err(Error::with_text(ErrorKind::Argument, OPERATION, text).with_source(reason));
-        }
-    }
+    FOLDERS.into_iter().try_for_each(folder)?;
+    faults()?;
+    Ok(Environment::detect())
+}
+
+/// Everything in the environment that a program is refused for, unless it sets it itself: the
+/// errors of its start on this ground.
+pub fn refused(ground: Ground) -> Vec<Error> {
+    let folders = FOLDERS.into_iter().map(folder);
+    let others = [
+        faults(),
+        checks(None).map(drop),
+        check_limit(None).map(drop),
+        time_limit(None, None).map(drop),
+        match ground {
+            Ground::InProcess => ranks(None).map(drop),
+            Ground::Mpi => Ok(()),
+        },
+    ];
+    folders.chain(others).filter_map(Result::err).collect()
+}
+
+/// Checks that files can be written to the folder that this variable names.
+fn folder(name: &str) -> Result<()> {
+    let Some(folder) = env::var_os(name).filter(|folder| !folder.is_empty()) else {
+        return Ok(());
+    };
+    ranks_trace::own_file::try_folder(folder.as_ref()).map_err(|reason| {
+        let text = format!(
+            "{name} is {}, where nothing can be written: {reason}; name a folder that all nodes can write to, or unset it",
+            folder.display()
+        );
+        Error::with_text(ErrorKind::Argument, OPERATION, text).with_source(reason)
+    })
+}
+
+fn faults() -> Result<()> {
     match env::var_os(FAULTS) {
         Some(value) if value != "1" && value != "0" && !value.is_empty() => {
             let text = format!("{FAULTS} is {value:?}; it must be `1`, or `0`, or not set");
             Err(Error::with_text(ErrorKind::Argument, OPERATION, text))
         }
-        _ => Ok(Environment::detect()),
+        _ => Ok(()),
     }
 }
 

@@ -139,13 +139,15 @@ impl Libraries {
     }
 
     /// A program that is started as this one is refused, before any MPI is opened.
-    fn refused(&self) -> Option<Finding> {
+    fn refused(&self) -> impl Iterator<Item = Finding> {
         // That an MPI is not there is told with the libraries.
         let reason = self.undecided.as_ref();
-        let reason = reason.filter(|reason| !matches!(reason, Undecided::NoSuchMpi { .. }))?;
-        let text = reason.to_string();
-        let (what, remedy) = text.split_once("; ").unwrap_or((&text, ""));
-        Some(Finding::trouble(what, remedy))
+        let reason = reason.filter(|reason| !matches!(reason, Undecided::NoSuchMpi { .. }));
+        let texts = reason.map(Undecided::to_string).into_iter();
+        texts.chain(self.settings.iter().cloned()).map(|text| {
+            let (what, remedy) = text.split_once("; ").unwrap_or((&text, ""));
+            Finding::trouble(what, remedy)
+        })
     }
 
     /// The launcher that started us does not belong to the library.
