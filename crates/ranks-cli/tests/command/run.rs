@@ -131,6 +131,21 @@ fn a_signal_ends_the_whole_tree() {
     }
 }
 
+/// A job under `nohup` ended with the session that it was to outlive.
+#[test]
+fn a_signal_that_is_ignored_ends_no_job() {
+    let mut command = Command::new("sh");
+    let start = "trap '' HUP; exec \"$0\" run --mpi none sh -c 'echo a; sleep 0.5; echo b'";
+    command.args(["-c", start, RANKS]).stdout(Stdio::piped());
+    let mut job = command.spawn().unwrap();
+    let mut lines = BufReader::new(job.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "a");
+    let pid = Pid::from_raw(i32::try_from(job.id()).unwrap());
+    kill(pid, Signal::SIGHUP).unwrap();
+    assert_eq!(job.wait().unwrap().code(), Some(0));
+    assert_eq!(lines.next().unwrap().unwrap(), "b");
+}
+
 /// The command with two MPIs that cannot be opened, whose launchers say how they were called.
 fn with_launchers(scratch: &Scratch) -> Command {
     scratch.mpi("mpich-9", "libmpi.so.12");

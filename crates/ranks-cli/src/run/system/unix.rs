@@ -1,6 +1,6 @@
 //! Signals and folders of Unix.
 
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
@@ -49,9 +49,13 @@ pub(crate) fn end_by(signal: i32) -> io::Result<()> {
 }
 
 /// Takes the signals that end a program, for a thread that notes them: the job is in a process
-/// group of its own, and does not get them.
+/// group of its own, and does not get them. Those that whoever started this process has it ignore,
+/// as `nohup` does with SIGHUP, stay ignored where the system tells: taken, they would not be.
 pub(crate) fn watch_signals() -> io::Result<Arc<AtomicI32>> {
-    let signals = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let all = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+    let signals = all.into_iter().filter(|&one| !is_ignored(one, &status));
+    let signals: SigSet = signals.collect();
     // Threads that are started from here on inherit it; the job does not, as `Job` sees to.
     signals.thread_block()?;
     let signalled = Arc::new(AtomicI32::new(0));
@@ -62,6 +66,13 @@ pub(crate) fn watch_signals() -> io::Result<Arc<AtomicI32>> {
         }
     })?;
     Ok(signalled)
+}
+
+/// Returns `true` if the process of this `/proc/PID/status` ignores the signal.
+fn is_ignored(signal: Signal, status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal as i32 - 1) & 1 == 1)
 }
 
 /// Makes a folder for this user alone; not if there is one, whosever it is.
