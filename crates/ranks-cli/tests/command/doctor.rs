@@ -330,6 +330,21 @@ fn where_an_mpi_is_missing_no_program_starts() {
     assert_eq!(used(&threads), "none: ranks are threads of one process");
 }
 
+/// A unit was refused, and no value at all.
+#[test]
+fn a_check_limit_with_a_unit_or_without_a_value_is_no_trouble() {
+    for value in ["30s", "0.5", ""] {
+        let mut command = bare();
+        command.arg("doctor").env("RANKS_BACKEND", "inprocess");
+        let report = said(command.env("RANKS_CHECK_LIMIT", value));
+        assert!(
+            !report.text.contains("RANKS_CHECK_LIMIT is"),
+            "{}",
+            report.text
+        );
+    }
+}
+
 /// Nothing was wrong, and no program started.
 #[test]
 fn settings_that_refuse_programs_are_trouble() {
@@ -337,7 +352,7 @@ fn settings_that_refuse_programs_are_trouble() {
         ("RANKS_NP", "abc", "it must be the number of in-process"),
         ("RANKS_TIMEOUT", "abc", "it must be how long"),
         ("RANKS_CHECK", "x", "it must be `collective`"),
-        ("RANKS_CHECK_LIMIT", "x", "it must be a number of seconds"),
+        ("RANKS_CHECK_LIMIT", "x", "it must be how long ranks wait"),
         ("RANKS_DUMP", "/proc/x", "name a folder"),
         ("RANKS_TIMELINE", "/dev/null", "name a folder"),
         ("RANKS_DUMP_SIGNALS", "yes", "it must be `1`"),

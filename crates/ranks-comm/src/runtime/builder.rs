@@ -68,7 +68,7 @@ impl Builder {
     }
 
     /// Sets the time that a rank waits for all others to come to a collective where calls are
-    /// compared, whatever `RANKS_CHECK_LIMIT` (in seconds) says. For ever if neither is given.
+    /// compared, whatever `RANKS_CHECK_LIMIT` says. For ever if neither is given.
     ///
     /// After the limit the collective is [`ErrorKind::TimedOut`] on the ranks that came, and so is
     /// every later one on that communicator. The error names the calls that the other ranks are in,

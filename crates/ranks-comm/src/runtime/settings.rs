@@ -147,18 +147,20 @@ pub(crate) fn check_limit(asked: Option<Duration>) -> Result<Duration> {
     if let Some(limit) = asked {
         return Ok(limit);
     }
-    let Some(text) = variable("RANKS_CHECK_LIMIT")? else {
+    let said = variable("RANKS_CHECK_LIMIT")?.filter(|text| !text.trim().is_empty());
+    let Some(text) = said else {
         return Ok(Duration::MAX);
     };
-    let seconds = text.trim().parse().ok();
-    let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    limit.filter(|limit| !limit.is_zero()).ok_or_else(|| {
-        Error::with_text(
+    match limit::parse(&text) {
+        Some((limit, None)) => Ok(limit),
+        _ => Err(Error::with_text(
             ErrorKind::Argument,
             OPERATION,
-            format!("RANKS_CHECK_LIMIT is `{text}`; it must be a number of seconds above 0"),
-        )
-    })
+            format!(
+                "RANKS_CHECK_LIMIT is `{text}`; it must be how long ranks wait for each other, such as `3`, `3s`, `500ms`, `2m` or `1h`"
+            ),
+        )),
+    }
 }
 
 /// The time limit of operations: as the program asks, as `RANKS_TIMEOUT` says, or none.

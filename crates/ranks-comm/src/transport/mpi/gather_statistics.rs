@@ -38,6 +38,10 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// The number of comparisons of clocks, of which the quickest answer counts.
 const ROUNDS: usize = 20;
 
+/// What to do where ranks differ in whether they observe.
+const FOR_ALL: &str =
+    "pass them to all hosts (with Open MPI: mpiexec -x RANKS_STATS -x RANKS_TIMELINE)";
+
 /// The reason why a rank is missing.
 enum Missing {
     /// It does not answer in time.
@@ -263,7 +267,13 @@ fn agree(rank: usize, size: usize, max_tag: i32, mine: Together, job: u64) -> Re
         if !post(comm, 0, tag, wish, AT_START)? {
             return Ok(None);
         }
-        let told = take(comm, 0, tag, AT_START * 2)?.unwrap_or_default();
+        let Some(told) = take(comm, 0, tag, AT_START * 2)? else {
+            eprintln!(
+                "ranks: rank 0 does not answer rank {rank}: it does not have its RANKS_STATS or RANKS_TIMELINE, so that each rank observes for \
+                 itself; {FOR_ALL}"
+            );
+            return Ok(None);
+        };
         return Ok(told.try_into().ok().map(u64::from_le_bytes));
     }
     let (mut asked, mut others) = (Vec::new(), Vec::new());
@@ -288,7 +298,7 @@ fn agree(rank: usize, size: usize, max_tag: i32, mine: Together, job: u64) -> Re
         Some(first) => {
             eprintln!(
                 "ranks: rank {first} does not have the RANKS_STATS and RANKS_TIMELINE of rank 0 (further ranks without them: {}), so that \
-                 each rank observes for itself; pass them to all hosts (with Open MPI: mpiexec -x RANKS_STATS -x RANKS_TIMELINE)",
+                 each rank observes for itself; {FOR_ALL}",
                 others.len() - 1
             );
             Vec::new()
