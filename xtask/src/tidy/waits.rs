@@ -23,7 +23,7 @@ const WAITS: [&str; 7] = [
 const LOOPS: [&str; 2] = ["Pause::default", "mpsc::channel"];
 
 /// Files and folders that pass time, and why they may.
-const MAY: [(&str, &str); 36] = [
+const MAY: [(&str, &str); 37] = [
     // The wait itself.
     (
         "crates/ranks-comm/src/call/limit/pause.rs",
@@ -92,6 +92,10 @@ const MAY: [(&str, &str); 36] = [
         "the watchdog's questions, each with an end",
     ),
     // The end of a job.
+    (
+        "crates/ranks-comm/src/runtime/run.rs",
+        "for the threads of ranks, which are joined",
+    ),
     (
         "crates/ranks-comm/src/call/limit/last_resort.rs",
         "the thread that ends the process",

@@ -371,17 +371,13 @@ impl<'a> Inner<'a> {
 
     /// Returns an error if operations are left that are not waited for.
     fn none_is_left(&self) -> Result<()> {
-        if self.is_idle() {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::TimedOut,
-            "MPI_Waitall",
-            format_args!(
+        self.is_idle().then_some(()).ok_or_else(|| {
+            let why = format_args!(
                 "given up at the end of the scope ({}), as one of its operations could not end in time, or ranks call different ones",
                 self.left()
-            ),
-        ))
+            );
+            Error::new(ErrorKind::TimedOut, "MPI_Waitall", why)
+        })
     }
 
     fn is_idle(&self) -> bool {

@@ -38,7 +38,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// The number of comparisons of clocks, of which the quickest answer counts.
 const ROUNDS: usize = 20;
 
-/// What to do where ranks differ in whether they observe.
+/// The remedy where ranks differ in whether they observe.
 const FOR_ALL: &str =
     "pass them to all hosts (with Open MPI: mpiexec -x RANKS_STATS -x RANKS_TIMELINE)";
 
