@@ -24,6 +24,7 @@ pub use request::{Borrowed, ScopedRequest};
 mod batches;
 mod inner;
 mod request;
+mod rest;
 mod views;
 
 /// A scope of operations on memory that outlives it; from [`Communicator::scope`].

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use slab::Slab;
 
 use super::batches::Batches;
+use super::rest::Rest;
 use crate::call::hold;
 use crate::call::inflight_calls::CallInFlight;
 use crate::call::last_words::{MEMORY_IN_FLIGHT, last_words};
@@ -39,26 +40,19 @@ pub(super) struct Inner<'a> {
     pub(super) batch: Batch<&'a Rooms>,
     /// All that have no room there.
     rest: OnceCell<Box<Rest>>,
-    /// `true` while an operation may have been started that is not kept here yet.
-    beginning: Cell<bool>,
     /// `true` if one of them cannot end in time: it has timed out, or ranks call different ones.
     late: Cell<bool>,
     /// The first failure that no call has returned.
     failed: Cell<Option<Error>>,
 }
 
-/// The pending operations that are not in the first batch.
-#[derive(Default)]
-struct Rest {
-    /// Small operations over MPI.
-    batches: Batches,
-    /// All others.
-    others: RefCell<Slab<PendingOp>>,
-}
+/// The start of an operation, forgotten when it has returned.
+struct Beginning<'s, 'a>(&'s Inner<'a>);
 
-impl Rest {
-    fn is_empty(&self) -> bool {
-        self.batches.are_empty() && self.others.borrow().is_empty()
+impl Drop for Beginning<'_, '_> {
+    #[cold]
+    fn drop(&mut self) {
+        self.0.rest.get_or_init(Box::default).unwound.set(true);
     }
 }
 
@@ -80,7 +74,6 @@ impl<'a> Inner<'a> {
             lanes: comm.lanes(),
             batch: Batch::new(comm, rooms),
             rest: OnceCell::new(),
-            beginning: Cell::new(false),
             late: Cell::new(false),
             failed: Cell::new(None),
         }
@@ -115,9 +108,9 @@ impl<'a> Inner<'a> {
         begin: impl FnOnce() -> Result<S>,
         keep: impl FnOnce(S) -> RequestSlot,
     ) -> Result<RequestSlot> {
-        self.beginning.set(true);
+        let beginning = Beginning(self);
         let begun = begin().map(keep);
-        self.beginning.set(false);
+        std::mem::forget(beginning);
         begun
     }
 
@@ -364,8 +357,8 @@ impl<'a> Inner<'a> {
             names.extend(all.iter().flat_map(Batch::operations));
             let others = rest.others.borrow();
             names.extend(others.iter().map(|(_, flight)| flight.operation()));
+            names.extend(rest.unwound.get().then_some("one that was being begun"));
         }
-        names.extend(self.beginning.get().then_some("one that was being begun"));
         names.join(", ")
     }
 
@@ -381,9 +374,7 @@ impl<'a> Inner<'a> {
     }
 
     fn is_idle(&self) -> bool {
-        self.batch.is_empty()
-            && self.rest.get().is_none_or(|rest| rest.is_empty())
-            && !self.beginning.get()
+        self.batch.is_empty() && self.rest.get().is_none_or(|rest| rest.is_empty())
     }
 
     /// Cancels receives after an error: their messages may never come.
