@@ -365,9 +365,9 @@ impl<'a> Inner<'a> {
     /// Returns an error if operations are left that are not waited for.
     fn none_is_left(&self) -> Result<()> {
         self.is_idle().then_some(()).ok_or_else(|| {
+            let left = self.left();
             let why = format_args!(
-                "given up at the end of the scope ({}), as one of its operations could not end in time, or ranks call different ones",
-                self.left()
+                "given up at the end of the scope ({left}), as one of its operations could not end in time, or ranks call different ones"
             );
             Error::new(ErrorKind::TimedOut, "MPI_Waitall", why)
         })
