@@ -148,14 +148,19 @@ fn a_nonblocking_collective_was_waited_for_beyond_the_check_limit() {
     fails_on_each(&["comparing", "begun-alone"], &[expected]);
 }
 
-/// The slice was written to after the scope had returned the error.
+/// The slice was written to after the scope had returned the error. On a machine that is busy the
+/// operation may take longer than a scope waits then.
 #[test]
 #[ignore = "needs an MPI"]
 fn a_scope_ends_after_an_operation_that_ranks_call_differently() {
+    let aborted = "the job is aborted, because that memory cannot be given back";
     for installation in named() {
         let name = installation.name.clone();
         let job = job(&["comparing", "scope"]).on(installation).ranks(2);
         let outcome = job.run().unwrap();
+        if said(&outcome).contains(aborted) {
+            continue;
+        }
         for output in &outcome.output {
             assert!(
                 output.stdout.contains("not written to"),
