@@ -389,7 +389,7 @@ fn an_mpiexec_of_another_family_is_an_error_that_names_both() {
     assert!(job.errors.contains(expected), "{}", job.errors);
 }
 
-/// What its ranks wrote may be lost then.
+/// Output of its ranks may be lost then.
 #[test]
 fn a_launcher_that_a_signal_ends_is_told() {
     let scratch = Scratch::new("ended-launcher");

@@ -196,9 +196,8 @@ where
             let ending = ending.clone();
             let thread = thread::Builder::new().name(format!("rank {number}"));
             let thread = thread.spawn_scoped(scope, move || {
-                let outcome = rank(world, number, level, comparing, f);
-                drop(ending);
-                outcome
+                let _ending = ending;
+                rank(world, number, level, comparing, f)
             });
             let thread = thread.map_err(|reason| not_started(world, number, &reason));
             let enough = thread.is_err();

@@ -97,8 +97,8 @@ pub(crate) fn ranks(asked: Option<usize>) -> Result<usize> {
     let (ranks, who) = match asked {
         Some(ranks) => (ranks, "Builder::ranks"),
         None => match variable("RANKS_NP")? {
-            Some(text) if !text.trim().is_empty() => (parse(&text)?, "RANKS_NP"),
-            _ => (1, ""),
+            Some(text) => (parse(&text)?, "RANKS_NP"),
+            None => (1, ""),
         },
     };
     if ranks == 0 {
@@ -130,7 +130,7 @@ pub(crate) fn checks(asked: Option<Checks>) -> Result<Checks> {
         Some("collective") => Ok(Checks::Collective),
         Some("digests") => Ok(Checks::Digests),
         Some("local" | "off") => Ok(Checks::Local),
-        Some("") | None => Ok(Checks::of_this_build()),
+        None => Ok(Checks::of_this_build()),
         Some(other) => Err(Error::with_text(
             ErrorKind::Argument,
             OPERATION,
@@ -147,8 +147,7 @@ pub(crate) fn check_limit(asked: Option<Duration>) -> Result<Duration> {
     if let Some(limit) = asked {
         return Ok(limit);
     }
-    let said = variable("RANKS_CHECK_LIMIT")?.filter(|text| !text.trim().is_empty());
-    let Some(text) = said else {
+    let Some(text) = variable("RANKS_CHECK_LIMIT")? else {
         return Ok(Duration::MAX);
     };
     match limit::parse(&text) {
@@ -181,7 +180,7 @@ pub(crate) fn time_limit(
             origin,
         }));
     }
-    let Some(text) = variable("RANKS_TIMEOUT")?.filter(|text| !text.trim().is_empty()) else {
+    let Some(text) = variable("RANKS_TIMEOUT")? else {
         return Ok(None);
     };
     let Some((duration, said)) = limit::parse(&text) else {
@@ -211,9 +210,10 @@ fn parse(text: &str) -> Result<usize> {
     })
 }
 
+/// The value of a variable; one that is empty counts as not set.
 fn variable(name: &str) -> Result<Option<String>> {
     match env::var(name) {
-        Ok(value) => Ok(Some(value)),
+        Ok(value) => Ok(Some(value).filter(|value| !value.trim().is_empty())),
         Err(VarError::NotPresent) => Ok(None),
         Err(VarError::NotUnicode(value)) => Err(Error::with_text(
             ErrorKind::Argument,

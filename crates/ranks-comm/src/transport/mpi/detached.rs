@@ -59,16 +59,7 @@ impl Session {
         }
         lock(&self.detached.requests).push((native, memory, comm));
     }
-}
 
-/// Frees the memory of a complete operation. That may run code of the program.
-fn free(mut native: Native, memory: KeepAlive) {
-    native.let_go();
-    // SAFETY: the library has said that the operation is over.
-    memory.free(unsafe { Over::new() });
-}
-
-impl Session {
     /// Keeps a persistent request that is inactive until it can be freed.
     pub(crate) fn retire_later(&self, native: Native) {
         lock(&self.detached.idle).push(native);
@@ -79,6 +70,13 @@ impl Session {
     pub(crate) fn discard_later(&self, message: Message, status: Status) {
         lock(&self.detached.unwanted).push((message, status, Hold::new()));
     }
+}
+
+/// Frees the memory of a complete operation. That may run code of the program.
+fn free(mut native: Native, memory: KeepAlive) {
+    native.let_go();
+    // SAFETY: the library has said that the operation is over.
+    memory.free(unsafe { Over::new() });
 }
 
 impl DetachedOps {
