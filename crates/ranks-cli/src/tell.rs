@@ -16,23 +16,31 @@ pub(crate) fn tell<R: Serialize>(
     text: impl FnOnce(&R, &mut dyn Write) -> io::Result<()>,
     is_well: bool,
 ) -> Outcome {
-    let mut out = anstream::stdout().lock();
-    let told = match json {
-        true => writeln!(out, "{}", serde_json::to_string_pretty(report)?),
-        false => text(report, &mut out),
-    };
-    match told.and_then(|()| out.flush()) {
-        // A reader that has seen enough of it is no failure.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            return Err(format!("standard output: {error}").into());
-        }
-        _ => {}
+    if json {
+        let json = serde_json::to_string_pretty(report)?;
+        print(|out| writeln!(out, "{json}"))?;
+    } else {
+        print(|out| text(report, out))?;
     }
     Ok(if is_well {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Prints a text on standard output. A reader that has seen enough of it is no failure.
+///
+/// # Errors
+/// One that names standard output, if the text cannot be written.
+pub(crate) fn print(text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
+    let mut out = anstream::stdout().lock();
+    match text(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(format!("standard output: {error}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Says a sentence on standard error. One that cannot be written is lost: it is no reason to end

@@ -9,7 +9,7 @@ use ranks_launch::Installation;
 
 use crate::driver::{Binary, Case, Suite, Verdict};
 use crate::outcome::Outcome;
-use crate::test::{Backends, Test};
+use crate::test::{Backends, Test, asked_limit};
 use crate::{in_process, installations, job_rank, record};
 
 /// Runs the test where it is to run, and panics with a report if it fails anywhere. The attribute
@@ -18,7 +18,9 @@ use crate::{in_process, installations, job_rank, record};
 /// # Panics
 /// If the test fails: this is how libtest is told.
 pub fn run<R: Outcome>(test: &'static Test, body: fn(Communicator) -> R) {
-    let failures = if let Some(folder) = std::env::var_os(record::REPORT) {
+    let failures = if let Err(why) = asked_limit() {
+        why
+    } else if let Some(folder) = std::env::var_os(record::REPORT) {
         job_rank::run(&PathBuf::from(folder), test, body)
             .err()
             .unwrap_or_default()

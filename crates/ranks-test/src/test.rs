@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use std::time::Duration;
@@ -50,8 +51,8 @@ impl Test {
 
     /// The time limit.
     pub(crate) fn limit(&self) -> Duration {
-        let asked = std::env::var("RANKS_TEST_TIMEOUT").ok();
-        Duration::from_secs(limit(self.timeout, asked.as_deref()))
+        let asked = asked_limit().unwrap_or_default();
+        Duration::from_secs(self.timeout.max(asked).unwrap_or(DEFAULT_LIMIT))
     }
 
     /// Runs the test's function on one rank, and gives why the test failed on it, if it did.
@@ -72,11 +73,24 @@ impl Test {
     }
 }
 
-/// Seconds: a test's own, or more where all tests are `asked` to have more time, as under an
+/// The seconds of `RANKS_TEST_TIMEOUT`, where all tests are to have more time, as under an
 /// interpreter.
-fn limit(own: Option<u64>, asked: Option<&str>) -> u64 {
-    let asked = asked.and_then(|text| text.parse().ok());
-    own.max(asked).unwrap_or(DEFAULT_LIMIT)
+///
+/// # Errors
+/// A text if it is set to something else.
+pub(crate) fn asked_limit() -> Result<Option<u64>, String> {
+    const NAME: &str = "RANKS_TEST_TIMEOUT";
+    seconds(std::env::var_os(NAME).as_deref()).map_err(|text| {
+        format!("{NAME} is `{text}`; it must be a number of seconds, such as `120`")
+    })
+}
+
+fn seconds(text: Option<&OsStr>) -> Result<Option<u64>, String> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let text = text.to_string_lossy();
+    text.parse().map(Some).map_err(|_| text.into_owned())
 }
 
 thread_local! {
@@ -152,11 +166,11 @@ mod tests {
     }
 
     #[test]
-    fn a_test_has_its_own_limit_or_more_if_all_have() {
-        assert_eq!(limit(None, None), DEFAULT_LIMIT);
-        assert_eq!(limit(None, Some("10")), 10);
-        assert_eq!(limit(Some(30), Some("10")), 30);
-        assert_eq!(limit(Some(30), Some("900")), 900);
-        assert_eq!(limit(Some(30), Some("soon")), 30);
+    fn a_limit_of_all_tests_is_a_number_of_seconds() {
+        let read = |text: &str| seconds(Some(OsStr::new(text)));
+        assert_eq!(seconds(None), Ok(None));
+        assert_eq!(read(""), Ok(None));
+        assert_eq!(read("900"), Ok(Some(900)));
+        assert_eq!(read("soon"), Err("soon".to_owned()));
     }
 }

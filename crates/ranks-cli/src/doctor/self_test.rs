@@ -12,6 +12,7 @@ use ranks::prelude::*;
 use ranks::{Communicator, Number, SharedWindow};
 
 use crate::Outcome;
+use crate::tell::say;
 
 /// The mark before a line of results.
 pub(crate) const MARK: &str = "ranks-self-test:";
@@ -208,7 +209,7 @@ fn nccl_alone(world: &Communicator) -> Checked {
     };
     let made = NcclCommunicator::new(&alone, 0, &NcclOptions::new());
     if let Err(error) = &made {
-        eprintln!("ranks: {error}");
+        say(error);
     }
     Ok(made.is_ok())
 }

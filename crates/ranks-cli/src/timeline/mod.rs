@@ -17,7 +17,7 @@ mod trace;
 use file::RankFile;
 
 use crate::rank_file;
-use crate::tell::say;
+use crate::tell::{print, say};
 
 /// The size that no timeline exceeds, in bytes.
 const LARGEST: u64 = 4 << 30;
@@ -90,12 +90,14 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     } else {
         "https://ui.perfetto.dev"
     };
-    anstream::println!(
-        "{}: {} of {}; {opens} opens it",
-        output.display(),
-        Count(calls, "call"),
-        Count(ranks.len(), "rank")
-    );
+    let (calls, ranks) = (Count(calls, "call"), Count(ranks.len(), "rank"));
+    print(|out| {
+        writeln!(
+            out,
+            "{}: {calls} of {ranks}; {opens} opens it",
+            output.display()
+        )
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -261,6 +261,13 @@ impl Groups {
                 (false, _) => "call",
             };
             let what = get_text(told.get(9..).unwrap_or_default());
+            if what.is_empty() {
+                let _ = write!(
+                    text,
+                    "{separator}{ranks} told no call (RANKS_CHECK has to be the same on all ranks)"
+                );
+                continue;
+            }
             // Writing to a string does not fail.
             let _ = write!(text, "{separator}{ranks} {verb} {what}");
         }

@@ -92,16 +92,21 @@ impl<'a> CallGuard<'a> {
         self.held = Some(Box::new(Held::enter(on, call, number, whole)));
     }
 
+    /// Notes the operation that it completes.
+    pub(crate) fn is_end_of(&self, operation: &'static str) {
+        if let Some(held) = &self.held {
+            held.call.is_end_of(operation);
+        }
+    }
+
     /// Applies the effect of the time limit to the call, which has passed it before.
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`](crate::ErrorKind::TimedOut).
     #[cfg(feature = "async")]
     pub(crate) fn is_late(&self, end_of: &'static str) -> Result<()> {
-        self.held.as_ref().map_or(Ok(()), |held| {
-            held.call.is_end_of(end_of);
-            held.is_late()
-        })
+        self.is_end_of(end_of);
+        self.held.as_ref().map_or(Ok(()), |held| held.is_late())
     }
 
     /// Notes the outcome.

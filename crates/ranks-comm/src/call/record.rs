@@ -15,6 +15,7 @@ mod recorder;
 mod ring;
 
 pub use call::Call;
+pub(crate) use call::{ANY, NONE};
 pub use kind::{Class, Kind, Name, Ranks};
 pub(crate) use kind::{START, TEST, WAIT};
 pub use recorded::{Over, Recorded};

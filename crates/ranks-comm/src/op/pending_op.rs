@@ -206,8 +206,8 @@ impl PendingOp {
         }
     }
 
-    /// Cancels a receive that has not ended before that error; `Ok` if its message has come
-    /// meanwhile.
+    /// Cancels a receive that has not ended before that error, which is its outcome then, unless
+    /// its message has come meanwhile. Returns the error if the operation is still pending.
     pub(crate) fn cancel_late(&mut self, comm: &Communicator, late: Error) -> Result<()> {
         /// The time that a library has to cancel a receive.
         const PATIENCE: Duration = Duration::from_millis(100);
@@ -215,11 +215,14 @@ impl PendingOp {
             return Err(late);
         }
         self.cancel(comm)?;
-        // A message may have arrived meanwhile.
-        if self.wait_timeout(comm, PATIENCE)? && !self.is_cancelled() {
-            return Ok(());
+        if !self.wait_timeout(comm, PATIENCE)? {
+            return Err(late);
         }
-        Err(late)
+        // A message may have arrived meanwhile.
+        if self.is_cancelled() {
+            *self = Self::Over(Err(late));
+        }
+        Ok(())
     }
 
     /// Returns `true` if it is a receive, or has one, that can be cancelled.

@@ -106,11 +106,12 @@ impl<B: Send + 'static> Request<B> {
         Ok((buffer, outcome?))
     }
 
-    /// As [`wait`](Self::wait), but gives the buffer back even if the operation has failed.
+    /// As [`wait`](Self::wait), but gives the buffer back even if the operation has failed, or was
+    /// cancelled at a time limit.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`] and [`ErrorKind::TimedOut`], as
-    /// [`wait`](Self::wait) says.
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`] and, of what is not a receive,
+    /// [`ErrorKind::TimedOut`], as [`wait`](Self::wait) says.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[inline]

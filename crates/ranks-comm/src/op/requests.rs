@@ -3,7 +3,7 @@
 mod pending;
 
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::call::hold;
 use crate::call::limit::{self, Pause};
@@ -118,16 +118,22 @@ impl<R: Pending> Requests<R> {
     ///
     /// # Errors
     /// If one has failed, its error, when all are complete; [`Error::statuses`] has all of them,
-    /// and [`take_ended`](Self::take_ended) their buffers. With [`ErrorKind::WrongThread`],
-    /// [`ErrorKind::Finalized`] and, at a time limit, [`ErrorKind::TimedOut`], operations that are
-    /// not complete are still pending and owned by the runtime.
+    /// and [`take_ended`](Self::take_ended) their buffers. With [`ErrorKind::WrongThread`] and
+    /// [`ErrorKind::Finalized`], operations that are not complete are still pending and owned by
+    /// the runtime. At a time limit, with [`ErrorKind::TimedOut`], so are those that are not
+    /// receives; receives are cancelled: they have taken no message.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     #[doc(alias = "MPI_Waitall")]
     pub fn wait_all(&mut self) -> Result<Vec<Completed<R::Buffer>>> {
+        const OPERATION: &str = "MPI_Waitall";
+        let first = self.pending.first().filter(|_| hold::is_wanted());
+        let comm = first.map(|first| first.comm().clone());
+        // One time limit for all of them. Each tells by itself that this thread may not wait.
+        let _entered = comm.as_ref().and_then(|comm| comm.enter(OPERATION).ok());
         let count = self.pending.len();
         let (ended, left) = end_each(count, self.pending.take_all());
-        self.tell("MPI_Waitall", ended, left)
+        self.tell(OPERATION, ended, left)
     }
 
     /// Takes the operations that were complete when a call failed: each with its buffer, and with
@@ -146,11 +152,16 @@ impl<R: Pending> Requests<R> {
     /// MPI 5.0 §3.7.5 (`MPI_Waitany`).
     #[doc(alias = "MPI_Waitany")]
     pub fn wait_any(&mut self) -> Result<Option<Completed<R::Buffer>>> {
+        self.any("MPI_Waitany")
+    }
+
+    /// Waits in `operation` until one is complete; `None` if the set is empty.
+    fn any(&mut self, operation: &'static str) -> Result<Option<Completed<R::Buffer>>> {
         let Some(first) = self.pending.first() else {
             return Ok(None);
         };
         let comm = hold::is_wanted().then(|| first.comm().clone());
-        let entered = comm.as_ref().map(|comm| comm.enter("MPI_Waitany"));
+        let entered = comm.as_ref().map(|comm| comm.enter(operation));
         let mut entered = entered.transpose()?;
         let key = match limit::in_time() {
             Some(call) => call.look(|| self.one_that_is_over()),
@@ -159,7 +170,7 @@ impl<R: Pending> Requests<R> {
         if let Some(entered) = &mut entered {
             entered.note(&key);
         }
-        self.give("MPI_Waitany", key?).map(Some)
+        self.give(operation, key?).map(Some)
     }
 
     /// The key of a complete operation; waits for one.
@@ -186,7 +197,7 @@ impl<R: Pending> Requests<R> {
     /// MPI 5.0 §3.7.5 (`MPI_Waitsome`).
     #[doc(alias = "MPI_Waitsome")]
     pub fn wait_some(&mut self) -> Result<Vec<Completed<R::Buffer>>> {
-        match self.wait_any()? {
+        match self.any("MPI_Waitsome")? {
             None => Ok(Vec::new()),
             Some(first) => self.some("MPI_Waitsome", Some(first)),
         }
@@ -345,6 +356,7 @@ impl<R: Pending> Requests<R> {
 }
 
 /// Completes each of so many in turn; an error means that those that are left are not complete.
+/// Once the time limit of the call has passed, none is waited for.
 #[expect(clippy::type_complexity, reason = "both are used at once")]
 fn end_each<R: Pending>(
     count: usize,
@@ -352,12 +364,21 @@ fn end_each<R: Pending>(
 ) -> (Vec<Completed<R::Buffer, Result<Status>>>, Result<()>) {
     let mut ended = Vec::with_capacity(count);
     let mut left = Ok(());
+    let mut late = false;
     for (key, mut request) in requests {
         // Once one could not be waited for, nothing is, but those that are complete are told.
-        if left.is_err() && !request.is_over().unwrap_or(false) {
+        let may_wait = !late && left.is_ok();
+        let outcome = if may_wait || request.is_over().unwrap_or(false) {
+            request.end()
+        } else if late {
+            request.end_late()
+        } else {
             continue;
+        };
+        if let Ok((_, Err(error))) | Err(error) = &outcome {
+            late |= error.kind() == ErrorKind::TimedOut && has_passed();
         }
-        match request.end() {
+        match outcome {
             Ok((buffer, status)) => ended.push(Completed {
                 key,
                 buffer,
@@ -367,6 +388,11 @@ fn end_each<R: Pending>(
         }
     }
     (ended, left)
+}
+
+/// Returns `true` if this thread is in a call whose time limit has passed.
+fn has_passed() -> bool {
+    limit::may_end().is_some_and(|call| call.left() == Some(Duration::ZERO))
 }
 
 #[cold]

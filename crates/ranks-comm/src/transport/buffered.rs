@@ -23,7 +23,8 @@ pub(crate) fn taken(operation: &'static str, bytes: usize, room: Option<usize>) 
             ErrorKind::Argument,
             operation,
             format_args!(
-                "a message of {} needs {BSEND_OVERHEAD} more in the attached buffer, which has {room}",
+                "a message of {} takes {taken} of the attached buffer (BSEND_OVERHEAD is {BSEND_OVERHEAD}), which has {room}; \
+                 attach a larger one",
                 Count(bytes, "byte")
             ),
         )),

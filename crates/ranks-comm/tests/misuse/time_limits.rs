@@ -55,6 +55,22 @@ fn in_vain(comm: &Communicator, origin: &str) {
     let receiving = comm.irecv(vec![0u8; 4], 1, 7);
     let mut requests: Requests<_> = receiving.into_iter().collect();
     late("MPI_Waitany", requests.wait_any().map(drop));
+    // Over MPI the second one stayed pending, and took the next message of that tag.
+    let receiving = [11, 12].map(|tag| comm.irecv(vec![7u8; 4], 1, tag));
+    let mut requests: Requests<_> = receiving.into_iter().flatten().collect();
+    let all = requests.wait_all().map(drop);
+    let statuses = all.as_ref().expect_err("MPI_Waitall").statuses();
+    let kinds = statuses
+        .iter()
+        .filter_map(|(_, one)| Some(one.as_ref().err()?.kind()));
+    assert_eq!(kinds.collect::<Vec<_>>(), [ErrorKind::TimedOut; 2]);
+    late("MPI_Waitall", all);
+    let buffers: Vec<_> = requests
+        .take_ended()
+        .into_iter()
+        .map(|one| one.buffer)
+        .collect();
+    assert_eq!(buffers, [[7; 4], [7; 4]]);
 }
 
 /// The rank that was waited for comes at last.
@@ -63,14 +79,14 @@ fn in_the_end(world: &Communicator, comm: &Communicator) -> Result<()> {
     match world.rank() {
         0 => {
             world.send(&[1u8], 1, 9)?;
-            for tag in [5, 8] {
+            for tag in [5, 8, 11, 12] {
                 assert_eq!(comm.recv(&mut buf, 1, i32::from(tag))?.count::<u8>()?, 1);
                 assert_eq!(buf[0], tag);
             }
         }
         1 => {
             world.recv(&mut [0u8], 0, 9)?;
-            for tag in [5u8, 7, 8, 10] {
+            for tag in [5u8, 7, 8, 10, 11, 12] {
                 comm.send(&[tag], 0, i32::from(tag))?;
             }
             comm.recv(&mut buf, 0, 6)?;

@@ -321,7 +321,7 @@ fn a_rank_that_is_silent_is_named_at_the_limit_and_one_that_waits_too() {
         }
     });
     let begin = "MPI_Recv: timed out after 400ms (Builder::time_limit) on rank 0 of 3 of MPI_COMM_WORLD; \
-                 it waits for rank 1; waiting too: rank 2 in MPI_Recv for 0.";
+                 it waits for rank 1, tag 0; waiting too: rank 2 in MPI_Recv for 0.";
     assert!(told.starts_with(begin), "{told}");
     let end = " s; silent: rank 1 (alive, in no operation)";
     assert!(told.ends_with(end), "{told}");

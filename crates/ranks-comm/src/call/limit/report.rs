@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Limit, lock};
 use crate::call::inflight_calls::CallInFlight;
 use crate::call::rank_list::RankList;
-use crate::call::record::Class;
+use crate::call::record::{ANY, Class, NONE};
 
 /// The state of another rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,13 +59,36 @@ impl fmt::Display for Report<'_> {
         }
         let others = Others(Some(of), self.states);
         others.whose(f)?;
-        if let Some(peer) = of.peer() {
-            let rank = of.world_rank(peer).unwrap_or(peer);
-            write!(f, "; it waits for rank {rank}")?;
-        }
+        self.awaited(f)?;
         others.waiting(f)?;
         others.silent(f)?;
-        others.unasked(f)
+        others.unasked(f)?;
+        match ranks_mpi_sys::loaded() {
+            Some(library) if of.world.is_none() => write!(f, " ({})", library.name()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Report<'_> {
+    /// The rank and the tag of the message that it waits for.
+    fn awaited(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (of, what) = (self.of, &self.of.what);
+        match of.peer() {
+            Some(peer) => {
+                let rank = of.world_rank(peer).unwrap_or(peer);
+                write!(f, "; it waits for rank {rank}")?;
+            }
+            None if what.kind.class == Class::Message && what.peer == ANY => {
+                f.write_str("; it waits for any rank")?;
+            }
+            None => return Ok(()),
+        }
+        match what.tag {
+            NONE => Ok(()),
+            ANY => f.write_str(", any tag"),
+            tag => write!(f, ", tag {tag}"),
+        }
     }
 }
 

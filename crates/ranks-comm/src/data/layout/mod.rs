@@ -58,7 +58,8 @@ pub use view::{View, ViewMut};
 /// It is a description, in elements, independent of any slice; all numbers count from the beginning
 /// of the slice that it is used with. Making one never fails for its size: a layout that reaches
 /// beyond the slice, or beyond what memory can hold, is refused by [`of`](Self::of) and
-/// [`of_mut`](Self::of_mut). A clone is cheap.
+/// [`of_mut`](Self::of_mut); the latter has `usize::MAX` elements and that extent. A clone is
+/// cheap.
 ///
 /// MPI 5.0 §5.1 (derived datatypes; there is nothing to commit and nothing to free).
 #[doc(alias = "MPI_Datatype")]
@@ -103,9 +104,10 @@ impl Known {
     fn new(shape: Option<Shape>, too_large: bool) -> Arc<Self> {
         let mut hasher = DefaultHasher::new();
         shape.hash(&mut hasher);
+        let without = if too_large { usize::MAX } else { 0 };
         Arc::new(Self {
-            elements: shape.as_ref().map_or(0, Shape::elements),
-            end: shape.as_ref().map_or(0, Shape::end),
+            elements: shape.as_ref().map_or(without, Shape::elements),
+            end: shape.as_ref().map_or(without, Shape::end),
             hash: hasher.finish(),
             shape,
             too_large,
@@ -401,6 +403,7 @@ mod tests {
         for layout in made {
             assert!(layout.known.too_large, "{layout:?}");
             assert!(!layout.is_disjoint());
+            assert_eq!((layout.elements(), layout.true_extent()), (most, 0..most));
             let error = layout.of(&[0u8; 4]).unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::Length, "{error}");
         }

@@ -192,6 +192,7 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
     pub fn wait(mut self) -> Result<PartitionedRecv<B>> {
         let inner = &mut *self.0;
         let entered = inner.comm.enter(record::WAIT)?;
+        entered.is_end_of(RECV.operation);
         if let Link::Mpi(parts) = &mut inner.link {
             let outcome = parts.wait();
             // After an error too, the library no longer uses the buffer.

@@ -262,7 +262,8 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
         let shares = &mut self.0.shares;
         shares.ready_rest()?;
         if let Link::Mpi(parts) = &mut shares.link {
-            let _entered = shares.comm.enter(record::WAIT)?;
+            let entered = shares.comm.enter(record::WAIT)?;
+            entered.is_end_of(SEND.operation);
             let outcome = parts.wait();
             // After an error too, the library no longer uses the buffer.
             shares.started = false;

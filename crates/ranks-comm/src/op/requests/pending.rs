@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::communicator::Communicator;
 use crate::op::request::Request;
 use crate::op::scope::{Borrowed, ScopedRequest};
-use crate::result::{Result, Status};
+use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::pending_op::PendingOp;
 
 /// Operations that can be put into [`Requests`](crate::Requests): [`Request`] and
@@ -26,6 +26,10 @@ mod sealed {
 
         /// Waits, and takes it apart; an error means that this thread may not.
         fn end(self) -> Result<(Self::Memory, Result<Status>)>;
+
+        /// As [`end`](Self::end), after another wait of the same call has come to its time limit:
+        /// a receive is cancelled.
+        fn end_late(self) -> Result<(Self::Memory, Result<Status>)>;
 
         /// The communicator of the operation.
         fn comm(&self) -> &Communicator;
@@ -56,6 +60,10 @@ impl<B: Send + 'static> sealed::Sealed for Request<B> {
 
     fn end(self) -> Result<(B, Result<Status>)> {
         self.complete()
+    }
+
+    fn end_late(self) -> Result<(B, Result<Status>)> {
+        self.complete_late(late())
     }
 
     fn comm(&self) -> &Communicator {
@@ -90,6 +98,10 @@ impl<B: Borrowed> sealed::Sealed for ScopedRequest<'_, B> {
         })
     }
 
+    fn end_late(self) -> Result<(Option<B>, Result<Status>)> {
+        Ok((None, Err(late())))
+    }
+
     fn comm(&self) -> &Communicator {
         ScopedRequest::comm(self)
     }
@@ -101,4 +113,10 @@ impl<B: Borrowed> sealed::Sealed for ScopedRequest<'_, B> {
     fn flight(&mut self) -> Option<sealed::CallInFlight<'_>> {
         None
     }
+}
+
+#[cold]
+fn late() -> Error {
+    let text = "not complete when the wait for another operation timed out";
+    Error::new(ErrorKind::TimedOut, "MPI_Waitall", text)
 }
