@@ -12,24 +12,34 @@ pub(crate) struct Inbox {
     pub(super) messages: Vec<(u64, Envelope)>,
     /// Such a message, or another change.
     awaited: Vec<Option<Pattern>>,
+    /// The number of times that those who slept were woken.
+    woken: u64,
 }
 
 impl Inbox {
-    /// Notes that a thread sleeps until such a message arrives, or something else changes.
-    pub(crate) fn sleeps(&mut self, until: Option<Pattern>) {
+    /// Notes that a thread sleeps until such a message arrives, or something else changes. Returns
+    /// what it passes to [`awakes`](Self::awakes).
+    pub(crate) fn sleeps(&mut self, until: Option<Pattern>) -> u64 {
         self.awaited.push(until);
+        self.woken
     }
 
-    /// Notes that such a thread is awake.
-    pub(crate) fn awakes(&mut self, until: Option<Pattern>) {
-        if let Some(index) = self.awaited.iter().position(|other| *other == until) {
+    /// Notes that such a thread is awake, if nobody has woken it.
+    pub(crate) fn awakes(&mut self, until: Option<Pattern>, since: u64) {
+        let mut awaited = self.awaited.iter();
+        if since == self.woken
+            && let Some(index) = awaited.position(|other| *other == until)
+        {
             self.awaited.swap_remove(index);
         }
     }
 
-    /// Returns `true` if any thread sleeps.
-    pub(crate) fn is_awaited(&self) -> bool {
-        !self.awaited.is_empty()
+    /// Returns `true` if any thread sleeps: the caller wakes them all, and nobody else has to.
+    pub(crate) fn wakes(&mut self) -> bool {
+        let any = !self.awaited.is_empty();
+        self.awaited.clear();
+        self.woken += u64::from(any);
+        any
     }
 
     /// Returns `true` if a thread sleeps until such a message arrives.
@@ -48,8 +58,8 @@ mod tests {
     fn who_sleeps_is_woken_by_its_own_message_alone() {
         let mut inbox = Inbox::default();
         let own = Some(pattern(Some(3), Some(7)));
-        assert!(!inbox.is_awaited() && !inbox.awaits(1, &message(3, 7, 0)));
-        inbox.sleeps(own);
+        assert!(!inbox.wakes() && !inbox.awaits(1, &message(3, 7, 0)));
+        let since = inbox.sleeps(own);
         inbox.sleeps(None);
         inbox.sleeps(own);
         for (context, other) in [
@@ -59,11 +69,20 @@ mod tests {
         ] {
             assert!(!inbox.awaits(context, &other));
         }
-        inbox.awakes(own);
+        inbox.awakes(own, since);
         assert!(inbox.awaits(1, &message(3, 7, 0)), "there is another one");
-        inbox.awakes(own);
-        assert!(!inbox.awaits(1, &message(3, 7, 0)) && inbox.is_awaited());
-        inbox.awakes(None);
-        assert!(!inbox.is_awaited());
+        inbox.awakes(own, since);
+        assert!(!inbox.awaits(1, &message(3, 7, 0)) && inbox.wakes());
+    }
+
+    #[test]
+    fn who_is_woken_is_not_woken_again_and_wakes_for_itself_alone() {
+        let mut inbox = Inbox::default();
+        let since = inbox.sleeps(None);
+        assert!(inbox.wakes() && !inbox.wakes());
+        // Another one sleeps before the first one runs.
+        inbox.sleeps(None);
+        inbox.awakes(None, since);
+        assert!(inbox.wakes());
     }
 }

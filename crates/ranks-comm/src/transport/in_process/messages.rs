@@ -15,7 +15,7 @@ impl World {
         let mailbox = &self.mailboxes[dest];
         let synchronous = message.receipt.is_some();
         let mut inbox = lock(&mailbox.inbox);
-        let awaited = inbox.awaits(context, &message);
+        let awaited = inbox.awaits(context, &message) && inbox.wakes();
         inbox.messages.push((context, message));
         mailbox.note_arrival();
         drop(inbox);

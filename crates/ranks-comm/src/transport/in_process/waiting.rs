@@ -27,7 +27,7 @@ impl Mailbox {
 
     #[cold]
     fn wake(&self) {
-        let sleeps = lock(&self.inbox).is_awaited();
+        let sleeps = lock(&self.inbox).wakes();
         if sleeps {
             self.changed.notify_all();
         }
@@ -47,7 +47,7 @@ impl Mailbox {
         until: Option<Pattern>,
         left: Option<Duration>,
     ) -> MutexGuard<'a, Inbox> {
-        inbox.sleeps(until);
+        let since = inbox.sleeps(until);
         let mut inbox = match left {
             None => self.changed.wait(inbox),
             Some(left) => match self.changed.wait_timeout(inbox, left) {
@@ -56,7 +56,7 @@ impl Mailbox {
             },
         }
         .unwrap_or_else(PoisonError::into_inner);
-        inbox.awakes(until);
+        inbox.awakes(until, since);
         inbox
     }
 
