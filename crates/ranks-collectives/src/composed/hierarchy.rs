@@ -17,8 +17,20 @@ use crate::{Collectives, InPlaceCollectives};
 /// A good MPI library does this by itself where it knows the machine; this is for those that do
 /// not, and for groups that they do not know of. Nothing chooses it by itself. Make it once, and
 /// measure: of all ranks the leaders alone send from one node to another, however ranks are
-/// numbered. It was run on a single machine only, where there is nothing to gain: an `allreduce` of
-/// 8 words took 0.9 to 1.3 times as long as the plain one.
+/// numbered.
+///
+/// Times as long as the plain operation, 8 ranks on emulated hosts with links of 200 Mbit/s:
+///
+/// | | Open MPI 5.0.11 | MPICH 4.3.2, 5.0.2 |
+/// |---|---|---|
+/// | `allreduce` of 8 KiB, 4 hosts | 0.35 | 0.9 |
+/// | the same of 1 MiB | 0.6 | 1.0 |
+/// | `bcast` of 1 MiB, 4 hosts | 0.55 | 1.1 |
+/// | the same, 2 hosts | 0.8 | 0.7 |
+/// | the same, ranks of both hosts by turns | 0.9 | 0.25 |
+///
+/// A `bcast` of less takes 0.7 to 1.3 times as long. On a single machine there is nothing to gain:
+/// an `allreduce` of 8 words took 0.9 to 1.3 times as long.
 ///
 /// Nodes are numbered in the order of their leaders. A clone is another handle of the same.
 #[derive(Debug, Clone)]
