@@ -1,7 +1,9 @@
 //! The parts of this crate that its sibling crates see.
 
+use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
+use crate::Op;
 use crate::agreement::{CallSignature, carry_out, in_any_case};
 use crate::arguments::root::Root;
 
@@ -13,11 +15,34 @@ pub use crate::arguments::lengths::{Holders, block_of, one_of_each, unequal};
 /// # Errors
 /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch), naming both sides.
 pub fn agree<T>(comm: &Communicator, operation: &'static str) -> Result<()> {
+    agree_on(comm, operation, CallSignature::moving::<T>)
+}
+
+/// As [`agree`], for a reduction by `O`.
+///
+/// # Errors
+/// As [`agree`].
+pub fn agree_on_reduction<T, O>(comm: &Communicator, operation: &'static str) -> Result<()> {
+    agree_on(comm, operation, CallSignature::reducing::<T, O>)
+}
+
+fn agree_on(
+    comm: &Communicator,
+    operation: &'static str,
+    call: impl FnOnce(&'static str) -> CallSignature,
+) -> Result<()> {
     if !comm.compares_calls() {
         return comm.enter_unrecorded(operation).map(drop);
     }
-    let call = CallSignature::moving::<T>(operation);
+    let call = call(operation);
     carry_out(comm, call, Ok(()), |_, ()| Ok(()), |_, ()| Ok(()))
+}
+
+/// Combines elements of lower ranks with those of a higher one, which replaces them.
+pub fn combine<T: Pod, O: Op<T>>(op: &O, lower: &mut [T], higher: &[T]) {
+    for (lower, &higher) in lower.iter_mut().zip(higher) {
+        *lower = op.combine(*lower, higher);
+    }
 }
 
 /// As [`agree`], whether ranks compare their collective calls or not: for what the memory of others

@@ -17,6 +17,9 @@ mod system;
 #[path = "page/unix.rs"]
 mod system;
 
+mod stripe;
+
+pub(crate) use stripe::stripe;
 pub(crate) use system::{make_writable, welcome_large};
 
 /// Smaller pages there are none.

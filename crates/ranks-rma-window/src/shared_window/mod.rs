@@ -1,6 +1,7 @@
 //! Memory of the ranks of a node that all of them load and store directly, in phases.
 #![allow(unsafe_code)]
 
+mod allreduce;
 mod atomic;
 mod builder;
 mod concurrent;

@@ -175,6 +175,26 @@ impl<T: Pod> Segments<T> {
         unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) }
     }
 
+    /// A part of the segment of `rank`, to be written; empty if the segment is shorter.
+    ///
+    /// # Safety
+    /// Nobody else touches the part while the result lives.
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "it is the caller who knows that nobody else has it"
+    )]
+    pub(super) unsafe fn part_mut(&self, rank: usize, part: Range<usize>) -> &mut [T] {
+        let &Segment { start, len } = self.of(rank);
+        if part.start > part.end || part.end > len {
+            return &mut [];
+        }
+        // SAFETY: it begins within the segment, or at its end.
+        let start = unsafe { start.add(part.start) };
+        // SAFETY: so many elements lie there, which nobody else touches, by this function's
+        // contract.
+        unsafe { slice::from_raw_parts_mut(start.as_ptr(), part.len()) }
+    }
+
     /// Takes the pages of a part of the memory, all of whose bytes are zero, from the system.
     ///
     /// # Errors

@@ -39,6 +39,7 @@ pub(super) enum Goal {
     Concurrent,
     Passive,
     Freed,
+    Reduce,
 }
 
 impl Goal {
@@ -49,6 +50,7 @@ impl Goal {
             3 => "the phase Concurrent",
             4 => "the phase Passive",
             5 => "free",
+            6 => "a reduction",
             _ => "nothing known",
         }
     }

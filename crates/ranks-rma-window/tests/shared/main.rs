@@ -12,4 +12,5 @@ mod jacobi;
 mod limits;
 mod locks;
 mod phases;
+mod reductions;
 mod steps;
