@@ -18,9 +18,9 @@ use crate::operation::varying::counts;
 ///
 /// Measured on one machine of two cores, with a word for each rank: 0.65 times the plain
 /// operation's time for 16 ranks in process, 1.2 times for 4 ranks on MPICH 5.0 and 2 times on Open
-/// MPI 5.0. For 8 ranks on emulated hosts with links of 200 Mbit/s and blocks of up to 1 KiB: 0.8 to
-/// 0.95 times on 2 hosts and 1.05 to 1.4 times on 4 hosts on MPICH 5.0, and 0.5 to 1.9 times on Open
-/// MPI 5.0.
+/// MPI 5.0. For 8 ranks on emulated hosts with links of 200 Mbit/s and blocks of up to 1 KiB: 0.8
+/// to 0.95 times on 2 hosts and 1.05 to 1.4 times on 4 hosts on MPICH 5.0, and 0.5 to 1.9 times on
+/// Open MPI 5.0.
 ///
 /// Ranks whose number is a prime have a single row: it is the plain operation then. Nothing chooses
 /// this by itself.

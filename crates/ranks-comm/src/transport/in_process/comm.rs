@@ -154,6 +154,12 @@ impl Comm {
         self.place.world.end(self.place.rank);
     }
 
+    /// Returns `true` if this rank has failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        let place = &self.place;
+        place.world.failed_ranks(usize::MAX).contains(&place.rank)
+    }
+
     /// The number of other communicators of this rank, and of what keeps one.
     pub(crate) fn other_holders(&self) -> usize {
         Arc::strong_count(&self.place).saturating_sub(1)
