@@ -41,8 +41,9 @@ use group::Group;
 /// A clone is another handle of the same communicator; [`dup`](Self::dup) makes a new one. Handles
 /// can be sent to other threads and keep the runtime alive. Dropping the last handle never blocks:
 /// the free is deferred to a later collective call that makes communicators from the same parent,
-/// once no operation is pending on the communicator, or to the end of the runtime. Deferred frees
-/// are made in the order of creation.
+/// or of the same ranks where the parent was dropped as well, once no operation is pending on the
+/// communicator, or to the end of the runtime. Deferred frees of one parent's are made in the order
+/// of creation.
 ///
 /// MPI 5.0 §7.
 #[doc(alias = "MPI_Comm")]

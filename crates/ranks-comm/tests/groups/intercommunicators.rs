@@ -280,6 +280,12 @@ fn thousands_of_dropped_intercommunicators_are_freed(world: Communicator) -> Res
         drop(first.dup()?);
         drop(first.merge(odd)?);
     }
+    // One that was merged of another that was dropped since.
+    for _ in 0..rounds {
+        let other = part.intercomm_create(local_leader, &world, remote_leader, 3)?;
+        let merged = other.merge(odd)?;
+        drop((other, merged));
+    }
     ring(&world, 1)?;
     Ok(())
 }

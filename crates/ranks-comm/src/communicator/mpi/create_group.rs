@@ -13,10 +13,10 @@ use crate::call::record::Recorder;
 use crate::communicator::Communicator;
 use crate::result::Result;
 use crate::transport::join::Join;
-use crate::transport::mpi::children::Children;
+use crate::transport::mpi::children::{Children, Lineage};
 use crate::transport::mpi::communicator::{Comm, Group, Origin, rank_and_size};
 use crate::transport::mpi::error::check;
-use crate::transport::mpi::free_by_group::{Members, of_both};
+use crate::transport::mpi::free_by_group::{Dropped, Members, of_both};
 use crate::transport::mpi::{peer, session};
 
 /// The number of words that the first rank sends: the number of the new one, and of those that it
@@ -90,19 +90,22 @@ impl Comm {
         comm.between = between;
         self.session.return_errors(new)?;
         let number = comm.free_old(&members, key)?;
+        comm.children = Arc::new(Children::of(Lineage::of_number(number)));
         comm.origin = Some((key, Origin::FreeByGroup { members, number }));
         comm.into_communicator(max_tag, number)
     }
 
-    /// Frees old communicators of the same ranks as this new one, and returns the number of the new
-    /// one.
+    /// Frees what is old and was dropped, of the same ranks as this new communicator, and returns
+    /// a number for it, which is made of its key. Collective.
     fn free_old(&self, members: &Members, key: u64) -> Result<u64> {
         let me = session::whoami().map_or(0, |(rank, _)| rank);
         let is_first = members.first() == Some(&me);
+        let apart = &self.session.free_by_group;
+        let can_go = |key| self.session.is_at_rest(key);
         let mut words = [0u64; WORDS];
         let mut old = Vec::new();
         if is_first {
-            old = self.session.free_by_group.take_some(members, WORDS - 1);
+            old = apart.take_some(members, WORDS - 1, can_go);
             words[0] = (me as u64) << 32 | (key & u64::from(u32::MAX));
             for (word, &(number, _)) in words[1..].iter_mut().zip(&old) {
                 *word = number;
@@ -119,8 +122,7 @@ impl Comm {
             return Ok(numbers[0]);
         }
         if !is_first {
-            let apart = &self.session.free_by_group;
-            let mine = |&number: &u64| apart.take(members, number).map(|key| (number, key));
+            let mine = |&number: &u64| Some((number, apart.take(members, number, can_go)?));
             old = proposed.iter().filter_map(mine).collect();
         }
         let mut mask = [0u64];
@@ -136,7 +138,12 @@ impl Comm {
                 continue;
             };
             if agreed & 1 << bit == 0 {
-                self.session.free_by_group.is_dropped(members, number, key);
+                let members = Arc::clone(members);
+                apart.is_dropped(Dropped {
+                    members,
+                    number,
+                    key,
+                });
             } else {
                 outcome = outcome.and(self.session.free(key));
             }
@@ -156,7 +163,7 @@ impl Comm {
     /// Makes the public communicator, with rank and size from the library.
     ///
     /// `origin` is the same on all its ranks.
-    pub(crate) fn into_communicator(self, max_tag: i32, origin: u64) -> Result<Communicator> {
+    pub(crate) fn into_communicator(mut self, max_tag: i32, origin: u64) -> Result<Communicator> {
         let (rank, size) = rank_and_size(self.canonical)?;
         let peers = if self.between {
             self.remote_size()?
@@ -164,6 +171,12 @@ impl Comm {
             size
         };
         let recorder = self.recorder(origin, rank, size);
+        if !self.between {
+            self.members = Arc::clone(&recorder.world_ranks);
+            if self.children.lineage().is_due() {
+                self.free_old(&self.members, 0)?;
+            }
+        }
         Ok(Communicator::over_mpi(
             self, rank, size, peers, max_tag, recorder,
         ))

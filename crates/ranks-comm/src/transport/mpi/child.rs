@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::children::Children;
 use super::communicator::Comm;
 use super::deferred_free::Waiting;
+use super::free_by_group::Members;
 use super::session::Session;
 use crate::result::Result;
 
@@ -34,6 +35,7 @@ pub struct Child<W: FreedTogether> {
     what: Option<Box<W>>,
     session: Arc<Session>,
     siblings: Arc<Children>,
+    members: Members,
     number: u64,
     key: u64,
 }
@@ -56,6 +58,7 @@ impl Comm {
             what,
             session: Arc::clone(&self.session),
             siblings: Arc::clone(&self.children),
+            members: Arc::clone(&self.members),
             number,
             key: self.session.key(),
         })
@@ -90,7 +93,10 @@ impl<W: FreedTogether> Drop for Child<W> {
     fn drop(&mut self) {
         if let Some(what) = self.what.take() {
             self.session.defer_free(self.key, Waiting::Other(what));
-            self.siblings.is_dropped(self.number, self.key);
+            let members = Arc::clone(&self.members);
+            let left = self.siblings.is_dropped(self.number, self.key, members);
+            left.into_iter()
+                .for_each(|left| self.session.free_by_group.is_dropped(left));
         }
     }
 }

@@ -4,33 +4,85 @@
 //! dropped communicator waits until the next collective call that makes communicators from the same
 //! parent. There the ranks agree on those that all of them have dropped, and free these, in the
 //! order of their creation.
+//!
+//! There is no such call once the parent was dropped. What is left then is freed as in
+//! [`free_by_group`](super::free_by_group).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::free_by_group::{Dropped, Members};
+use crate::call::identity::digest;
+
+/// The descent of a communicator: a number that is the same on all its ranks, and different for
+/// each communicator; 0 if it is unknown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Lineage(u64);
+
+impl Lineage {
+    pub(crate) const WORLD: Self = Self(1);
+
+    /// That of a communicator with a number of its own.
+    pub(crate) fn of_number(number: u64) -> Self {
+        Self(digest([number]))
+    }
+
+    /// That of the child of that number.
+    pub(crate) fn child(self, number: u64) -> Self {
+        match self.0 {
+            0 => self,
+            id => Self(digest([id, number])),
+        }
+    }
+
+    /// Returns `true` for one communicator in eight: when it is made, its ranks free what was left
+    /// by parents.
+    pub(crate) fn is_due(self) -> bool {
+        self.0 != 0 && self.0.is_multiple_of(8)
+    }
+}
 
 /// The communicators made from one parent, by number; a number means the same on every rank of the
 /// parent.
 #[derive(Debug, Default)]
-pub(crate) struct Children(Mutex<Numbered>);
+pub(crate) struct Children {
+    of: Lineage,
+    numbered: Mutex<Numbered>,
+}
 
 #[derive(Debug, Default)]
 struct Numbered {
     next: u64,
     /// Those that the ranks have not agreed to free, by number.
     slots: Vec<(u64, Slot)>,
+    /// `true` if the parent was dropped on this rank.
+    closed: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Slot {
     Alive,
-    /// Dropped on this rank; the key under which the session keeps it.
-    Dropped(u64),
+    /// Dropped on this rank: the key under which the session keeps it, and its ranks.
+    Dropped(u64, Members),
     /// This rank has nothing here: it belongs to no part, or freed it, or could not make it.
     Nothing,
 }
 
 impl Children {
+    /// Those of a communicator of that descent.
+    pub(crate) fn of(lineage: Lineage) -> Self {
+        Self {
+            of: lineage,
+            numbered: Mutex::default(),
+        }
+    }
+
+    /// The descent of the parent.
+    pub(crate) fn lineage(&self) -> Lineage {
+        self.of
+    }
+
     fn lock(&self) -> MutexGuard<'_, Numbered> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.numbered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The number of the next child. Every rank of the parent takes one in each call that makes
@@ -47,8 +99,41 @@ impl Children {
         self.set(number, Slot::Alive);
     }
 
-    pub(crate) fn is_dropped(&self, number: u64, key: u64) {
-        self.set(number, Slot::Dropped(key));
+    /// Notes a dropped child. Returns it if its parent was dropped before.
+    #[must_use]
+    pub(crate) fn is_dropped(&self, number: u64, key: u64, members: Members) -> Option<Dropped> {
+        let mut children = self.lock();
+        if children.closed {
+            let number = self.of.child(number).0;
+            return Some(Dropped {
+                members,
+                number,
+                key,
+            });
+        }
+        children.set(number, Slot::Dropped(key, members));
+        None
+    }
+
+    /// Notes that the parent was dropped on this rank, so that its ranks agree on nothing more.
+    /// Returns the children that were dropped before.
+    #[must_use]
+    pub(crate) fn close(&self) -> Vec<Dropped> {
+        let mut children = self.lock();
+        children.closed = true;
+        let slots = std::mem::take(&mut children.slots).into_iter();
+        let dropped = slots.filter_map(|(number, slot)| match slot {
+            Slot::Dropped(key, members) => {
+                let number = self.of.child(number).0;
+                Some(Dropped {
+                    members,
+                    number,
+                    key,
+                })
+            }
+            Slot::Alive | Slot::Nothing => None,
+        });
+        dropped.collect()
     }
 
     pub(crate) fn is_freed(&self, number: u64) {
@@ -56,13 +141,7 @@ impl Children {
     }
 
     fn set(&self, number: u64, slot: Slot) {
-        let mut children = self.lock();
-        let index = children
-            .slots
-            .binary_search_by_key(&number, |(number, _)| *number);
-        if let Some((_, place)) = index.ok().and_then(|index| children.slots.get_mut(index)) {
-            *place = slot;
-        }
+        self.lock().set(number, slot);
     }
 
     /// A bit for each of the first 64 children that this rank has finished with; those that it has
@@ -78,7 +157,7 @@ impl Children {
             slots
                 .filter(|(_, (_, slot))| match slot {
                     Slot::Alive => false,
-                    Slot::Dropped(key) => can_go(*key),
+                    Slot::Dropped(key, _) => can_go(*key),
                     Slot::Nothing => true,
                 })
                 .fold(0, |mask, (bit, _)| mask | 1 << bit),
@@ -93,7 +172,7 @@ impl Children {
         // Only those agreed upon are removed, so that the first 64 stay the same everywhere.
         children.slots.retain(|(_, slot)| {
             let goes = bits.next().unwrap_or(false);
-            if let (true, Slot::Dropped(key)) = (goes, slot) {
+            if let (true, Slot::Dropped(key, _)) = (goes, slot) {
                 keys.push(*key);
             }
             !goes
@@ -102,17 +181,55 @@ impl Children {
     }
 }
 
+impl Numbered {
+    fn set(&mut self, number: u64, slot: Slot) {
+        let slots = &mut self.slots;
+        let index = slots.binary_search_by_key(&number, |(number, _)| *number);
+        if let Some((_, place)) = index.ok().and_then(|index| slots.get_mut(index)) {
+            *place = slot;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Children {
+        fn drops(&self, number: u64, key: u64) {
+            assert!(self.is_dropped(number, key, Members::default()).is_none());
+        }
+    }
+
+    #[test]
+    fn what_is_dropped_after_its_parent_is_given_up_and_so_is_what_was_before() {
+        let children = Children::of(Lineage::WORLD.child(3));
+        let numbers: Vec<u64> = (0..3).map(|_| children.number()).collect();
+        numbers.iter().for_each(|&number| children.is_alive(number));
+        children.drops(numbers[1], 10);
+        let before = children.close();
+        let after = children
+            .is_dropped(numbers[0], 20, Members::from([1, 2]))
+            .unwrap();
+        assert_eq!(before.iter().map(|one| one.key).collect::<Vec<_>>(), [10]);
+        assert_eq!((after.key, &*after.members), (20, &[1, 2][..]));
+        assert_ne!(before[0].number, after.number);
+        // The number is the same where the order was another.
+        let elsewhere = Children::of(Lineage::WORLD.child(3));
+        assert!(elsewhere.close().is_empty());
+        let again = elsewhere.is_dropped(numbers[1], 7, Members::default());
+        assert_eq!(again.unwrap().number, before[0].number);
+        // Of what is of unknown descent nothing is known.
+        assert_eq!(Lineage::default().child(1), Lineage::default());
+    }
 
     #[test]
     fn only_what_all_ranks_dropped_is_freed_in_order() {
         let children = Children::default();
         let numbers: Vec<u64> = (0..3).map(|_| children.number()).collect();
         numbers.iter().for_each(|&number| children.is_alive(number));
-        children.is_dropped(numbers[2], 30);
-        children.is_dropped(numbers[0], 10);
+        children.drops(numbers[2], 30);
+        children.drops(numbers[0], 10);
         assert_eq!(children.done(|_| true), Some(0b101));
         // Another rank still holds the third.
         assert_eq!(children.agree(0b001), [10]);
@@ -127,7 +244,7 @@ mod tests {
         children.is_alive(children.number());
         for _ in 0..1000 {
             let number = children.number();
-            children.is_dropped(number, number);
+            children.drops(number, number);
             assert_eq!(children.done(|_| true), Some(0b10));
             assert_eq!(children.agree(0b10), [number]);
         }
@@ -138,7 +255,7 @@ mod tests {
         let children = Children::default();
         let number = children.number();
         children.is_alive(number);
-        children.is_dropped(number, 10);
+        children.drops(number, 10);
         assert_eq!(children.done(|key| key != 10), Some(0));
         assert_eq!(children.agree(0), [0; 0]);
         assert_eq!(children.done(|_| true), Some(1));
@@ -159,7 +276,7 @@ mod tests {
         let children = Children::default();
         let number = children.number();
         children.agree(1);
-        children.is_dropped(number, 1);
+        children.drops(number, 1);
         assert_eq!(children.done(|_| true), None);
     }
 }

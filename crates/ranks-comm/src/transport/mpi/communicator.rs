@@ -12,7 +12,7 @@ use super::children::Children;
 use super::claims::Claims;
 use super::deferred_free::Waiting;
 use super::error::check;
-use super::free_by_group::Members;
+use super::free_by_group::{Dropped, Members};
 use super::peer::Sentinels;
 use super::session::Session;
 use super::status::CountWord;
@@ -41,6 +41,9 @@ pub struct Comm {
     pub(crate) request_shift: u32,
     pub(crate) session: Arc<Session>,
     pub(crate) children: Arc<Children>,
+    /// Its ranks in the world; empty if it was made by nobody here, is between two groups, or has
+    /// too many.
+    pub(crate) members: Members,
     /// Receives that are matched before the length of their message is known.
     pub(crate) claims: Arc<Claims>,
     /// `true` if ranks compare their collective calls on it.
@@ -103,6 +106,7 @@ impl Comm {
             compares: session.compares(),
             session,
             children,
+            members: Members::default(),
             claims,
             between: false,
             origin,
@@ -220,18 +224,35 @@ impl Drop for Comm {
         let (session, claims) = (Arc::clone(&self.session), Arc::clone(&self.claims));
         let (canonical, origin) = (self.canonical, self.origin.take());
         let is_freed = self.freed.load(Ordering::Relaxed);
+        let (children, members) = (
+            Arc::clone(&self.children),
+            std::mem::take(&mut self.members),
+        );
         let leave = move || {
             session.leave(&claims);
-            let Some((key, origin)) = origin.filter(|_| !is_freed) else {
+            // All handles of the world have the same children.
+            let Some((key, origin)) = origin else {
                 return;
             };
-            session.defer_free(key, Waiting::Comm(canonical));
-            match origin {
-                Origin::Parent { siblings, number } => siblings.is_dropped(number, key),
-                Origin::FreeByGroup { members, number } => {
-                    session.free_by_group.is_dropped(&members, number, key);
-                }
+            let free_by_group = &session.free_by_group;
+            children
+                .close()
+                .into_iter()
+                .for_each(|left| free_by_group.is_dropped(left));
+            if is_freed {
+                return;
             }
+            session.defer_free(key, Waiting::Comm(canonical));
+            let left = match origin {
+                Origin::Parent { siblings, number } => siblings.is_dropped(number, key, members),
+                Origin::FreeByGroup { members, number } => Some(Dropped {
+                    members,
+                    number,
+                    key,
+                }),
+            };
+            left.into_iter()
+                .for_each(|left| free_by_group.is_dropped(left));
         };
         if callback::is_under_way() {
             callback::later(leave);

@@ -1,10 +1,12 @@
 //! Communicators that were made by some ranks of another one (`MPI_Comm_create_group`), or by those
-//! of two (`MPI_Intercomm_create`).
+//! of two (`MPI_Intercomm_create`); and those, and what was made from them, whose parent was
+//! dropped.
 //!
 //! There is no parent whose ranks could agree on what to free, as in `children`. But whenever a new
 //! one of exactly the same ranks is made, these ranks can agree over the new one. The first of them
 //! proposes those that it has dropped; the ones that all of them have dropped are freed. Each has a
-//! number that the first of its ranks made, which no other communicator of the job has.
+//! number that no other one of the job has: the first of its ranks made it, or it is that of its
+//! descent.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,6 +16,15 @@ pub(crate) type Members = Arc<[usize]>;
 
 /// The separator of the groups of an intercommunicator, in [`Members`].
 const BETWEEN: usize = usize::MAX;
+
+/// What was dropped on this rank and has no parent.
+#[derive(Debug)]
+pub(crate) struct Dropped {
+    pub(crate) members: Members,
+    pub(crate) number: u64,
+    /// The key under which the session keeps it.
+    pub(crate) key: u64,
+}
 
 /// The dropped communicators whose free is deferred: by members, and by number the key under which
 /// the session keeps them.
@@ -26,24 +37,36 @@ impl FreeByGroup {
     }
 
     /// Notes a dropped communicator. Number 0 is that of one that did not get any.
-    pub(crate) fn is_dropped(&self, members: &Members, number: u64, key: u64) {
-        if number != 0 {
+    pub(crate) fn is_dropped(&self, dropped: Dropped) {
+        let Dropped {
+            members,
+            number,
+            key,
+        } = dropped;
+        if number != 0 && !members.is_empty() {
             let mut waiting = self.lock();
-            let same = waiting.entry(Arc::clone(members)).or_default();
-            same.insert(number, key);
+            waiting.entry(members).or_default().insert(number, key);
         }
     }
 
-    /// Takes out those of the lowest numbers, so that nobody else proposes them.
-    pub(crate) fn take_some(&self, members: &Members, most: usize) -> Vec<(u64, u64)> {
+    /// Takes out those of the lowest numbers whose key `can_go`, so that nobody else proposes them.
+    pub(crate) fn take_some(
+        &self,
+        members: &Members,
+        most: usize,
+        can_go: impl Fn(u64) -> bool,
+    ) -> Vec<(u64, u64)> {
         let mut waiting = self.lock();
         let Some(same) = waiting.get_mut(members) else {
             return Vec::new();
         };
-        let mut taken = Vec::new();
-        while taken.len() < most {
-            let Some(first) = same.pop_first() else { break };
-            taken.push(first);
+        let going = same.iter().filter(|(_, key)| can_go(**key));
+        let taken: Vec<_> = going
+            .take(most)
+            .map(|(&number, &key)| (number, key))
+            .collect();
+        for (number, _) in &taken {
+            same.remove(number);
         }
         if same.is_empty() {
             waiting.remove(members);
@@ -51,11 +74,19 @@ impl FreeByGroup {
         taken
     }
 
-    /// Takes out the key of that number, if it is dropped here.
-    pub(crate) fn take(&self, members: &Members, number: u64) -> Option<u64> {
+    /// Takes out the key of that number, if it is dropped here and `can_go`.
+    pub(crate) fn take(
+        &self,
+        members: &Members,
+        number: u64,
+        can_go: impl Fn(u64) -> bool,
+    ) -> Option<u64> {
         let mut waiting = self.lock();
         let same = waiting.get_mut(members)?;
-        let key = same.remove(&number);
+        let key = same.get(&number).copied().filter(|&key| can_go(key));
+        if key.is_some() {
+            same.remove(&number);
+        }
         if same.is_empty() {
             waiting.remove(members);
         }
@@ -82,13 +113,25 @@ mod tests {
     fn what_is_taken_is_proposed_by_nobody_else() {
         let (apart, members) = (FreeByGroup::default(), Members::from([3, 1]));
         for number in [9, 7, 8, 0] {
-            apart.is_dropped(&members, number, 10 * number);
+            let members = Arc::clone(&members);
+            let key = 10 * number;
+            apart.is_dropped(Dropped {
+                members,
+                number,
+                key,
+            });
         }
-        assert_eq!(apart.take_some(&members, 2), [(7, 70), (8, 80)]);
-        assert_eq!(apart.take(&members, 8), None);
-        assert_eq!(apart.take(&Members::from([1, 3]), 9), None);
-        assert_eq!(apart.take(&members, 9), Some(90));
-        assert!(apart.take_some(&members, 2).is_empty());
+        assert_eq!(apart.take_some(&members, 2, |key| key == 90), [(9, 90)]);
+        apart.is_dropped(Dropped {
+            members: Arc::clone(&members),
+            number: 9,
+            key: 90,
+        });
+        assert_eq!(apart.take_some(&members, 2, |_| true), [(7, 70), (8, 80)]);
+        assert_eq!(apart.take(&members, 8, |_| true), None);
+        assert_eq!(apart.take(&Members::from([1, 3]), 9, |_| true), None);
+        assert_eq!(apart.take(&members, 9, |_| true), Some(90));
+        assert!(apart.take_some(&members, 2, |_| true).is_empty());
         assert!(apart.lock().is_empty());
     }
 

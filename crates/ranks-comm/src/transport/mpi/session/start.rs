@@ -21,6 +21,7 @@ use crate::result::status::read_by;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::facts::{Backend, Facts};
 use crate::transport::mpi::attributes::attribute;
+use crate::transport::mpi::children::{Children, Lineage};
 use crate::transport::mpi::communicator::{Comm, rank_and_size};
 use crate::transport::mpi::datatypes::Cache;
 use crate::transport::mpi::detached::DetachedOps;
@@ -272,7 +273,7 @@ fn take_over(
         owner,
         level,
         size,
-        world_children: Arc::default(),
+        world_children: Arc::new(Children::of(Lineage::WORLD)),
         free_by_group: FreeByGroup::default(),
         world_claims: Mutex::default(),
         world_recorder: OnceLock::new(),
