@@ -4,17 +4,20 @@ use ranks_launch::Count;
 
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
+use crate::topology::mpi::cartesian;
 
 const OPERATION: &str = "MPI_Dims_create";
 /// The largest `int` of C.
 const MOST: usize = i32::MAX as usize;
+/// More ranks than libraries are asked for.
+const MANY: usize = 1 << 24;
 
 impl Communicator {
     /// Chooses the sizes of the dimensions that are zero in `dims` so that the grid has `nnodes`
     /// ranks, with the library of this communicator. Sizes that are not zero stay. Local.
     ///
     /// Libraries differ in their choice; [`balanced_dims`] is the same everywhere, and is used in
-    /// process.
+    /// process, for more than 16 million ranks, and where a library refuses.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if no grid of `nnodes` ranks has the sizes that are given.
@@ -26,7 +29,14 @@ impl Communicator {
         self.dispatch_with(
             OPERATION,
             dims,
-            |_, dims| crate::topology::mpi::cartesian::dims_create(nnodes, dims),
+            |_, dims| {
+                // Libraries have limits of their own, and MPICH ends by a signal at primes near the
+                // largest int.
+                if nnodes > MANY || cartesian::dims_create(nnodes, dims).is_err() {
+                    fill(free, dims);
+                }
+                Ok(())
+            },
             |_, dims| {
                 fill(free, dims);
                 Ok(())
@@ -69,6 +79,10 @@ fn free(nnodes: usize, dims: &[usize]) -> Result<usize> {
         && dims.len() <= MOST;
     if possible {
         return Ok(nnodes / product);
+    }
+    if nnodes > MOST {
+        let why = format_args!("{nnodes} ranks are more than the {MOST} that MPI can number");
+        return Err(Error::new(ErrorKind::Argument, OPERATION, why));
     }
     Err(Error::new(
         ErrorKind::Argument,

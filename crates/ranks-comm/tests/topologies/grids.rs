@@ -266,6 +266,13 @@ fn sizes_are_chosen(world: Communicator) -> Result<()> {
     let mut nothing_to_choose = [2, 3];
     world.dims_create(6, &mut nothing_to_choose)?;
     world.dims_create(1, &mut [])?;
+    // MPICH ended by SIGFPE, and refuses so many dimensions.
+    let mut prime = [0; 2];
+    world.dims_create(2_147_483_629, &mut prime)?;
+    assert_eq!(prime, [2_147_483_629, 1]);
+    let mut many = [0; 40];
+    world.dims_create(6, &mut many)?;
+    assert_eq!(many.iter().product::<usize>(), 6);
     for (nodes, dims) in [
         (7, &mut [0, 3][..]),
         (0, &mut [0]),
