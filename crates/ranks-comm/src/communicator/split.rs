@@ -194,19 +194,23 @@ impl Communicator {
     /// `None` elsewhere.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] if a process of the group is not in this communicator; what the library
-    /// reports.
+    /// [`ErrorKind::Rank`] if a process of the group is not in this communicator;
+    /// [`ErrorKind::Argument`] on all ranks if they pass different groups; what the library reports.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_create`).
     #[doc(alias = "MPI_Comm_create")]
     pub fn create(&self, group: &Group) -> Result<Option<Self>> {
         const OPERATION: &str = "MPI_Comm_create";
         let ready = self.check_group(OPERATION, group);
+        let members = group.world_ranks();
+        if ready.is_ok() {
+            self.agree_on(OPERATION, members.iter().map(|&rank| rank as u64))?;
+        }
         self.dispatch_together(
             OPERATION,
             ready,
-            |comm| comm.create(self, group.world_ranks()),
-            |comm| Ok(comm.create(group.world_ranks())?.map(Self::in_process)),
+            |comm| comm.create(self, members),
+            |comm| Ok(comm.create(members)?.map(Self::in_process)),
         )
     }
 

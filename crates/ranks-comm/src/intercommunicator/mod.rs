@@ -62,8 +62,10 @@ impl Communicator {
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] if a leader is not in its communicator; at the leader
-    /// [`ErrorKind::Tag`], and [`ErrorKind::Argument`] if it is its own remote leader; otherwise
-    /// what the library reports, such as that the groups have a rank in common.
+    /// [`ErrorKind::Tag`], and [`ErrorKind::Argument`] if it is its own remote leader: the other
+    /// ranks of this communicator get [`ErrorKind::Mismatch`] where calls are compared, and those
+    /// of the other one wait. Otherwise what the library reports, such as that the groups have a
+    /// rank in common.
     ///
     /// MPI 5.0 §7.6.2 (`MPI_Intercomm_create`).
     #[doc(alias = "MPI_Intercomm_create")]
@@ -75,9 +77,12 @@ impl Communicator {
         tag: i32,
     ) -> Result<Intercommunicator> {
         const OPERATION: &str = "MPI_Intercomm_create";
-        self.destination(OPERATION, local_leader)?;
         let leads = local_leader == self.rank();
-        if leads {
+        let check = || {
+            self.destination(OPERATION, local_leader)?;
+            if !leads {
+                return Ok(());
+            }
             peer.destination(OPERATION, remote_leader)?;
             peer.check_tag(OPERATION, tag)?;
             if remote_leader == peer.rank() {
@@ -87,7 +92,8 @@ impl Communicator {
                     format_args!("the remote leader {remote_leader} is this rank itself"),
                 ));
             }
-        }
+            Ok(())
+        };
         // Elsewhere they are passed all the same, and have to be valid.
         let (remote_leader, tag) = if leads { (remote_leader, tag) } else { (0, 0) };
         let strangers = || {
@@ -97,8 +103,9 @@ impl Communicator {
                 "one of the two communicators is over MPI and the other in process",
             )
         };
-        let new = self.dispatch(
+        let new = self.dispatch_together(
             OPERATION,
+            check(),
             |comm| match peer.backend() {
                 Backend::Mpi(peer) => {
                     comm.intercomm_create(self, local_leader, peer, remote_leader, tag)

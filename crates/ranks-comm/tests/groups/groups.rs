@@ -161,3 +161,15 @@ fn rsmpi_duplicate(world: Communicator) -> Result<()> {
     assert_eq!(world.compare(&copy)?, Comparison::Congruent);
     Ok(())
 }
+
+/// MPICH waited for ever, Open MPI made communicators of different sizes.
+#[ranks_test::ranks(2, 3)]
+fn different_groups_are_an_error_of_all(world: Communicator) -> Result<()> {
+    let group = world.group()?;
+    let mine = group.range_include(&[(0, world.rank(), 1)])?;
+    let error = world.create(&mine).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+    let all = world.create(&group)?.expect("all ranks are in it");
+    assert_eq!(all.size(), world.size());
+    Ok(())
+}

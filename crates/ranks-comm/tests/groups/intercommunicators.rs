@@ -307,3 +307,21 @@ fn leaders_must_be_there(world: Communicator) -> Result<()> {
     }
     Ok(())
 }
+
+/// The others waited for a leader whose arguments were refused.
+#[ranks_test::ranks(2, 3)]
+fn a_leader_that_is_refused_leaves_no_rank_of_its_own_waiting(world: Communicator) -> Result<()> {
+    if !world.compares_calls() {
+        return Ok(());
+    }
+    let all = world.dup()?;
+    let error = all.intercomm_create(1, &world, 0, -1).unwrap_err();
+    let own = if world.rank() == 1 {
+        ErrorKind::Tag
+    } else {
+        ErrorKind::Mismatch
+    };
+    assert_eq!(error.kind(), own, "{error}");
+    ring(&world, 1)?;
+    Ok(())
+}
