@@ -320,9 +320,9 @@ impl Communicator {
                     compare_joined(&step, operation, &told, Joined::of(all))
                 })
             }
-            Backend::InProcess(over) => {
-                over.begin_exchange(told.bytes(), move |all| compare_all(&step, operation, all))
-            }
+            Backend::InProcess(over) => over.begin_exchange(operation, told.bytes(), move |all| {
+                compare_all(&step, operation, all)
+            }),
         }
     }
 

@@ -282,13 +282,19 @@ impl Communicator {
         observe::statistics(self.recorder(), false)
     }
 
-    /// Aborts the job: ends all of its processes with `code`. In process it ends this process.
+    /// Aborts the job: ends all of its processes with `code`, or with 1 if the system would keep 0
+    /// of another code, of which it keeps eight bits. In process it ends this process.
     ///
     /// MPI 5.0 §9.3.4 (`MPI_Abort`).
     #[doc(alias = "MPI_Abort")]
     pub fn abort(&self, code: i32) -> ! {
         let rank = self.0.recorder.place().0;
         let code_given = format!("aborted with code {code}");
+        let code = if code & 0xff == 0 {
+            code.signum().abs()
+        } else {
+            code
+        };
         dump::write(Reason::Abort, Some(&code_given), Some(rank));
         if let Backend::Mpi(comm) = self.backend() {
             if limit::one_has_passed() {

@@ -395,7 +395,7 @@ pub(crate) fn no_memory(operation: &'static str, bytes: usize, reason: &dyn fmt:
         ErrorKind::Length,
         operation,
         format_args!(
-            "a message of {} arrived, for which there is no memory ({reason})",
+            "there is no memory for a message of {} ({reason})",
             Count(bytes, "byte")
         ),
     )

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
 use ranks_comm::{
-    Backend, Builder, Communicator, Error, ErrorKind, Result, Runtime, Source, ThreadLevel,
+    Backend, Builder, Checks, Communicator, Error, ErrorKind, Result, Runtime, Source, ThreadLevel,
 };
 
 fn ranks(count: usize) -> Builder {
@@ -118,6 +118,24 @@ fn a_panic_ends_the_waiting_of_the_others_and_comes_back() {
     .unwrap_err();
     let text = panic.downcast_ref::<String>().unwrap();
     assert!(text.contains("boom"), "{text}");
+}
+
+/// As a rule the others were told that it calls `MPI_Finalize`.
+#[test]
+fn a_failure_is_told_as_one_where_calls_are_compared() {
+    for _ in 0..20 {
+        let outcome = ranks(3).checks(Checks::Collective).run(|world| {
+            if world.rank() == 1 {
+                return Err(Error::other("gone"));
+            }
+            let error = world.dup().map(drop).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::PeerFailed, "{error}");
+            let text = "MPI_Comm_dup: rank 1 of 3 failed: gone";
+            assert_eq!(error.to_string(), text);
+            Ok(())
+        });
+        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Other);
+    }
 }
 
 #[test]

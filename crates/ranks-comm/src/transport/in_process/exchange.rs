@@ -65,11 +65,16 @@ impl Comm {
     /// Starts a nonblocking exchange, and calls `then` with the bytes of all ranks. Collective.
     pub(crate) fn begin_exchange(
         &self,
+        operation: &'static str,
         mine: &[u8],
         then: impl Fn(&[u8]) -> Result<()> + Send + 'static,
     ) -> Result<StartedOp> {
         let key = self.tell_all(mine)?;
-        Ok(StartedOp::InProcess(Box::new(Exchanging { key, then })))
+        Ok(StartedOp::InProcess(Box::new(Exchanging {
+            operation,
+            key,
+            then,
+        })))
     }
 
     /// Adds this rank's bytes to the next exchange.
@@ -90,7 +95,8 @@ impl Comm {
         match world.exchanges.look(key, has_ended) {
             ExchangeState::Over(Ok(all)) => Ok(Some(all)),
             ExchangeState::Over(Err(differ)) => {
-                Err(Error::with_text(ErrorKind::Mismatch, OPERATION, differ))
+                let detail = format_args!("ranks are in different calls: {differ}");
+                Err(Error::new(ErrorKind::Mismatch, OPERATION, detail))
             }
             ExchangeState::Without(rank) => {
                 world.no_failure(OPERATION, me)?;
@@ -125,6 +131,8 @@ impl Comm {
 
 /// A nonblocking exchange, and the use of its result.
 struct Exchanging<F> {
+    /// The call that it is a part of.
+    operation: &'static str,
     key: Key,
     then: F,
 }
@@ -132,10 +140,11 @@ struct Exchanging<F> {
 impl<F: Fn(&[u8]) -> Result<()> + Send> Deferred for Exchanging<F> {
     fn advance(&mut self, comm: &Comm, wait: bool) -> Result<bool> {
         let all = if wait {
-            comm.wait_for_exchange(self.key, None)?
+            comm.wait_for_exchange(self.key, None)
         } else {
-            comm.look_at_exchange(self.key)?
+            comm.look_at_exchange(self.key)
         };
+        let all = all.map_err(|error| error.of(self.operation))?;
         all.map_or(Ok(false), |all| (self.then)(&all).map(|()| true))
     }
 }
