@@ -37,8 +37,8 @@ use crate::ops::{Op, Reduction};
 ///
 /// It cannot communicate: libraries call it from within the operation, and would wait for ever.
 /// Every call of ranks that communicates is an error there,
-/// [`WrongThread`](ErrorKind::WrongThread). It may run on a thread that the library has started for
-/// its progress, hence the bound [`Sync`].
+/// [`WrongThread`](ErrorKind::WrongThread); nor can it wait for another thread that communicates.
+/// It may run on a thread that the library has started for its progress, hence the bound [`Sync`].
 ///
 /// A panic does not leave the library's call: it is caught, and the operation is an
 /// [`Argument`](ErrorKind::Argument) error on the rank where the closure panicked, once the call
