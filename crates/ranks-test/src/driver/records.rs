@@ -10,6 +10,9 @@ use std::time::Instant;
 use super::excerpt::excerpt;
 use crate::record::Event;
 
+/// What is reported where all tests have passed, and the job has not.
+pub(crate) const END_OF_JOB: &str = "(end of the job)";
+
 /// The state of a job, as the files of its processes tell it.
 #[derive(Debug)]
 pub(crate) struct Records {
@@ -181,6 +184,8 @@ impl Records {
         for (stem, process) in processes {
             let state = match (&process.failed, process.in_test(test)) {
                 (Some((name, why)), _) if name == test => format!("failed: {why}"),
+                _ if test == END_OF_JOB && process.finalized => "had ended MPI".to_owned(),
+                _ if test == END_OF_JOB => "had ended its tests, and not MPI".to_owned(),
                 _ if process.has_passed(test) => "passed".to_owned(),
                 (_, Some(started)) => format!(
                     "was in the test for {:.1} s",

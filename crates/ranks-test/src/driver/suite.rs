@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::folder::Folder;
 use super::job::Job;
-use super::records::Records;
+use super::records::{END_OF_JOB, Records};
 use super::{Binary, Case, DriverError, KnownFault, Report, Verdict};
 
 /// The time limit from the start of a job, or from the end of a test, to the beginning of the next.
@@ -246,14 +246,14 @@ impl Suite<'_> {
                 return;
             }
             (None, End::Itself(status)) if status.success() => (
-                "(end of the job)",
-                "all tests passed, but not every rank came to the end of MPI".to_owned(),
+                END_OF_JOB,
+                "all tests passed, but not every rank came to the end of MPI: a test that keeps or forgets its communicator keeps MPI from it".to_owned(),
             ),
             (None, End::Itself(status)) => (
-                "(end of the job)",
+                END_OF_JOB,
                 format!("all tests passed, and the launcher ended with {status}"),
             ),
-            (None, End::Forced(reason)) => ("(end of the job)", reason.clone()),
+            (None, End::Forced(reason)) => (END_OF_JOB, reason.clone()),
             (Some(case), _) => {
                 let test = case.name();
                 let why = match (records.first_failure(test), end) {
