@@ -24,11 +24,26 @@ pub(crate) struct Channel {
 /// The length of the header of a message: the position of its bytes, and their total number.
 const HEADER: usize = 16;
 
+/// The upper half of all contexts belongs to channels; no message of the program's is there.
+const CHANNELS: u64 = 1 << 63;
+/// The bits of a context that number the channels of a communicator.
+const NUMBER: u32 = 20;
+
+/// A message of the program as its receiver knows it: of a partition the context of its
+/// communicator, and its own bytes.
+pub(super) fn as_sent(mut pattern: Pattern, bytes: usize) -> (Pattern, usize, &'static str) {
+    if pattern.context & CHANNELS == 0 {
+        return (pattern, bytes, "");
+    }
+    pattern.context = (pattern.context & !CHANNELS) >> NUMBER;
+    (pattern, bytes.saturating_sub(HEADER), "a partition of ")
+}
+
 impl Comm {
     pub(crate) fn channel(&self, direction: Direction, peer: usize, tag: i32) -> Channel {
         let number = self.channels.next(direction, peer, tag);
-        // The upper half of all contexts belongs to channels; other messages are never there.
-        let context = (1 << 63) | (self.context << 20) | (number & 0xf_ffff);
+        let number = number & !(u64::MAX << NUMBER);
+        let context = CHANNELS | self.context << NUMBER | number;
         Channel { context, peer, tag }
     }
 
@@ -93,5 +108,23 @@ impl Comm {
         let part = span.part(start, bytes.len());
         part.fill(bytes);
         Ok(Some((start, start + part.bytes())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_is_told_of_as_it_was_sent() {
+        let pattern = |context| Pattern {
+            context,
+            source: Some(1),
+            tag: Some(2),
+        };
+        let of = |context| as_sent(pattern(context), HEADER + 4);
+        assert_eq!(of(6), (pattern(6), HEADER + 4, ""));
+        let channel = CHANNELS | 6 << NUMBER | 3;
+        assert_eq!(of(channel), (pattern(6), 4, "a partition of "));
     }
 }

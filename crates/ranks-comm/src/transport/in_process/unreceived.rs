@@ -5,6 +5,7 @@ use ranks_launch::Count;
 
 use super::lock::lock;
 use super::mailbox::Pattern;
+use super::partitioned::as_sent;
 use super::world::World;
 use crate::call::unreceived::{self, Left};
 
@@ -17,7 +18,8 @@ impl World {
         for rank in 0..self.size() {
             let queues = self.queues(rank);
             let messages = Left::of(queues.unreceived(), |(pattern, bytes)| {
-                format!("{} {}", Count(bytes, "byte"), self.origin(pattern))
+                let (pattern, bytes, part) = as_sent(pattern, bytes);
+                format!("{part}{} {}", Count(bytes, "byte"), self.origin(pattern))
             });
             let receives = Left::of(queues.abandoned(), |pattern| self.origin(pattern));
             unreceived::warn(rank, self.size(), &messages, &receives);
