@@ -101,11 +101,11 @@ impl Comm {
         let me = session::whoami().map_or(0, |(rank, _)| rank);
         let is_first = members.first() == Some(&me);
         let apart = &self.session.free_by_group;
-        let can_go = |key| self.session.is_at_rest(key);
+        let can_go = self.session.are_at_rest();
         let mut words = [0u64; WORDS];
         let mut old = Vec::new();
         if is_first {
-            old = apart.take_some(members, WORDS - 1, can_go);
+            old = apart.take_some(members, WORDS - 1, &can_go);
             words[0] = (me as u64) << 32 | (key & u64::from(u32::MAX));
             for (word, &(number, _)) in words[1..].iter_mut().zip(&old) {
                 *word = number;
@@ -122,7 +122,7 @@ impl Comm {
             return Ok(numbers[0]);
         }
         if !is_first {
-            let mine = |&number: &u64| Some((number, apart.take(members, number, can_go)?));
+            let mine = |&number: &u64| Some((number, apart.take(members, number, &can_go)?));
             old = proposed.iter().filter_map(mine).collect();
         }
         let mut mask = [0u64];

@@ -101,7 +101,7 @@ impl Comm {
         between: bool,
         call: impl FnOnce(*mut MPI_Comm) -> c_int,
     ) -> Result<Option<Communicator>> {
-        let done = self.children.done(|key| self.session.is_at_rest(key));
+        let done = self.children.done(self.session.are_at_rest());
         if !self.between {
             self.free_dropped(self, done)?;
         }

@@ -50,7 +50,7 @@ impl Comm {
         &self,
         call: impl FnOnce() -> Result<W>,
     ) -> Result<Child<W>> {
-        self.free_dropped(self, self.children.done(|key| self.session.is_at_rest(key)))?;
+        self.free_dropped(self, self.children.done(self.session.are_at_rest()))?;
         let number = self.children.number();
         let what = Some(Box::new(call()?));
         self.children.is_alive(number);

@@ -138,14 +138,6 @@ impl DetachedOps {
         left + claims.len()
     }
 
-    /// Returns `true` if any of them is pending on that communicator.
-    pub(crate) fn are_on(&self, comm: MPI_Comm) -> bool {
-        self.any_on(comm) && {
-            self.sweep();
-            self.any_on(comm)
-        }
-    }
-
     /// Returns `true` if an operation of that name is pending on that communicator.
     pub(crate) fn any_of(&self, operation: &str, comm: MPI_Comm) -> bool {
         let requests = lock(&self.requests);
@@ -153,6 +145,7 @@ impl DetachedOps {
         on_it.any(|(native, ..)| native.operation() == operation)
     }
 
+    /// Returns `true` if any of them is pending on that communicator, as far as tests have found out.
     pub(crate) fn any_on(&self, comm: MPI_Comm) -> bool {
         lock(&self.requests).iter().any(|(_, _, on)| *on == comm)
             || lock(&self.claims)

@@ -5,6 +5,7 @@ mod end;
 mod last_call;
 mod start;
 
+use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -153,17 +154,24 @@ impl Session {
         }
     }
 
-    /// Returns `true` if no operation is pending on a dropped object.
+    /// A function that returns `true` if no operation is pending on the dropped object of a key;
+    /// pending ones are tested once, and not for each object.
     ///
     /// If it were freed before, a library might give its context to another one, which would match
     /// the messages.
-    pub(crate) fn is_at_rest(&self, key: u64) -> bool {
-        let comm = match lock(&self.deferred).waiting.get(&key) {
-            Some(Waiting::Comm(comm)) => *comm,
-            Some(Waiting::Other(other)) => return other.is_at_rest(),
-            None => return true,
-        };
-        !self.detached.are_on(comm)
+    pub(crate) fn are_at_rest(&self) -> impl Fn(u64) -> bool {
+        let swept = Cell::new(false);
+        move |key| {
+            let comm = match lock(&self.deferred).waiting.get(&key) {
+                Some(Waiting::Comm(comm)) => *comm,
+                Some(Waiting::Other(other)) => return other.is_at_rest(),
+                None => return true,
+            };
+            if self.detached.any_on(comm) && !swept.replace(true) {
+                self.detached.sweep();
+            }
+            !self.detached.any_on(comm)
+        }
     }
 
     /// The place of a new communicator in the order of creation.
