@@ -71,7 +71,7 @@ impl Epochs {
     }
 
     /// A lock is gone, or was not got.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn release(&self, hold: Hold) {
         let mut open = self.open();
         match hold {
