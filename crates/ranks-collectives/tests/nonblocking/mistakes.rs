@@ -113,3 +113,22 @@ fn a_scope_in_which_ranks_begin_different_operations_ends_soon(world: Communicat
     }
     world.within(SOON, |world| world.recv(&mut [0_u8], 2, 1).map(drop))
 }
+
+/// It was "a collective".
+#[test]
+fn a_wait_that_is_late_names_its_collective() {
+    const LIMIT: Duration = Duration::from_millis(50);
+    let world = Runtime::builder().backend(Backend::InProcess).ranks(2);
+    let outcome = world.checks(Checks::Local).run(|world| {
+        if world.rank() == 1 {
+            std::thread::sleep(4 * LIMIT);
+            return world.ibarrier()?.wait().map(drop);
+        }
+        let late = world.within(LIMIT, |world| world.ibarrier()?.wait().map(drop));
+        let text = late.unwrap_err().to_string();
+        let begin = "MPI_Wait (of MPI_Ibarrier): timed out after 50ms";
+        assert!(text.starts_with(begin), "{text}");
+        Ok(())
+    });
+    outcome.expect("all as said");
+}

@@ -61,7 +61,7 @@ impl<B: Send + 'static> Request<B> {
                 operation,
                 "elements received through a layout are put in their places here; wait for them",
             )),
-            PendingOp::InProcess(_) | PendingOp::Deferred(_) => Err(no_handles(operation)),
+            PendingOp::InProcess(_) | PendingOp::Deferred(..) => Err(no_handles(operation)),
         };
         match handed {
             Ok((cell, keep)) => Ok(HandedOver {

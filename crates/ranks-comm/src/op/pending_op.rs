@@ -24,7 +24,7 @@ impl PendingOp {
             (StartedOp::MpiKeeping(cell, keep), Backend::Mpi(comm)) => {
                 comm.native_keeping(cell, role, keep)
             }
-            (StartedOp::InProcess(deferred), _) => Self::Deferred(deferred),
+            (StartedOp::InProcess(deferred), _) => Self::Deferred(role.operation, deferred),
             (StartedOp::Both(both), _) => Self::Pair(role.operation, Self::both(comm, role, *both)),
             (StartedOp::Compared(both), _) => {
                 Self::Compared(role.operation, Self::both(comm, role, *both))
@@ -85,7 +85,7 @@ impl PendingOp {
                 Ok(comm) => flight.test(comm),
                 Err(error) => Some(Err(error)),
             },
-            Self::Deferred(deferred) => advance(deferred.as_mut(), comm, false),
+            Self::Deferred(_, deferred) => advance(deferred.as_mut(), comm, false),
         };
         let over = outcome.map(|outcome| *self = Self::Over(outcome));
         Ok(over.is_some())
@@ -194,7 +194,7 @@ impl PendingOp {
                 pair.0.is_with_library() || pair.1.is_with_library()
             }
             Self::Scattered(receive) => receive.0.is_with_library(),
-            Self::Over(_) | Self::Gone | Self::InProcess(_) | Self::Deferred(_) => false,
+            Self::Over(_) | Self::Gone | Self::InProcess(_) | Self::Deferred(..) => false,
         }
     }
 
@@ -232,7 +232,7 @@ impl PendingOp {
             Self::InProcess(_) => true,
             Self::Pair(_, pair) => pair.1.receives(),
             Self::Scattered(receive) => receive.0.receives(),
-            Self::Over(_) | Self::Gone | Self::Deferred(_) | Self::Compared(..) => false,
+            Self::Over(_) | Self::Gone | Self::Deferred(..) | Self::Compared(..) => false,
         }
     }
 
@@ -262,7 +262,7 @@ impl PendingOp {
             Self::Scattered(receive) => return receive.0.finish(comm),
             Self::Mpi(flight) => flight.wait()?,
             Self::InProcess(flight) => own(comm).and_then(|comm| flight.wait(comm)),
-            Self::Deferred(deferred) => match advance(deferred.as_mut(), comm, true) {
+            Self::Deferred(_, deferred) => match advance(deferred.as_mut(), comm, true) {
                 Some(outcome) => outcome,
                 None => return Ok(()),
             },
@@ -295,7 +295,7 @@ impl PendingOp {
         match self {
             Self::Over(_) | Self::Gone => Ok(()),
             // MPI 5.0 §6.12 forbids to cancel a collective.
-            Self::Deferred(_) | Self::Compared(..) => Ok(()),
+            Self::Deferred(..) | Self::Compared(..) => Ok(()),
             Self::Pair(_, pair) => pair.1.cancel(comm),
             Self::Scattered(receive) => receive.0.cancel(comm),
             Self::Mpi(flight) => {
@@ -319,7 +319,7 @@ impl PendingOp {
     /// if only to end.
     pub(crate) fn give_up(&mut self, comm: &Communicator) {
         match self {
-            Self::Over(_) | Self::Gone | Self::Deferred(_) => {}
+            Self::Over(_) | Self::Gone | Self::Deferred(..) => {}
             Self::Pair(_, pair) | Self::Compared(_, pair) => {
                 pair.0.give_up(comm);
                 pair.1.give_up(comm);
@@ -364,7 +364,7 @@ impl PendingOp {
                 pair.1.is_settled(comm) && sent
             }
             Self::Scattered(receive) => receive.0.is_settled(comm),
-            Self::Over(_) | Self::Gone | Self::Mpi(_) | Self::Deferred(_) => {
+            Self::Over(_) | Self::Gone | Self::Mpi(_) | Self::Deferred(..) => {
                 self.look(comm).unwrap_or(false)
             }
         }
@@ -373,7 +373,7 @@ impl PendingOp {
     /// Returns `true` if only the rank that asks for it touches its memory.
     pub(crate) fn is_among_threads(&self) -> bool {
         match self {
-            Self::Over(_) | Self::Gone | Self::InProcess(_) | Self::Deferred(_) => true,
+            Self::Over(_) | Self::Gone | Self::InProcess(_) | Self::Deferred(..) => true,
             Self::Mpi(_) => false,
             Self::Pair(_, pair) | Self::Compared(_, pair) => {
                 pair.0.is_among_threads() && pair.1.is_among_threads()

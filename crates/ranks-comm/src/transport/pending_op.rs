@@ -30,8 +30,8 @@ pub(crate) enum PendingOp {
     Mpi(mpi::PendingOp),
     /// A message among threads.
     InProcess(in_process::PendingOp),
-    /// Several messages among threads, of another crate's operation.
-    Deferred(Box<dyn Deferred>),
+    /// Several messages among threads, of another crate's operation of that name.
+    Deferred(&'static str, Box<dyn Deferred>),
     /// Two operations that make up the one of that name, whose status is that of the second.
     Pair(&'static str, Box<(PendingOp, PendingOp)>),
     /// The operation of that name, and the comparison of the calls of all ranks.
@@ -49,7 +49,7 @@ impl PendingOp {
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Self::Over(_) | Self::Gone => true,
-            Self::Mpi(_) | Self::InProcess(_) | Self::Deferred(_) => false,
+            Self::Mpi(_) | Self::InProcess(_) | Self::Deferred(..) => false,
             Self::Pair(_, pair) | Self::Compared(_, pair) => pair.0.is_over() && pair.1.is_over(),
             Self::Scattered(receive) => receive.0.is_over(),
         }
@@ -61,8 +61,9 @@ impl PendingOp {
             Self::Over(_) | Self::Gone => "MPI_Wait",
             Self::Mpi(flight) => flight.operation(),
             Self::InProcess(flight) => flight.operation(),
-            Self::Deferred(_) => "a collective",
-            Self::Pair(operation, _) | Self::Compared(operation, _) => operation,
+            Self::Deferred(operation, _)
+            | Self::Pair(operation, _)
+            | Self::Compared(operation, _) => operation,
             Self::Scattered(receive) => receive.0.operation(),
         }
     }
