@@ -13,7 +13,7 @@ use crate::transport::info::Info;
 use crate::transport::join::Join;
 use crate::transport::mpi::children::Children;
 use crate::transport::mpi::communicator::{Comm, Group, Origin};
-use crate::transport::mpi::error::{check, library};
+use crate::transport::mpi::error::{check_with, library};
 use crate::transport::mpi::info::InfoHandle;
 use crate::transport::mpi::peer;
 
@@ -107,7 +107,9 @@ impl Comm {
         }
         let number = self.children.number();
         let mut new = sys::MPI_COMM_NULL;
-        check(call(&raw mut new), operation)?;
+        check_with(call(&raw mut new), operation, || {
+            self.session.without_room()
+        })?;
         if new == sys::MPI_COMM_NULL {
             return Ok(None);
         }

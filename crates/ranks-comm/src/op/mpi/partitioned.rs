@@ -12,7 +12,7 @@ use crate::data::datatype::Item;
 use crate::data::raw_slice::{OpInfo, RawSlice};
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::mpi::communicator::Comm;
-use crate::transport::mpi::error::{check, library};
+use crate::transport::mpi::error::{check, check_with, library};
 use crate::transport::mpi::peer::rank;
 use crate::transport::mpi::pending_op::{Cell, Native};
 use crate::transport::mpi::receives::can_be_prepared;
@@ -135,7 +135,11 @@ impl Parts {
     pub(crate) fn wait(&mut self) -> Result<()> {
         // SAFETY: the request was made by an `_init`; nothing is asked but the code.
         let code = unsafe { native::MPI_Wait(&raw mut self.cell, native::status_ignore()) };
-        check(code, self.role.operation)
+        check_with(
+            code,
+            self.role.operation,
+            || "as where the two sides differ in length",
+        )
     }
 
     /// Marks those partitions as ready, none of which is.

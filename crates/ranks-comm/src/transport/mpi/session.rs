@@ -154,6 +154,19 @@ impl Session {
         }
     }
 
+    /// The likely reason why a library makes no communicator, where many were dropped; otherwise
+    /// nothing.
+    pub(crate) fn without_room(&self) -> String {
+        const MANY: usize = 100;
+        let dropped = lock(&self.deferred).waiting.len();
+        if dropped < MANY {
+            return String::new();
+        }
+        format!(
+            "as where it has no room for more ({dropped} were dropped here and are not freed yet)"
+        )
+    }
+
     /// A function that returns `true` if no operation is pending on the dropped object of a key;
     /// pending ones are tested once, and not for each object.
     ///
