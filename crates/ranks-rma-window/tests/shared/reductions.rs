@@ -46,7 +46,7 @@ fn operands_are_combined_in_the_order_of_ranks(world: Communicator) -> Result<()
     let mut window = SharedWindow::<u64>::allocate(&node, 1_030)?;
     window.mine_mut().fill(node.rank() as u64 + 1);
     let digits = UserOp::new(|left: u64, right: u64| 10 * left + right);
-    let reading = window.allreduce(&digits)?;
+    let reading = window.allreduce(digits)?;
     let expected = (1..=node.size() as u64).fold(0, |left, right| 10 * left + right);
     assert!(reading.segment(0).iter().all(|value| *value == expected));
     reading.fence()?.free()
