@@ -195,7 +195,8 @@ impl Communicator {
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] if a process of the group is not in this communicator;
-    /// [`ErrorKind::Argument`] on all ranks if they pass different groups; what the library reports.
+    /// [`ErrorKind::Argument`] on all ranks if they pass different groups; what the library
+    /// reports.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_create`).
     #[doc(alias = "MPI_Comm_create")]

@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::excerpt::excerpt;
 use crate::record::Event;
 
-/// What is reported where all tests have passed, and the job has not.
+/// The name of the report where all tests have passed, and the job has not.
 pub(crate) const END_OF_JOB: &str = "(end of the job)";
 
 /// The state of a job, as the files of its processes tell it.

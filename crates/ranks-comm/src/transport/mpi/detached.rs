@@ -145,7 +145,8 @@ impl DetachedOps {
         on_it.any(|(native, ..)| native.operation() == operation)
     }
 
-    /// Returns `true` if any of them is pending on that communicator, as far as tests have found out.
+    /// Returns `true` if any of them is pending on that communicator, as far as tests have found
+    /// out.
     pub(crate) fn any_on(&self, comm: MPI_Comm) -> bool {
         lock(&self.requests).iter().any(|(_, _, on)| *on == comm)
             || lock(&self.claims)

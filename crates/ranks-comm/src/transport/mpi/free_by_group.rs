@@ -17,7 +17,7 @@ pub(crate) type Members = Arc<[usize]>;
 /// The separator of the groups of an intercommunicator, in [`Members`].
 const BETWEEN: usize = usize::MAX;
 
-/// What was dropped on this rank and has no parent.
+/// A communicator, or an object made from one, that was dropped on this rank and has no parent.
 #[derive(Debug)]
 pub(crate) struct Dropped {
     pub(crate) members: Members,
