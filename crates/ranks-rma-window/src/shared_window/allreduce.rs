@@ -49,7 +49,7 @@ impl<T: Pod> SharedWindow<T, Write> {
         let node = self.segments.node().clone();
         let _entered = node.enter(OPERATION)?;
         let length = self.equal_length()?;
-        self.pass(Goal::Reduce)?;
+        self.pass(OPERATION, Goal::Reduce)?;
         // All ranks have come for a reduction, so that none is waited for in vain.
         agree_on_reduction::<T, O>(&node, OPERATION)?;
         let mine = stripe::<T>(length, self.rank(), self.size());
@@ -65,7 +65,7 @@ impl<T: Pod> SharedWindow<T, Write> {
                 combine(&op, sum, theirs.get(block.clone()).unwrap_or_default());
             }
         }
-        self.pass(Goal::Read)?;
+        self.pass(OPERATION, Goal::Read)?;
         Ok(self.in_phase())
     }
 

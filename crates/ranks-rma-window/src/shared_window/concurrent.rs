@@ -3,7 +3,7 @@
 use ranks_comm::Result;
 
 use super::steps::Goal;
-use super::{Concurrent, HasAtomic, SharedWindow, Write};
+use super::{Concurrent, FENCE, HasAtomic, SharedWindow, Write};
 
 impl<T: HasAtomic> SharedWindow<T, Concurrent> {
     /// The segment of `rank` as atomics, which work between processes as they do between threads.
@@ -56,12 +56,12 @@ impl<T: HasAtomic> SharedWindow<T, Concurrent> {
     /// # Errors
     /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with
     /// its window, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped
-    /// it; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
+    /// it, or has ended in process; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
     /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
     pub fn fence(mut self) -> Result<SharedWindow<T, Write>> {
-        self.pass(Goal::Write)?;
+        self.pass(FENCE, Goal::Write)?;
         Ok(self.in_phase())
     }
 }

@@ -1,11 +1,14 @@
 //! The locks that this rank holds: none twice, and none when it leaves the phase.
 
+use std::sync::atomic::Ordering;
+
 use bytemuck::Pod;
 use ranks_comm::backend;
-use ranks_comm::{Error, ErrorKind, Result, Source, Tag};
+use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 
 use super::locks::Lock;
+use super::peers::Peers;
 use super::segments::Segments;
 use crate::epoch::epochs::Hold;
 
@@ -35,7 +38,7 @@ impl<T: Pod> Segments<T> {
         let lock = self.lock_of(operation, rank)?;
         self.hold(operation, Hold::Rank(rank), || {
             let lets_pass = !self.epochs().holds_several();
-            self.wait_for(|| lock.try_shared(lets_pass))
+            self.wait_for(operation, || lock.try_shared(lets_pass))
         })
     }
 
@@ -51,7 +54,7 @@ impl<T: Pod> Segments<T> {
                 return Ok(());
             }
             let _waiting = lock.wait();
-            self.wait_for(|| lock.try_exclusive())
+            self.wait_for(operation, || lock.try_exclusive())
         })
     }
 
@@ -61,7 +64,7 @@ impl<T: Pod> Segments<T> {
             for (rank, mark) in self.marks().iter().enumerate() {
                 // With the first one it holds a lock already.
                 let lets_pass = rank == 0;
-                if let Err(error) = self.wait_for(|| mark.lock.try_shared(lets_pass)) {
+                if let Err(error) = self.wait_for(operation, || mark.lock.try_shared(lets_pass)) {
                     self.marks()[..rank]
                         .iter()
                         .for_each(|mark| mark.lock.leave());
@@ -85,6 +88,9 @@ impl<T: Pod> Segments<T> {
             self.epochs().release(hold);
             return Err(error);
         }
+        if let Some(mark) = self.marks().get(self.rank()) {
+            mark.holds.fetch_add(1, Ordering::Relaxed);
+        }
         Ok(Held {
             segments: self,
             hold,
@@ -104,19 +110,23 @@ impl<T: Pod> Segments<T> {
         })
     }
 
-    /// Waits until an attempt succeeds, as a part of a call that this thread has entered. One that
-    /// holds the lock may need the library to go on with its messages.
-    fn wait_for(&self, mut attempt: impl FnMut() -> bool) -> Result<()> {
+    /// Waits until an attempt succeeds, as a part of a call that this thread has entered. A rank
+    /// that ends while it holds a lock never leaves it.
+    fn wait_for(&self, operation: &'static str, mut attempt: impl FnMut() -> bool) -> Result<()> {
         /// Number of attempts before the library gets to make progress.
         const SOON: u32 = 64;
-        let mut attempts = 0;
+        let (mut attempts, mut peers) = (0, Peers::of(self.node()));
+        let holds = |rank: usize| {
+            let mark = self.marks().get(rank);
+            mark.is_some_and(|mark| mark.holds.load(Ordering::Relaxed) > 0)
+        };
         backend::look(|| {
             if attempt() {
                 return Ok(Some(()));
             }
             attempts += 1;
             if attempts > SOON {
-                self.node().iprobe(Source::Any, Tag::Any)?;
+                peers.look(operation, |rank| rank != self.rank() && holds(rank))?;
             }
             Ok(None)
         })
@@ -130,6 +140,9 @@ impl<T> Segments<T> {
             Hold::Rank(rank) => self.marks().get(rank..=rank).unwrap_or_default(),
         };
         left.iter().for_each(|mark| mark.lock.leave());
+        if let Some(mark) = self.marks().get(self.rank()) {
+            mark.holds.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Leaves the locks whose guards were forgotten.

@@ -8,6 +8,7 @@ mod concurrent;
 mod held;
 mod locks;
 pub(crate) mod passive;
+mod peers;
 pub mod phase;
 mod placement;
 mod plan;
@@ -117,7 +118,7 @@ const FENCE: &str = "SharedWindow::fence";
 /// All ranks of the communicator change phases together, in the same order. If one of them changes
 /// to another phase than the others, or has dropped its window, the others get an error, whose text
 /// names both, instead of memory in some state or other; the window is gone then. They wait for one
-/// that is only late.
+/// that is only late, and in process not for one that has ended.
 ///
 /// # When it goes
 ///
@@ -194,14 +195,14 @@ impl<T: Pod, P: Phase> SharedWindow<T, P> {
     /// # Errors
     /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with
     /// its window, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped
-    /// it; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
+    /// it, or has ended in process; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
     /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.
     ///
     /// MPI 5.0 §12.2.6 (`MPI_Win_free`).
     #[doc(alias = "MPI_Win_free")]
     pub fn free(mut self) -> Result<()> {
         self.segments.leave_forgotten();
-        self.pass(Goal::Freed)?;
+        self.pass(FENCE, Goal::Freed)?;
         self.segments.free()
     }
 
@@ -212,16 +213,21 @@ impl<T: Pod, P: Phase> SharedWindow<T, P> {
 
     /// Waits until all ranks are here for the same reason; what they have written before is seen
     /// then.
-    fn pass(&mut self, goal: Goal) -> Result<()> {
+    fn pass(&mut self, operation: &'static str, goal: Goal) -> Result<()> {
         // What it waits for is this call's, at the time limit too.
-        let _entered = self.segments.node().enter(FENCE)?;
-        Self::arrive(&self.segments, &mut self.step, goal)?;
+        let _entered = self.segments.node().enter(operation)?;
+        Self::arrive(operation, &self.segments, &mut self.step, goal)?;
         Self::wait(&self.segments, &self.step)
     }
 
-    fn arrive(segments: &Segments<T>, step: &mut Step, goal: Goal) -> Result<()> {
+    fn arrive(
+        operation: &'static str,
+        segments: &Segments<T>,
+        step: &mut Step,
+        goal: Goal,
+    ) -> Result<()> {
         segments.sync()?;
-        step.arrive(segments.marks(), goal);
+        step.arrive(operation, segments.marks(), goal);
         Ok(())
     }
 

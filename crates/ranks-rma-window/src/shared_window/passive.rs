@@ -9,7 +9,7 @@ use ranks_comm::Result;
 use super::held::Held;
 use super::segments::Segments;
 use super::steps::Goal;
-use super::{Passive, SharedWindow, Write};
+use super::{FENCE, Passive, SharedWindow, Write};
 
 /// Name of a lock in errors.
 const LOCK_SHARED: &str = "SharedWindow::lock_shared";
@@ -50,6 +50,8 @@ impl<T: Pod> SharedWindow<T, Passive> {
     /// [`ErrorKind::Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank;
     /// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if this rank holds a lock on it
     /// already, which its threads can use together;
+    /// [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) in process, if a rank has failed,
+    /// or has ended with a lock of this window;
     /// [`ErrorKind::TimedOut`](ranks_comm::ErrorKind::TimedOut),
     /// [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
     /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.
@@ -94,13 +96,13 @@ impl<T: Pod> SharedWindow<T, Passive> {
     /// # Errors
     /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with
     /// its window, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped
-    /// it; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
+    /// it, or has ended in process; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
     /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
     pub fn fence(mut self) -> Result<SharedWindow<T, Write>> {
         self.segments.leave_forgotten();
-        self.pass(Goal::Write)?;
+        self.pass(FENCE, Goal::Write)?;
         Ok(self.in_phase())
     }
 }

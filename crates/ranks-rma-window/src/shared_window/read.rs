@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 
 use super::steps::Goal;
-use super::{Read, SharedWindow, Write};
+use super::{FENCE, Read, SharedWindow, Write};
 
 impl<T: Pod> SharedWindow<T, Read> {
     /// The segment of `rank`, where it lies. No call of any library: it costs what indexing a slice
@@ -52,12 +52,12 @@ impl<T: Pod> SharedWindow<T, Read> {
     /// # Errors
     /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with
     /// its window, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped
-    /// it; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
+    /// it, or has ended in process; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
     /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
     pub fn fence(mut self) -> Result<SharedWindow<T, Write>> {
-        self.pass(Goal::Write)?;
+        self.pass(FENCE, Goal::Write)?;
         Ok(self.in_phase())
     }
 }

@@ -87,11 +87,6 @@ impl<T: Pod> Segments<T> {
     }
 
     #[inline]
-    pub(super) fn rank(&self) -> usize {
-        self.rank
-    }
-
-    #[inline]
     pub(super) fn size(&self) -> usize {
         self.table.len()
     }
@@ -238,6 +233,11 @@ impl<T: Pod> Segments<T> {
 }
 
 impl<T> Segments<T> {
+    #[inline]
+    pub(super) fn rank(&self) -> usize {
+        self.rank
+    }
+
     pub(super) fn marks(&self) -> &Marks {
         // SAFETY: so many marks lie there: atomics, which were zeros when they began.
         unsafe { slice::from_raw_parts(self.marks.as_ptr(), self.table.len()) }

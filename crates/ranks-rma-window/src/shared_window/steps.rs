@@ -8,10 +8,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ranks_comm::backend;
-use ranks_comm::{Communicator, Error, ErrorKind, Result, Source, Tag};
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use super::FENCE;
 use super::locks::Lock;
+use super::peers::Peers;
 
 /// The marks of all ranks.
 pub(super) type Marks = [Mark];
@@ -29,6 +29,8 @@ pub(super) struct Mark {
     gone: AtomicU64,
     /// Lock of its segment, in the phase of locks.
     pub(super) lock: Lock,
+    /// Number of locks, of whatever segments, that it holds.
+    pub(super) holds: AtomicU64,
 }
 
 /// Goal of a step.
@@ -65,6 +67,8 @@ fn word(number: u64, goal: u64) -> u64 {
 #[derive(Debug)]
 pub(super) struct Step {
     rank: usize,
+    /// The call that has taken it there.
+    operation: &'static str,
     /// Step that it has arrived at last.
     at: u64,
 }
@@ -96,11 +100,16 @@ impl Mark {
 impl Step {
     /// Before the first one.
     pub(super) fn first(rank: usize) -> Self {
-        Self { rank, at: 0 }
+        Self {
+            rank,
+            operation: "",
+            at: 0,
+        }
     }
 
-    /// Says that this rank is done with its phase and goes on to `goal`.
-    pub(super) fn arrive(&mut self, marks: &Marks, goal: Goal) {
+    /// Says that this rank is done with its phase and goes on to `goal`, by that call.
+    pub(super) fn arrive(&mut self, operation: &'static str, marks: &Marks, goal: Goal) {
+        self.operation = operation;
         self.at = word((self.at >> 8) + 1, goal as u64);
         if let Some(mark) = marks.get(self.rank) {
             mark.arrived(self.at >> 8).store(self.at, Ordering::Release);
@@ -112,10 +121,16 @@ impl Step {
     ///
     /// # Errors
     /// [`ErrorKind::Mismatch`] if one arrives at something else, [`ErrorKind::PeerFailed`] if one
-    /// has dropped its window before, [`ErrorKind::TimedOut`] at the time limit of the call; what
-    /// the library reports.
+    /// has dropped its window before, or has ended in process, [`ErrorKind::TimedOut`] at the time
+    /// limit of the call; what the library reports.
     pub(super) fn wait(&self, marks: &Marks, node: &Communicator) -> Result<()> {
-        self.wait_with(marks, || node.iprobe(Source::Any, Tag::Any).map(drop))
+        let mut peers = Peers::of(node);
+        self.wait_with(marks, || {
+            peers.look(self.operation, |rank| {
+                let has = marks.get(rank).map(|mark| self.has(rank, mark));
+                matches!(has, Some(Ok(false)))
+            })
+        })
     }
 
     /// As [`wait`](Self::wait), with a function to call between looks.
@@ -175,7 +190,7 @@ impl Step {
         let (mine, me) = (self.at, self.rank);
         Error::new(
             ErrorKind::Mismatch,
-            FENCE,
+            self.operation,
             format_args!(
                 "ranks are out of step: rank {me} goes on to {} (step {}), rank {rank} to {} (step {}); all ranks of \
                  the window must go through the same phases",
@@ -197,7 +212,7 @@ impl Step {
         };
         Error::new(
             ErrorKind::PeerFailed,
-            FENCE,
+            self.operation,
             format_args!(
                 "rank {rank} has dropped its window in {phase} (step {}), while rank {me} goes on to {} (step {}); keep the \
                  window until all ranks are done with it",
@@ -212,6 +227,8 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const FENCE: &str = "SharedWindow::fence";
 
     fn marks(ranks: usize) -> Vec<Mark> {
         (0..ranks).map(|_| Mark::default()).collect()
@@ -237,15 +254,15 @@ mod tests {
     fn who_is_late_is_waited_for() {
         let marks = marks(2);
         let [mut one, mut other] = [0, 1].map(Step::first);
-        one.arrive(&marks, Goal::Read);
+        one.arrive(FENCE, &marks, Goal::Read);
         assert_eq!(kind(look(&one, &marks)), Some(ErrorKind::TimedOut));
-        other.arrive(&marks, Goal::Read);
+        other.arrive(FENCE, &marks, Goal::Read);
         look(&one, &marks).unwrap();
         // It may be one step ahead by now.
-        one.arrive(&marks, Goal::Write);
+        one.arrive(FENCE, &marks, Goal::Write);
         look(&other, &marks).unwrap();
         assert_eq!(kind(look(&one, &marks)), Some(ErrorKind::TimedOut));
-        other.arrive(&marks, Goal::Write);
+        other.arrive(FENCE, &marks, Goal::Write);
         look(&one, &marks).unwrap();
     }
 
@@ -253,15 +270,15 @@ mod tests {
     fn who_does_something_else_is_named_with_both_phases() {
         let marks = marks(3);
         let [mut one, mut other, mut third] = [0, 1, 2].map(Step::first);
-        one.arrive(&marks, Goal::Read);
-        other.arrive(&marks, Goal::Concurrent);
+        one.arrive(FENCE, &marks, Goal::Read);
+        other.arrive(FENCE, &marks, Goal::Concurrent);
         let error = look(&one, &marks).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         let text = error.to_string();
         assert!(text.contains("rank 0 goes on to the phase Read"), "{text}");
         assert!(text.contains("rank 1 to the phase Concurrent"), "{text}");
         assert_eq!(kind(look(&other, &marks)), Some(ErrorKind::Mismatch));
-        third.arrive(&marks, Goal::Read);
+        third.arrive(FENCE, &marks, Goal::Read);
         assert_eq!(kind(look(&third, &marks)), Some(ErrorKind::Mismatch));
     }
 
@@ -271,9 +288,9 @@ mod tests {
         let marks = marks(2);
         let [mut one, mut other] = [0, 1].map(Step::first);
         for goal in [Goal::Read, Goal::Write, Goal::Read] {
-            other.arrive(&marks, goal);
+            other.arrive(FENCE, &marks, goal);
         }
-        one.arrive(&marks, Goal::Read);
+        one.arrive(FENCE, &marks, Goal::Read);
         let text = look(&one, &marks).unwrap_err().to_string();
         assert!(
             text.contains("(step 1), rank 1 to the phase Read (step 3)"),
@@ -286,11 +303,11 @@ mod tests {
         let marks = marks(3);
         let [mut one, mut other, mut third] = [0, 1, 2].map(Step::first);
         for step in [&mut one, &mut other, &mut third] {
-            step.arrive(&marks, Goal::Write);
+            step.arrive(FENCE, &marks, Goal::Write);
         }
         marks[2].leave();
         look(&one, &marks).unwrap();
-        one.arrive(&marks, Goal::Read);
+        one.arrive(FENCE, &marks, Goal::Read);
         // Not rank 1, which is only late.
         let error = look(&one, &marks).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::PeerFailed);
@@ -309,8 +326,8 @@ mod tests {
     fn who_drops_its_window_after_a_step_has_done_it() {
         let marks = marks(2);
         let [mut one, mut other] = [0, 1].map(Step::first);
-        one.arrive(&marks, Goal::Read);
-        other.arrive(&marks, Goal::Read);
+        one.arrive(FENCE, &marks, Goal::Read);
+        other.arrive(FENCE, &marks, Goal::Read);
         marks[1].leave();
         look(&one, &marks).unwrap();
     }
@@ -320,7 +337,7 @@ mod tests {
         let marks = marks(2);
         let mut one = Step::first(0);
         marks[1].leave();
-        one.arrive(&marks, Goal::Write);
+        one.arrive(FENCE, &marks, Goal::Write);
         assert_eq!(kind(look(&one, &marks)), Some(ErrorKind::PeerFailed));
     }
 }

@@ -30,13 +30,13 @@ impl<T: Pod> SharedWindow<T, Write> {
     /// # Errors
     /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with
     /// its window, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped
-    /// it; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
+    /// it, or has ended in process; [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
     /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
     #[doc(alias = "MPI_Win_sync")]
     pub fn fence(mut self) -> Result<SharedWindow<T, Read>> {
-        self.pass(Goal::Read)?;
+        self.pass(FENCE, Goal::Read)?;
         Ok(self.in_phase())
     }
 
@@ -98,7 +98,7 @@ impl<T: Pod> SharedWindow<T, Write> {
     ///
     /// MPI 5.0 §12.5.3.
     pub fn passive(mut self) -> Result<SharedWindow<T, Passive>> {
-        self.pass(Goal::Passive)?;
+        self.pass(FENCE, Goal::Passive)?;
         Ok(self.in_phase())
     }
 
@@ -138,8 +138,8 @@ impl<T: Pod> SharedWindow<T, Write> {
     ) -> Result<(SharedWindow<T, Read>, SharedWindow<U, Write>)> {
         {
             let _entered = self.segments.node().enter(FENCE)?;
-            Self::arrive(&self.segments, &mut self.step, Goal::Read)?;
-            SharedWindow::<U, Read>::arrive(&other.segments, &mut other.step, Goal::Write)?;
+            Self::arrive(FENCE, &self.segments, &mut self.step, Goal::Read)?;
+            SharedWindow::<U, Read>::arrive(FENCE, &other.segments, &mut other.step, Goal::Write)?;
             Self::wait(&self.segments, &self.step)?;
             SharedWindow::<U, Read>::wait(&other.segments, &other.step)?;
         }
@@ -155,7 +155,7 @@ impl<T: HasAtomic> SharedWindow<T, Write> {
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
     pub fn concurrent(mut self) -> Result<SharedWindow<T, Concurrent>> {
-        self.pass(Goal::Concurrent)?;
+        self.pass(FENCE, Goal::Concurrent)?;
         Ok(self.in_phase())
     }
 }

@@ -1,8 +1,11 @@
-//! A change of phase waits no longer than the time limit.
+//! A change of phase waits no longer than the time limit, and for nobody who has ended.
 
+use std::mem;
+use std::sync::Mutex;
+use std::thread;
 use std::time::Duration;
 
-use ranks_comm::{Communicator, ErrorKind, Result};
+use ranks_comm::{Backend, Communicator, Error, ErrorKind, Result, Runtime};
 use ranks_rma_window::SharedWindow;
 
 /// A rank that never comes was waited for without an end, whatever the limit.
@@ -61,4 +64,114 @@ fn a_window_waits_as_long_as_the_communicator_that_it_is_made_of(
     let error = window.lock_exclusive(0).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
     node.send(&[1u8], 1, 0)
+}
+
+/// The error of a rank that waits for rank 0, which keeps the window for ever: in process, where
+/// ranks end one by one.
+fn of_the_other(
+    last: impl Fn(Communicator) -> Result<()> + Send + Sync,
+    first: impl Fn(Communicator) -> Result<()> + Send + Sync,
+) -> Error {
+    let told = Mutex::new(None);
+    let threads = Runtime::builder().backend(Backend::InProcess).ranks(2);
+    let outcome = threads.run(|world| match world.rank() {
+        0 => first(world),
+        _ => {
+            let error = last(world).unwrap_err();
+            *told.lock().unwrap() = Some(error);
+            Ok(())
+        }
+    });
+    assert!(outcome.is_err(), "the window of rank 0 lives on");
+    told.into_inner().unwrap().unwrap()
+}
+
+/// It was waited for without an end.
+#[test]
+fn a_rank_that_has_ended_comes_to_no_phase() {
+    let error = of_the_other(
+        |world| SharedWindow::<u64>::allocate(&world, 1)?.fence().map(drop),
+        |world| {
+            mem::forget(SharedWindow::<u64>::allocate(&world, 1)?);
+            Ok(())
+        },
+    );
+    assert_eq!(error.kind(), ErrorKind::PeerFailed, "{error}");
+    let text = error.to_string();
+    let expected = "SharedWindow::fence: rank 0 ended without doing its part";
+    assert!(text.contains(expected), "{text}");
+}
+
+/// It was waited for without an end.
+#[test]
+fn a_rank_that_has_ended_leaves_no_lock() {
+    for all in [false, true] {
+        let error = of_the_other(
+            |world| {
+                let window = SharedWindow::<u64>::allocate(&world, 1)?.passive()?;
+                world.recv(&mut [0u8], 0, 0)?;
+                window.lock_exclusive(1).map(drop)
+            },
+            |world| {
+                let window = SharedWindow::<u64>::allocate(&world, 1)?.passive()?;
+                if all {
+                    mem::forget(window.lock_all()?);
+                } else {
+                    mem::forget(window.lock_exclusive(1)?);
+                }
+                mem::forget(window);
+                world.send(&[0u8], 1, 0)
+            },
+        );
+        assert_eq!(error.kind(), ErrorKind::PeerFailed, "{error}");
+        let text = error.to_string();
+        let expected = "SharedWindow::lock_exclusive: rank 0 ended without doing its part";
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+/// A rank that has ended and holds no lock keeps nobody from one.
+#[test]
+fn a_rank_that_has_ended_without_a_lock_does_not_matter() {
+    let threads = Runtime::builder().backend(Backend::InProcess).ranks(3);
+    let seen = Mutex::new(0);
+    let outcome = threads.run(|world| {
+        let window = SharedWindow::<u64>::allocate(&world, 1)?.passive()?;
+        match world.rank() {
+            0 => mem::forget(window),
+            1 => {
+                let mut held = window.lock_exclusive(1)?;
+                world.send(&[0u8], 2, 0)?;
+                thread::sleep(Duration::from_millis(100));
+                held[0] = 3;
+            }
+            _ => {
+                world.recv(&mut [0u8], 1, 0)?;
+                *seen.lock().unwrap() = window.lock_shared(1)?[0];
+            }
+        }
+        Ok::<_, Error>(())
+    });
+    // The window of rank 0 lives on.
+    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::InUse);
+    assert_eq!(seen.into_inner().unwrap(), 3);
+}
+
+/// The error named `MPI_Iprobe`, which nobody had called.
+#[test]
+fn a_rank_that_failed_is_told_of_by_the_call_that_waits_for_it() {
+    let error = of_the_other(
+        |world| SharedWindow::<u64>::allocate(&world, 1)?.fence().map(drop),
+        |world| {
+            mem::forget(SharedWindow::<u64>::allocate(&world, 1)?);
+            world.send(&[1u8], 999, 0)
+        },
+    );
+    assert_eq!(error.kind(), ErrorKind::PeerFailed, "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("SharedWindow::fence: rank 0 of 2 failed: "),
+        "{text}"
+    );
+    assert!(!text.contains("MPI_Iprobe"), "{text}");
 }
