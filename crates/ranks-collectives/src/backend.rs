@@ -9,13 +9,13 @@ use crate::arguments::root::Root;
 
 pub use crate::arguments::lengths::{Holders, block_of, one_of_each, unequal};
 
-/// The same error on every rank unless all of them are about to call `operation` (the C name) on
-/// elements of type `T`; asked only where ranks compare their collective calls. Collective.
+/// The same error on every rank unless all of them are about to call `operation` (the C name);
+/// asked only where ranks compare their collective calls. Collective.
 ///
 /// # Errors
 /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch), naming both sides.
-pub fn agree<T>(comm: &Communicator, operation: &'static str) -> Result<()> {
-    agree_on(comm, operation, CallSignature::moving::<T>)
+pub fn agree(comm: &Communicator, operation: &'static str) -> Result<()> {
+    agree_on(comm, operation, CallSignature::of)
 }
 
 /// As [`agree`], for a reduction by `O`.
@@ -50,11 +50,11 @@ pub fn combine<T: Pod, O: Op<T>>(op: &O, lower: &mut [T], higher: &[T]) {
 ///
 /// # Errors
 /// As [`agree`].
-pub fn agree_in_any_case<T>(comm: &Communicator, operation: &'static str) -> Result<()> {
+pub fn agree_in_any_case(comm: &Communicator, operation: &'static str) -> Result<()> {
     if comm.size() == 1 {
         return Ok(());
     }
-    in_any_case(comm, CallSignature::moving::<T>(operation))
+    in_any_case(comm, CallSignature::of(operation))
 }
 
 /// Returns `true` if this rank is the root of `operation` (the C name).

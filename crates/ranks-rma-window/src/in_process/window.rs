@@ -201,10 +201,15 @@ impl LocalWindow {
         self.barrier("MPI_Win_free")
     }
 
-    pub(super) fn barrier(&self, operation: &'static str) -> Result<()> {
-        let round = self.common.barrier.arrive(self.watch.rank());
+    /// Waits for all ranks. Collective.
+    ///
+    /// # Errors
+    /// As [`fence`](Self::fence); [`ErrorKind::Mismatch`] on all ranks if they come for different
+    /// operations.
+    pub(crate) fn barrier(&self, operation: &'static str) -> Result<()> {
+        let round = self.common.barrier.arrive(self.watch.rank(), operation);
         self.watch.wake_all();
-        self.wait_for(operation, || self.common.barrier.is_over(round))
+        self.wait_for(operation, || self.common.barrier.is_over(round, operation))?
     }
 
     /// Waits for what another rank does; see [`Watch::wait_for`].

@@ -273,7 +273,7 @@ impl<T: Pod> Inner<T> {
         if self.comm.fast_path_collective(1).is_some() {
             return Ok(());
         }
-        agree::<T>(&self.comm, operation)
+        agree(&self.comm, operation)
     }
 
     /// The same error on every rank unless all of them are about to call `operation`, which takes
@@ -281,9 +281,14 @@ impl<T: Pod> Inner<T> {
     /// access them, so that they agree on it in every build.
     pub(crate) fn agree_on_state(&self, operation: &'static str) -> Result<()> {
         match &self.backend {
-            Backend::Mpi(_) => agree_in_any_case::<T>(&self.comm, operation),
-            // Threads see the states of all ranks.
-            Backend::InProcess(_) => self.agree(operation),
+            // It ends if a rank lets go of the window meanwhile.
+            Backend::InProcess(window) if !self.comm.compares_calls() => {
+                let mut entered = self.comm.enter(operation)?;
+                let result = window.barrier(operation);
+                entered.note(&result);
+                result
+            }
+            _ => agree_in_any_case(&self.comm, operation),
         }
     }
 

@@ -3,9 +3,9 @@
 use std::fmt::Debug;
 
 use ranks_collectives::ops::Sum;
-use ranks_comm::{Communicator, ErrorKind, Result};
+use ranks_comm::{Backend, Checks, Communicator, ErrorKind, Result, Runtime};
 use ranks_rma_window::LockKind::{Exclusive, Shared};
-use ranks_rma_window::Window;
+use ranks_rma_window::{DynamicWindow, Window};
 
 /// The kind of an error, whose text has all of `words`.
 fn kind_of<R: Debug>(outcome: Result<R>, words: &[&str]) -> ErrorKind {
@@ -201,4 +201,63 @@ fn ranks_out_of_step(world: Communicator) -> Result<()> {
     assert_eq!(kind_of(outcome, &["MPI_Win_fence"]), ErrorKind::Mismatch);
     assert!(!called, "nothing is begun in a step that does not end");
     Ok(())
+}
+
+/// Ranks take a window to different states, in process, where they compare no calls.
+fn apart(
+    calls: impl Fn(Window<u32>, bool) -> Result<()> + Send + Sync,
+    dynamic: impl Fn(DynamicWindow, bool) -> Result<()> + Send + Sync,
+    words: [&str; 2],
+) {
+    for ranks in [2, 3] {
+        let threads = Runtime::builder().backend(Backend::InProcess).ranks(ranks);
+        let outcome = threads.checks(Checks::Local).run(|world| {
+            let first = world.rank() == 0;
+            let others = if ranks == 2 {
+                "rank 1 calls"
+            } else {
+                "ranks 1 and 2 call"
+            };
+            let words = [
+                format!("rank 0 calls {}", words[0]),
+                format!("{others} {}", words[1]),
+            ];
+            let window = Window::<u32>::allocate(&world, 1)?;
+            let words = words.each_ref().map(String::as_str);
+            assert_eq!(kind_of(calls(window, first), &words), ErrorKind::Mismatch);
+            let window = DynamicWindow::create(&world)?;
+            assert_eq!(kind_of(dynamic(window, first), &words), ErrorKind::Mismatch);
+            // All of them can go on together.
+            let fenced = Window::<u32>::allocate(&world, 1)?.fence()?;
+            fenced.close()?.passive()?.close()?.free().map(drop)
+        });
+        outcome.unwrap();
+    }
+}
+
+/// Each went on in a state of its own.
+#[test]
+fn threads_that_compare_nothing_took_a_window_to_different_states() {
+    apart(
+        |window, first| match first {
+            true => window.fence().map(drop),
+            false => window.passive().map(drop),
+        },
+        |window, first| match first {
+            true => window.fence().map(drop),
+            false => window.passive().map(drop),
+        },
+        ["MPI_Win_fence", "Window::passive"],
+    );
+    apart(
+        |window, first| match first {
+            true => window.free().map(drop),
+            false => window.fence().map(drop),
+        },
+        |window, first| match first {
+            true => window.free().map(drop),
+            false => window.fence().map(drop),
+        },
+        ["MPI_Win_free", "MPI_Win_fence"],
+    );
 }
