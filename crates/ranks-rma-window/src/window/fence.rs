@@ -170,7 +170,10 @@ impl<T: Pod> Fenced<T> {
     /// Ends the last step; the memory of each rank is its own again. Collective.
     ///
     /// # Errors
-    /// As [`Window::fence`].
+    /// [`Mismatch`](ranks_comm::ErrorKind::Mismatch) on every rank if some go on to another step,
+    /// in process and where [they compare that](ranks_comm::Checks::Collective). Over MPI, where
+    /// they do not, it waits for those, as they wait for this one, until the time limit. Otherwise
+    /// what the library reports.
     ///
     /// MPI 5.0 §12.5.1 (`MPI_Win_fence`, `MPI_MODE_NOSUCCEED`).
     #[doc(alias = "MPI_Win_fence")]

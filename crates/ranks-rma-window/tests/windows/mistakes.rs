@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use ranks_collectives::ops::Sum;
-use ranks_comm::{Backend, Checks, Communicator, ErrorKind, Result, Runtime};
+use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Result, Runtime};
 use ranks_rma_window::LockKind::{Exclusive, Shared};
 use ranks_rma_window::{DynamicWindow, Window};
 
@@ -260,4 +260,24 @@ fn threads_that_compare_nothing_took_a_window_to_different_states() {
         },
         ["MPI_Win_free", "MPI_Win_fence"],
     );
+}
+
+/// The one had its memory, and the other an open window.
+#[test]
+fn a_thread_that_closed_a_window_alone_was_not_told() {
+    let threads = Runtime::builder().backend(Backend::InProcess).ranks(2);
+    let outcome = threads.checks(Checks::Local).run(|world| {
+        let words = ["MPI_Win_fence;", "MPI_Win_fence(MPI_MODE_NOSUCCEED)"];
+        for steps in [true, false] {
+            let mut fenced = Window::<u32>::allocate(&world, 1)?.fence()?;
+            let outcome = match (world.rank(), steps) {
+                (1, _) => fenced.close().map(drop),
+                (_, true) => fenced.step(|ops| ops.put(&[1], 1, 0)),
+                (_, false) => fenced.fence(),
+            };
+            assert_eq!(kind_of(outcome, &words), ErrorKind::Mismatch);
+        }
+        Ok::<_, Error>(())
+    });
+    outcome.unwrap();
 }
