@@ -44,6 +44,12 @@ impl Attachments {
     }
 }
 
+/// Returns true if the library keeps its lock of a window where an attach fails, so that whoever
+/// attaches or detaches next waits for ever: Open MPI does.
+pub(crate) fn keeps_its_lock_after_a_failure() -> bool {
+    sys::loaded().is_some_and(sys::Loaded::is_openmpi)
+}
+
 impl Window<u8> {
     /// Makes a window without memory. Collective.
     pub(crate) fn create_dynamic(comm: &MpiComm, epochs: Arc<Epochs>) -> Result<Self> {

@@ -26,6 +26,7 @@ mod requests;
 mod transfer;
 mod window;
 
+pub(crate) use dynamic::keeps_its_lock_after_a_failure;
 pub(crate) use own_comm::OwnComm;
 pub(crate) use window::Window;
 

@@ -13,6 +13,7 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use crate::epoch::lock_kind::LockKind;
 use crate::epoch::table::{Extent, Table};
 use crate::in_process::LocalWindow;
+use crate::mpi;
 use crate::window::fence::Fenced;
 use crate::window::inner::{Backend, Inner};
 use crate::window::locked::Locked;
@@ -58,9 +59,28 @@ pub struct DynamicWindow {
     attached: Attachings,
 }
 
-/// Number of vectors attached so far, the same on every rank.
+/// Vectors attached so far, the same on every rank.
 #[derive(Debug, Default)]
-struct Attachings(u64);
+struct Attachings {
+    number: u64,
+    /// The first rank that could not attach one, where the library keeps its lock then.
+    stuck: Option<usize>,
+}
+
+impl Attachings {
+    /// # Errors
+    /// [`ErrorKind::Library`] if the library would wait for itself.
+    fn go_on(&self, operation: &'static str) -> Result<()> {
+        let Some(rank) = self.stuck else {
+            return Ok(());
+        };
+        let detail = format_args!(
+            "the library can attach and detach nothing any more on this window, since an attach has failed on rank {rank}; \
+             free the window and make a new one"
+        );
+        Err(Error::new(ErrorKind::Library, operation, detail))
+    }
+}
 
 /// A vector of each rank that is attached to a [`DynamicWindow`]. If it is dropped, they stay
 /// attached.
@@ -96,8 +116,13 @@ impl DynamicWindow {
     ///
     /// # Errors
     /// [`Mismatch`](ErrorKind::Mismatch) on every rank if elements differ; what the library reports
-    /// to one, which is [`PeerFailed`](ErrorKind::PeerFailed) on the others: Open MPI attaches a
-    /// few dozen vectors at most. Nothing is attached then, and the vectors are lost.
+    /// to one, which is [`PeerFailed`](ErrorKind::PeerFailed) on the others. Nothing is attached
+    /// then, and the vectors are lost.
+    ///
+    /// Open MPI attaches 64 vectors at a time, and more only of those that lie on the same pages.
+    /// Once it has refused one, every later attach and detach on this window is
+    /// [`Library`](ErrorKind::Library) on all ranks, since it keeps its lock; accesses and
+    /// [`free`](Self::free) go on.
     ///
     /// MPI 5.0 §12.2.4 (`MPI_Win_attach`).
     #[doc(alias = "MPI_Win_attach")]
@@ -105,9 +130,10 @@ impl DynamicWindow {
         let inner = &self.window.inner;
         let (own, len) = (&inner.comm, vec.len());
         inner.agree(ATTACH)?;
-        let number = self.attached.0;
+        self.attached.go_on(ATTACH)?;
+        let number = self.attached.number;
         window::agree_elements::<T>(own, ATTACH, number, len)?;
-        self.attached.0 += 1;
+        self.attached.number += 1;
         let made = inner.dispatch_with(
             ATTACH,
             vec,
@@ -129,6 +155,9 @@ impl DynamicWindow {
         let mut all = vec![[0; 2]; own.size()];
         let told = own.allgather(&[[start, len]], &mut all);
         let failed = all.iter().position(|&[start, _]| start == usize::MAX);
+        if matches!(inner.backend, Backend::Mpi(_)) && mpi::keeps_its_lock_after_a_failure() {
+            self.attached.stuck = failed;
+        }
         let parts = all.iter().map(|&[start, len]| Extent { len, start });
         let table = Table::new(parts.collect(), size_of::<T>());
         let (backend, _) = made?;
@@ -163,14 +192,16 @@ impl DynamicWindow {
     ///
     /// # Errors
     /// [`Mismatch`](ErrorKind::Mismatch) on every rank if they detach different ones, which stay
-    /// attached; [`Argument`](ErrorKind::Argument) if it is attached to another window; otherwise
-    /// what the library reports.
+    /// attached; [`Argument`](ErrorKind::Argument) if it is attached to another window;
+    /// [`Library`](ErrorKind::Library) on Open MPI after an [attach](Self::attach) that has failed;
+    /// otherwise what the library reports.
     ///
     /// MPI 5.0 §12.2.4 (`MPI_Win_detach`).
     #[doc(alias = "MPI_Win_detach")]
     pub fn detach<T: Pod>(&mut self, attached: Attached<T>) -> Result<Vec<T>> {
         let own = &self.window.inner.comm;
         self.window.inner.agree(DETACH)?;
+        self.attached.go_on(DETACH)?;
         let mine = belongs(&self.window.inner, DETACH, &attached);
         let number = mine.as_ref().map_or(u64::MAX, |()| attached.number);
         let told: CallDescription = [number, 0, window::kind_of(DETACH, 0, ""), 0];

@@ -128,3 +128,43 @@ fn ranks_that_do_different_things_are_told(world: Communicator) -> Result<()> {
     drop(window);
     world.dup()?.free()
 }
+
+/// Open MPI attaches so many vectors only, and keeps its lock when it refuses one: whoever attached
+/// or detached then waited for ever.
+#[ranks_test::ranks(2, 3, mpi_only)]
+fn after_an_attach_that_failed_a_window_can_be_used_and_freed(world: Communicator) -> Result<()> {
+    const MANY: usize = 400;
+    let right = (world.rank() + 1) % world.size();
+    let mut window = DynamicWindow::create(&world)?;
+    let mut attached = Vec::new();
+    let failed = loop {
+        match window.attach(vec![0u64; attached.len() + 1]) {
+            Ok(vector) => attached.push(vector),
+            Err(error) => break error,
+        }
+        if attached.len() == MANY {
+            // It attaches as many as one likes.
+            return window.free();
+        }
+    };
+    let kinds = [ErrorKind::Library, ErrorKind::PeerFailed];
+    assert!(kinds.contains(&failed.kind()), "{failed}");
+    let last = attached.pop().unwrap();
+    let mut fenced = window.fence()?;
+    fenced.step(|ops| ops.on(&last)?.put(&[5], right, 0))?;
+    let mut window = fenced.close()?;
+    let refused = [
+        window.attach(vec![1u8]).map(drop),
+        window.detach(last).map(drop),
+        window.attach(vec![1u8]).map(drop),
+    ];
+    for error in refused.map(Result::unwrap_err) {
+        assert_eq!(error.kind(), ErrorKind::Library, "{error}");
+        assert!(error.to_string().contains("make a new one"), "{error}");
+    }
+    window.free()?;
+    let mut window = DynamicWindow::create(&world)?;
+    let again = window.attach(vec![3u8])?;
+    assert_eq!(window.detach(again)?, [3]);
+    window.free()
+}
