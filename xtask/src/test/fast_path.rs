@@ -17,10 +17,9 @@ const BINARIES: [&str; 4] = [
 ];
 
 /// The tests of the comparison itself, or the module of such.
-const OF_COMPARISON: [&str; 11] = [
+const OF_COMPARISON: [&str; 10] = [
     "agreement::",
     "average::an_average_is_no_sum",
-    "dynamic::ranks_that_do_different_things_are_told",
     "hierarchy::mistakes_are_told_on_all_ranks",
     "layouts::parts_that_differ_between_two_ranks_are_told_to_all",
     "mistakes::ranks_out_of_step",

@@ -19,7 +19,7 @@ use crate::window::inner::{Backend, Inner};
 use crate::window::locked::Locked;
 use crate::window::operations::Operations;
 use crate::window::passive::PassiveWindow;
-use crate::window::{self, CallDescription, Window};
+use crate::window::{self, Window};
 
 const ATTACH: &str = "MPI_Win_attach";
 const DETACH: &str = "MPI_Win_detach";
@@ -115,9 +115,10 @@ impl DynamicWindow {
     /// Attaches a vector of each rank, of any lengths. Collective.
     ///
     /// # Errors
-    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if elements differ; what the library reports
-    /// to one, which is [`PeerFailed`](ErrorKind::PeerFailed) on the others. Nothing is attached
-    /// then, and the vectors are lost.
+    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if elements differ, or if some call
+    /// something else on the window, which they compare in every build; what the library reports to
+    /// one, which is [`PeerFailed`](ErrorKind::PeerFailed) on the others. Nothing is attached then,
+    /// and the vectors are lost.
     ///
     /// Open MPI attaches 64 vectors at a time, and more only of those that lie on the same pages.
     /// Once it has refused one, every later attach and detach on this window is
@@ -129,7 +130,7 @@ impl DynamicWindow {
     pub fn attach<T: Pod>(&mut self, vec: Vec<T>) -> Result<Attached<T>> {
         let inner = &self.window.inner;
         let (own, len) = (&inner.comm, vec.len());
-        inner.agree(ATTACH)?;
+        inner.agree_on_state(ATTACH)?;
         self.attached.go_on(ATTACH)?;
         let number = self.attached.number;
         window::agree_elements::<T>(own, ATTACH, number, len)?;
@@ -191,24 +192,23 @@ impl DynamicWindow {
     /// Detaches what every rank has attached together, and gives the vectors back. Collective.
     ///
     /// # Errors
-    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if they detach different ones, which stay
-    /// attached; [`Argument`](ErrorKind::Argument) if it is attached to another window;
-    /// [`Library`](ErrorKind::Library) on Open MPI after an [attach](Self::attach) that has failed;
-    /// otherwise what the library reports.
+    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if they detach different ones, or if some
+    /// call something else on the window; [`Argument`](ErrorKind::Argument) if it is attached to
+    /// another window; [`Library`](ErrorKind::Library) on Open MPI after an [attach](Self::attach)
+    /// that has failed; otherwise what the library reports. All stay attached then.
     ///
     /// MPI 5.0 §12.2.4 (`MPI_Win_detach`).
     #[doc(alias = "MPI_Win_detach")]
     pub fn detach<T: Pod>(&mut self, attached: Attached<T>) -> Result<Vec<T>> {
         let own = &self.window.inner.comm;
-        self.window.inner.agree(DETACH)?;
+        self.window.inner.agree_on_state(DETACH)?;
         self.attached.go_on(DETACH)?;
         let mine = belongs(&self.window.inner, DETACH, &attached);
         let number = mine.as_ref().map_or(u64::MAX, |()| attached.number);
-        let told: CallDescription = [number, 0, window::kind_of(DETACH, 0, ""), 0];
-        let mut all = vec![told; own.size()];
-        own.allgather(&[told], &mut all)?;
+        let mut all = vec![0; own.size()];
+        own.allgather(&[number], &mut all)?;
         mine?;
-        if let Some(rank) = all.iter().position(|other| *other != told) {
+        if let Some(rank) = all.iter().position(|&other| other != number) {
             let detail = format_args!(
                 "rank {} detaches vector {} of those attached, rank {rank} another one; all must detach the same",
                 own.rank(),

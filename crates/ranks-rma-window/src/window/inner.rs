@@ -277,8 +277,8 @@ impl<T: Pod> Inner<T> {
     }
 
     /// The same error on every rank unless all of them are about to call `operation`, which takes
-    /// the window to another state: a rank has a slice of its elements only while no other rank may
-    /// access them, so that they agree on it in every build.
+    /// the window to another state, or changes its memory: a rank has a slice of its elements only
+    /// while no other rank may access them, so that they agree on it in every build.
     pub(crate) fn agree_on_state(&self, operation: &'static str) -> Result<()> {
         match &self.backend {
             // It ends if a rank lets go of the window meanwhile.

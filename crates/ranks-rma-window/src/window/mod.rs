@@ -410,12 +410,12 @@ fn begin<T: Pod>(comm: &Communicator, operation: &'static str, len: usize) -> Re
     Ok(own)
 }
 
-/// Words that ranks tell each other before they make, attach or detach something; the third is that
-/// of [`kind_of`].
-pub(crate) type CallDescription = [u64; 4];
+/// Words that ranks tell each other before they make or attach something; the third is that of
+/// [`kind_of`].
+type CallDescription = [u64; 4];
 
 /// Digest of a call: the operation, the number of the object, and the type of its elements.
-pub(crate) fn kind_of(operation: &'static str, number: u64, element: &str) -> u64 {
+fn kind_of(operation: &'static str, number: u64, element: &str) -> u64 {
     let words = operation.bytes().chain(element.bytes()).map(u64::from);
     digest(words.chain([number]))
 }

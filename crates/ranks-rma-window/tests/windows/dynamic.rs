@@ -168,3 +168,37 @@ fn after_an_attach_that_failed_a_window_can_be_used_and_freed(world: Communicato
     assert_eq!(window.detach(again)?, [3]);
     window.free()
 }
+
+/// Release builds read the words of one call as those of another one.
+#[ranks_test::ranks(2, 3)]
+fn what_changes_the_memory_of_a_window_is_compared_with_what_changes_its_state(
+    world: Communicator,
+) -> Result<()> {
+    for detach in [false, true] {
+        for other in ["MPI_Win_fence", "Window::passive", "MPI_Win_free"] {
+            let mut window = DynamicWindow::create(&world)?;
+            let vector = window.attach(vec![0.5])?;
+            let outcome = match (world.rank(), detach, other) {
+                (0, false, _) => window.attach(vec![1u64]).map(drop),
+                (0, true, _) => window.detach(vector).map(drop),
+                (.., "MPI_Win_fence") => window.fence().map(drop),
+                (.., "Window::passive") => window.passive().map(drop),
+                _ => window.free(),
+            };
+            let error = outcome.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+            let text = error.to_string();
+            let first = if detach {
+                "MPI_Win_detach"
+            } else {
+                "MPI_Win_attach"
+            };
+            assert!(text.contains(&format!("rank 0 calls {first}; ")), "{text}");
+            assert!(
+                text.contains(&format!(" {other}")) && !text.contains("u8"),
+                "{text}"
+            );
+        }
+    }
+    Ok(())
+}
