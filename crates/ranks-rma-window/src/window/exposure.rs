@@ -234,6 +234,7 @@ fn check<T: Pod>(inner: &Inner<T>, operation: &'static str, ranks: &[usize]) -> 
 impl<T: Pod> fmt::Debug for Exposed<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Exposed")
+            .field("name", &self.inner.comm.name_in_reports())
             .field("origins", &self.origins)
             .finish_non_exhaustive()
     }

@@ -427,6 +427,7 @@ impl<T: Pod> Drop for Locked<'_, T> {
 impl<T: Pod> fmt::Debug for Locked<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Locked")
+            .field("name", &self.inner.comm.name_in_reports())
             .field("targets", &self.targets)
             .field("exclusive", &self.exclusive)
             .finish_non_exhaustive()

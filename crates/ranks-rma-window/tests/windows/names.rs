@@ -19,7 +19,12 @@ fn a_name_stays_with_its_window_in_every_state(world: Communicator) -> Result<()
     assert!(format!("{fenced:?}").contains(&name), "{fenced:?}");
     let passive = fenced.close()?.passive()?;
     assert!(format!("{passive:?}").contains(&name), "{passive:?}");
-    let window = passive.close()?;
+    let locked = passive.lock_all()?;
+    assert!(format!("{locked:?}").contains(&name), "{locked:?}");
+    locked.unlock()?;
+    let exposed = passive.close()?.post(&[])?;
+    assert!(format!("{exposed:?}").contains(&name), "{exposed:?}");
+    let window = exposed.wait()?;
     window.set_name("")?;
     assert_eq!(window.name(), "");
     // Longer than a library has it, whose limit is in the middle of a letter.
@@ -61,6 +66,9 @@ fn a_name_stays_with_its_dynamic_window_in_every_state(world: Communicator) -> R
     assert!(format!("{fenced:?}").contains("particles"), "{fenced:?}");
     let passive = fenced.close()?.passive()?;
     assert!(format!("{passive:?}").contains("particles"), "{passive:?}");
+    let locked = passive.lock_all()?;
+    assert!(format!("{locked:?}").contains("particles"), "{locked:?}");
+    locked.unlock()?;
     let window = passive.close()?;
     assert_eq!(window.name(), "particles");
     let refused = window.set_name("\0").unwrap_err();
