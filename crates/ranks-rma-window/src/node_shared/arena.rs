@@ -87,7 +87,7 @@ impl NodeArena {
     }
 
     /// The next array, to be filled in one of the ways that its builder has. It begins at a
-    /// multiple of 64 bytes, or of what its elements are aligned to.
+    /// multiple of 64 bytes, or of what its elements are aligned to, which is a page at most.
     pub fn array<T: Pod>(&mut self) -> NodeSharedBuilder<'_, T> {
         NodeSharedBuilder::new(Home::Arena(self))
     }

@@ -103,9 +103,10 @@ impl<T: Pod> NodeShared<T> {
     ///
     /// # Errors
     /// The same on every rank: [`ErrorKind::Root`](ranks_comm::ErrorKind::Root),
-    /// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) if so many elements are more than the
-    /// address space holds, [`ErrorKind::Memory`](ranks_comm::ErrorKind::Memory) if a node has too
-    /// little, [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if ranks call different
+    /// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if elements are aligned to more
+    /// than a page, [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) if so many are more than
+    /// the address space holds, [`ErrorKind::Memory`](ranks_comm::ErrorKind::Memory) if a node has
+    /// too little, [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if ranks call different
     /// things, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if something fails on
     /// one rank; otherwise what the library reports.
     pub fn from_root(

@@ -117,8 +117,9 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
     ///
     /// # Errors
     /// The same on every rank: [`ErrorKind::Mismatch`] if ranks wish for windows of different
-    /// kinds, [`ErrorKind::Length`] if no address space holds it, [`ErrorKind::Memory`] if the node
-    /// does not have the memory; otherwise what a rank or the library reports.
+    /// kinds, [`ErrorKind::Argument`] if elements are aligned to more than a page,
+    /// [`ErrorKind::Length`] if no address space holds it, [`ErrorKind::Memory`] if the node does
+    /// not have the memory; otherwise what a rank or the library reports.
     ///
     /// MPI 5.0 §12.2.3 (`MPI_Win_allocate_shared`).
     #[doc(alias = "MPI_Win_allocate_shared")]

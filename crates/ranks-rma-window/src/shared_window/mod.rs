@@ -202,7 +202,7 @@ impl<T: Pod, P: Phase> SharedWindow<T, P> {
     #[doc(alias = "MPI_Win_free")]
     pub fn free(mut self) -> Result<()> {
         self.segments.leave_forgotten();
-        self.pass(FENCE, Goal::Freed)?;
+        self.pass("SharedWindow::free", Goal::Freed)?;
         self.segments.free()
     }
 

@@ -50,8 +50,8 @@ impl<T: Pod> SharedWindow<T, Passive> {
     /// [`ErrorKind::Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank;
     /// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if this rank holds a lock on it
     /// already, which its threads can use together;
-    /// [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) in process, if a rank has failed,
-    /// or has ended with a lock of this window;
+    /// [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) in process, if a rank has
+    /// failed, or has ended with a lock of this window;
     /// [`ErrorKind::TimedOut`](ranks_comm::ErrorKind::TimedOut),
     /// [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
     /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.

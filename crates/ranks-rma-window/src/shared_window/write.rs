@@ -98,7 +98,7 @@ impl<T: Pod> SharedWindow<T, Write> {
     ///
     /// MPI 5.0 §12.5.3.
     pub fn passive(mut self) -> Result<SharedWindow<T, Passive>> {
-        self.pass(FENCE, Goal::Passive)?;
+        self.pass("SharedWindow::passive", Goal::Passive)?;
         Ok(self.in_phase())
     }
 
@@ -106,7 +106,7 @@ impl<T: Pod> SharedWindow<T, Write> {
     /// Collective.
     ///
     /// For two windows that change places at each step, such as the old and the new state of a
-    /// simulation; both have the same communicator.
+    /// simulation. If they are of different communicators, it waits for the ranks of both.
     ///
     /// ```
     /// # use ranks::{Communicator, Result};
@@ -155,7 +155,7 @@ impl<T: HasAtomic> SharedWindow<T, Write> {
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
     pub fn concurrent(mut self) -> Result<SharedWindow<T, Concurrent>> {
-        self.pass(FENCE, Goal::Concurrent)?;
+        self.pass("SharedWindow::concurrent", Goal::Concurrent)?;
         Ok(self.in_phase())
     }
 }

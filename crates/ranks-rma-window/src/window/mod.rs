@@ -139,7 +139,8 @@ impl<T: Pod> Window<T> {
     #[doc(alias = "MPI_Win_allocate")]
     pub fn allocate(comm: &Communicator, len: usize) -> Result<Self> {
         let own = begin::<T>(comm, ALLOCATE, len)?;
-        preflight::shared_memory(&own, len.saturating_mul(size_of::<T>()))?;
+        let fits = preflight::shared_memory(&own, len.saturating_mul(size_of::<T>()));
+        fits.map_err(|error| error.of(ALLOCATE))?;
         let epochs = Arc::new(Epochs::default());
         let made = comm.dispatch(
             ALLOCATE,

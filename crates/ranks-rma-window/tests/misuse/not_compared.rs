@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use ranks_collectives::Collectives;
+use ranks_collectives::ops::Sum;
 use ranks_comm::{Backend, Checks, Communicator, ErrorKind, Result, Runtime};
 use ranks_rma_window::{SharedWindow, Window};
 
@@ -62,17 +63,31 @@ fn fences_of_two_windows_in_different_order_hung() {
 }
 
 #[test]
-fn fences_of_two_shared_windows_in_different_order_hung() {
-    at_the_limit(&["SharedWindow::fence"], |world, _, _| {
-        let one = SharedWindow::<u64>::allocate(world, 1)?;
-        let other = SharedWindow::<u64>::allocate(world, 1)?;
-        let (first, second) = match world.rank() {
-            0 => (one, other),
-            _ => (other, one),
-        };
-        drop(first.fence()?);
-        second.fence().map(drop)
-    });
+fn steps_of_two_shared_windows_in_different_order_hung() {
+    type Step = fn(SharedWindow<u64>) -> Result<()>;
+    let steps: [(&str, Step); 5] = [
+        ("SharedWindow::fence", |window| window.fence().map(drop)),
+        ("SharedWindow::passive", |window| window.passive().map(drop)),
+        ("SharedWindow::concurrent", |window| {
+            window.concurrent().map(drop)
+        }),
+        ("SharedWindow::allreduce", |window| {
+            window.allreduce(Sum).map(drop)
+        }),
+        ("SharedWindow::free", SharedWindow::free),
+    ];
+    for (name, step) in steps {
+        at_the_limit(&[name], |world, _, _| {
+            let one = SharedWindow::allocate(world, 1)?;
+            let other = SharedWindow::allocate(world, 1)?;
+            let (first, second) = match world.rank() {
+                0 => (one, other),
+                _ => (other, one),
+            };
+            step(first)?;
+            step(second)
+        });
+    }
 }
 
 #[test]

@@ -26,14 +26,14 @@ fn a_phase_that_a_rank_never_comes_to_ends_at_the_time_limit(world: Communicator
         assert_eq!((old.mine(), freed.len_of(0)), (&[0][..], 1));
         return Ok(());
     }
-    let late = |outcome: Result<()>| {
+    let late = |operation: &str, outcome: Result<()>| {
         let error = outcome.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
-        assert!(error.to_string().contains("SharedWindow::fence"), "{error}");
+        assert!(error.to_string().contains(operation), "{error}");
     };
     node.within(Duration::from_millis(200), |_| {
-        late(freed.free());
-        late(new.fence_with(old).map(drop));
+        late("SharedWindow::free", freed.free());
+        late("SharedWindow::fence", new.fence_with(old).map(drop));
         Ok::<_, ranks_comm::Error>(())
     })?;
     (1..node.size()).try_for_each(|rank| node.send(&[1u8], rank, 0))

@@ -256,6 +256,8 @@ fn locks_and_atomics_are_different_phases(world: Communicator) -> Result<()> {
     let error = error.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Mismatch);
     let text = error.to_string();
+    let called = ["SharedWindow::passive: ", "SharedWindow::concurrent: "];
+    assert!(text.starts_with(called[node.rank().min(1)]), "{text}");
     let both = ["the phase Passive", "the phase Concurrent"];
     assert!(both.iter().all(|phase| text.contains(phase)), "{text}");
     world.barrier()

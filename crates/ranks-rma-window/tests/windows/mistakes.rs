@@ -159,7 +159,7 @@ fn windows_that_cannot_be_made(world: Communicator) -> Result<()> {
         kind_of(Window::<u64>::allocate(&world, len), &words),
         ErrorKind::Length
     );
-    let words = ["MPI_Win_allocate"];
+    let words = ["MPI_Win_allocate:"];
     let len = if last { 1 << 57 } else { 1 };
     let kind = kind_of(Window::<u64>::allocate(&world, len), &words);
     assert!(
