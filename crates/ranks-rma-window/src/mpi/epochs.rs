@@ -44,6 +44,7 @@ impl<T: Pod> Window<T> {
         check(code, "MPI_Win_lock_all")
     }
 
+    #[inline]
     pub(crate) fn unlock(&self, hold: Hold) -> Result<()> {
         unlock(self.win, hold)
     }
@@ -104,6 +105,7 @@ fn last_fence(win: MPI_Win) -> Result<()> {
     check(code, "MPI_Win_fence")
 }
 
+#[inline]
 fn unlock(win: native::Win, hold: Hold) -> Result<()> {
     match hold {
         Hold::All => {
