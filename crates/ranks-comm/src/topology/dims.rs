@@ -115,8 +115,12 @@ fn split(
     limit: usize,
     chosen: &mut Vec<usize>,
 ) -> bool {
+    if nodes == 1 {
+        chosen.resize(chosen.len() + parts, 1);
+        return true;
+    }
     if parts == 0 {
-        return nodes == 1;
+        return false;
     }
     let biggest_prime = factors
         .iter()
@@ -208,6 +212,10 @@ mod tests {
         assert_eq!(dims(1 << 30, [0; 10]), [8; 10]);
         assert!(dims(1, []).is_empty());
         assert_eq!(dims(5, [5]), [5]);
+        // Each took a place on the stack.
+        let mut many = vec![0; 1_000_000];
+        balanced_dims(6, &mut many).unwrap();
+        assert_eq!(many[..3], [3, 2, 1]);
     }
 
     #[test]
