@@ -6,6 +6,7 @@ use ranks_comm::{Communicator, Result};
 use crate::Op;
 use crate::agreement::{CallSignature, carry_out, in_any_case};
 use crate::arguments::root::Root;
+use crate::ops::user_op::Panicked;
 
 pub use crate::arguments::lengths::{Holders, block_of, one_of_each, unequal};
 
@@ -38,11 +39,27 @@ fn agree_on(
     carry_out(comm, call, Ok(()), |_, ()| Ok(()), |_, ()| Ok(()))
 }
 
-/// Combines elements of lower ranks with those of a higher one, which replaces them.
-pub fn combine<T: Pod, O: Op<T>>(op: &O, lower: &mut [T], higher: &[T]) {
-    for (lower, &higher) in lower.iter_mut().zip(higher) {
-        *lower = op.combine(*lower, higher);
+/// Combines elements of lower ranks with those of a higher one, as a part of `operation`, and
+/// replaces them.
+///
+/// # Errors
+/// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if a closure of the program's panics.
+pub fn combine<T: Pod, O: Op<T>>(
+    operation: &'static str,
+    op: &O,
+    lower: &mut [T],
+    higher: &[T],
+) -> Result<()> {
+    let mut combine = || {
+        for (lower, &higher) in lower.iter_mut().zip(higher) {
+            *lower = op.combine(*lower, higher);
+        }
+    };
+    if O::predefined().is_some() {
+        combine();
+        return Ok(());
     }
+    Panicked::caught(operation, combine)
 }
 
 /// As [`agree`], whether ranks compare their collective calls or not: for what the memory of others

@@ -43,7 +43,8 @@ impl<T: Pod> SharedWindow<T, Write> {
     ///
     /// # Errors
     /// [`ErrorKind::Length`] on all ranks if their segments differ in length; where ranks compare
-    /// their calls, [`ErrorKind::Mismatch`] if they pass different operations. Otherwise as
+    /// their calls, [`ErrorKind::Mismatch`] if they pass different operations;
+    /// [`ErrorKind::Argument`] on the rank where a closure of the program's panics. Otherwise as
     /// [`fence`](Self::fence). The window is gone then.
     pub fn allreduce<O: Op<T>>(mut self, op: O) -> Result<SharedWindow<T, Read>> {
         let node = self.segments.node().clone();
@@ -62,7 +63,8 @@ impl<T: Pod> SharedWindow<T, Write> {
             for rank in 1..self.size() {
                 // SAFETY: between the two steps nobody writes to the segments of these ranks.
                 let theirs = unsafe { self.segments.slice(rank) };
-                combine(&op, sum, theirs.get(block.clone()).unwrap_or_default());
+                let theirs = theirs.get(block.clone()).unwrap_or_default();
+                combine(OPERATION, &op, sum, theirs)?;
             }
         }
         self.pass(OPERATION, Goal::Read)?;

@@ -1,5 +1,7 @@
 //! Reductions of segments where they lie.
 
+use std::sync::Mutex;
+
 use ranks_collectives::ops::{Max, Sum, UserOp};
 use ranks_collectives::{Collectives, InPlaceCollectives};
 use ranks_comm::{Backend, Checks, Communicator, ErrorKind, Result, Runtime};
@@ -106,4 +108,32 @@ fn different_operations_are_told_where_calls_are_compared() {
         }
     });
     assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Mismatch);
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn a_closure_that_panics_or_communicates_is_an_error(world: Communicator) -> Result<()> {
+    let node = world.split_shared(0)?;
+    let window = SharedWindow::<u64>::allocate(&node, 4)?;
+    let refused = Mutex::new(Vec::new());
+    let speaks = UserOp::new(|left: u64, right: u64| {
+        let sent = node.isend(vec![1u8], 0, 0).map(drop);
+        refused.lock().unwrap().push(sent.unwrap_err().kind());
+        left + right
+    });
+    let reading = window.allreduce(&speaks)?;
+    let refused = refused.into_inner().unwrap();
+    assert!(refused.iter().all(|kind| *kind == ErrorKind::WrongThread));
+    // The first page is the stripe of rank 0.
+    assert_eq!(refused.is_empty(), node.size() == 1 || node.rank() > 0);
+
+    let fails = UserOp::new(|_: u64, _: u64| -> u64 { panic!("no sum") });
+    let outcome = reading.fence()?.allreduce(fails).map(drop);
+    let kind = outcome.map_err(|error| error.kind());
+    let expected = match node.rank() {
+        _ if node.size() == 1 => Ok(()),
+        0 => Err(ErrorKind::Argument),
+        _ => Err(ErrorKind::PeerFailed),
+    };
+    assert_eq!(kind, expected);
+    node.barrier()
 }
