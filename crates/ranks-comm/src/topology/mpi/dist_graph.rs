@@ -3,10 +3,12 @@
 use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
+use ranks_mpi_sys::MPI_Comm;
 
 use crate::communicator::Communicator;
 use crate::result::Result;
 use crate::transport::mpi::communicator::Comm;
+use crate::transport::mpi::error::check;
 use crate::transport::mpi::topology::{count, ints};
 use crate::transport::shape::{Edges, Named};
 
@@ -49,12 +51,14 @@ impl Comm {
         let (sources, destinations) = (ints(&edges.sources), ints(&edges.destinations));
         let source_weights = Weights::new(edges.source_weights.as_deref());
         let destination_weights = Weights::new(edges.destination_weights.as_deref());
+        let plain = self.without_topology()?;
+        let old = plain.as_ref().map_or(self.canonical, |plain| plain.0);
         self.make(parent, "MPI_Dist_graph_create_adjacent", |new| {
             // SAFETY: the communicator is alive; lists are of these lengths, and so are their
             // weights if there are any (`Edges::check`); the new handle is ours.
             unsafe {
                 sys::MPI_Dist_graph_create_adjacent(
-                    self.canonical,
+                    old,
                     count(&sources),
                     sources.as_ptr(),
                     source_weights.pointer(),
@@ -67,6 +71,34 @@ impl Comm {
                 )
             }
         })
+    }
+}
+
+impl Comm {
+    /// A communicator of the same ranks without a topology, for Open MPI 5: what it makes of one
+    /// with a topology has both, and the library reads the one as the other. Collective.
+    fn without_topology(&self) -> Result<Option<Plain>> {
+        let mixes_them = sys::loaded().is_some_and(sys::Loaded::is_openmpi);
+        if !mixes_them || self.topology_kind()? == sys::MPI_UNDEFINED {
+            return Ok(None);
+        }
+        let mut plain = Plain(sys::MPI_COMM_NULL);
+        // SAFETY: the communicator is alive, and the new handle is ours.
+        let code = unsafe { sys::MPI_Comm_split(self.canonical, 0, 0, &raw mut plain.0) };
+        check(code, "MPI_Comm_split").map(|()| Some(plain))
+    }
+}
+
+/// A communicator that is freed when it is dropped, by all of its ranks at the same place.
+struct Plain(MPI_Comm);
+
+impl Drop for Plain {
+    fn drop(&mut self) {
+        if self.0 != sys::MPI_COMM_NULL {
+            // SAFETY: it was made by a call of the library and is freed once; a failure leaves
+            // nothing to be done.
+            unsafe { sys::MPI_Comm_free(&raw mut self.0) };
+        }
     }
 }
 

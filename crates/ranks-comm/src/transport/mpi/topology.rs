@@ -10,13 +10,17 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::transport::shape::{Adjacency, Edges, Grid, Shape};
 
 impl Comm {
-    /// The topology of this communicator, in which this process is `rank` of `size`.
-    pub(crate) fn shape(&self, rank: usize, size: usize) -> Result<Option<Shape>> {
+    /// The library's number for the kind of topology of this communicator.
+    pub(crate) fn topology_kind(&self) -> Result<c_int> {
         let mut kind = sys::MPI_UNDEFINED;
         // SAFETY: the communicator is alive, and the kind is ours.
         let code = unsafe { sys::MPI_Topo_test(self.canonical, &raw mut kind) };
-        check(code, "MPI_Topo_test")?;
-        match kind {
+        check(code, "MPI_Topo_test").map(|()| kind)
+    }
+
+    /// The topology of this communicator, in which this process is `rank` of `size`.
+    pub(crate) fn shape(&self, rank: usize, size: usize) -> Result<Option<Shape>> {
+        match self.topology_kind()? {
             sys::MPI_CART => self.grid(rank, size).map(Shape::Cartesian).map(Some),
             sys::MPI_GRAPH => self.adjacency(size).map(Shape::Graph).map(Some),
             sys::MPI_DIST_GRAPH => self.edges(size).map(Shape::DistGraph).map(Some),
