@@ -24,7 +24,7 @@ mod shared_window;
 mod surroundings;
 mod transport;
 
-pub(crate) use surroundings::{Communicator, Error, ErrorKind, Result, Source, Tag};
+pub(crate) use surroundings::{Communicator, Error, ErrorKind, Result};
 pub(crate) use surroundings::{backend, data, end_of_world, new_job, result, this_thread};
 
 use std::io::Write;

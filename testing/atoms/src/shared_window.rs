@@ -8,5 +8,23 @@ mod locks;
 #[path = "../../../crates/ranks-rma-window/src/shared_window/steps.rs"]
 mod steps;
 
-/// The C name of what changes a phase.
-const FENCE: &str = "MPI_Win_fence";
+/// The steps between two looks: here nobody ends, and nothing has to go on.
+mod peers {
+    use crate::{Communicator, Result};
+
+    pub(super) struct Peers;
+
+    impl Peers {
+        pub(super) fn of(_node: &Communicator) -> Self {
+            Self
+        }
+
+        pub(super) fn look(
+            &mut self,
+            _operation: &'static str,
+            _awaited: impl Fn(usize) -> bool,
+        ) -> Result<()> {
+            Ok(())
+        }
+    }
+}

@@ -62,22 +62,8 @@ pub(crate) fn new_job() -> u64 {
 /// Nothing is observed.
 pub(crate) fn end_of_world(_number: u64) {}
 
-/// A communicator, whose library has messages to go on with.
+/// A communicator.
 pub(crate) struct Communicator;
-
-pub(crate) enum Source {
-    Any,
-}
-
-pub(crate) enum Tag {
-    Any,
-}
-
-impl Communicator {
-    pub(crate) fn iprobe(&self, _source: Source, _tag: Tag) -> Result<()> {
-        Ok(())
-    }
-}
 
 pub(crate) mod backend {
     use super::Result;

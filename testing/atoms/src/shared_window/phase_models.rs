@@ -16,7 +16,7 @@ pub(crate) fn memory_of_a_phase_is_read_in_the_next() {
     let rank = |(marks, memory): &(Vec<Mark>, Vec<Memory>), me: usize| {
         let mut step = Step::first(me);
         let mut go_on_to = |goal| {
-            step.arrive(marks, goal);
+            step.arrive("SharedWindow::fence", marks, goal);
             step.wait(marks, &Communicator).unwrap();
         };
         memory[me].write(1);
