@@ -120,7 +120,7 @@ fn a_closure_that_panics_or_communicates_is_an_error(world: Communicator) -> Res
         refused.lock().unwrap().push(sent.unwrap_err().kind());
         left + right
     });
-    let reading = window.allreduce(&speaks)?;
+    let reading = window.allreduce(speaks)?;
     let refused = refused.into_inner().unwrap();
     assert!(refused.iter().all(|kind| *kind == ErrorKind::WrongThread));
     // The first page is the stripe of rank 0.
