@@ -5,7 +5,6 @@ mod end;
 mod last_call;
 mod start;
 
-use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -168,21 +167,20 @@ impl Session {
     }
 
     /// A function that returns `true` if no operation is pending on the dropped object of a key;
-    /// pending ones are tested once, and not for each object.
+    /// pending ones are tested now.
     ///
     /// If it were freed before, a library might give its context to another one, which would match
     /// the messages.
     pub(crate) fn are_at_rest(&self) -> impl Fn(u64) -> bool {
-        let swept = Cell::new(false);
-        move |key| {
+        // While no list is locked: the memory of an operation may be dropped, and a communicator
+        // with it.
+        self.detached.sweep();
+        |key| {
             let comm = match lock(&self.deferred).waiting.get(&key) {
                 Some(Waiting::Comm(comm)) => *comm,
                 Some(Waiting::Other(other)) => return other.is_at_rest(),
                 None => return true,
             };
-            if self.detached.any_on(comm) && !swept.replace(true) {
-                self.detached.sweep();
-            }
             !self.detached.any_on(comm)
         }
     }
