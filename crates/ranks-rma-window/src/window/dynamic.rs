@@ -122,8 +122,8 @@ impl DynamicWindow {
     ///
     /// Open MPI attaches 64 vectors at a time, and more only of those that lie on the same pages.
     /// Once it has refused one, every later attach and detach on this window is
-    /// [`Library`](ErrorKind::Library) on all ranks, since it keeps its lock; accesses and
-    /// [`free`](Self::free) go on.
+    /// [`Library`](ErrorKind::Library) on all ranks, since it keeps its lock; [`free`](Self::free)
+    /// goes on, and so do accesses, but for 4.1.4, where they wait for ever.
     ///
     /// MPI 5.0 §12.2.4 (`MPI_Win_attach`).
     #[doc(alias = "MPI_Win_attach")]

@@ -132,9 +132,8 @@ fn ranks_that_do_different_things_are_told(world: Communicator) -> Result<()> {
 /// Open MPI attaches so many vectors only, and keeps its lock when it refuses one: whoever attached
 /// or detached then waited for ever.
 #[ranks_test::ranks(2, 3, mpi_only)]
-fn after_an_attach_that_failed_a_window_can_be_used_and_freed(world: Communicator) -> Result<()> {
+fn after_an_attach_that_failed_a_window_can_be_freed(world: Communicator) -> Result<()> {
     const MANY: usize = 400;
-    let right = (world.rank() + 1) % world.size();
     let mut window = DynamicWindow::create(&world)?;
     let mut attached = Vec::new();
     let failed = loop {
@@ -150,9 +149,6 @@ fn after_an_attach_that_failed_a_window_can_be_used_and_freed(world: Communicato
     let kinds = [ErrorKind::Library, ErrorKind::PeerFailed];
     assert!(kinds.contains(&failed.kind()), "{failed}");
     let last = attached.pop().unwrap();
-    let mut fenced = window.fence()?;
-    fenced.step(|ops| ops.on(&last)?.put(&[5], right, 0))?;
-    let mut window = fenced.close()?;
     let refused = [
         window.attach(vec![1u8]).map(drop),
         window.detach(last).map(drop),
