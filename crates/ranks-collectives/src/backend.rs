@@ -6,6 +6,7 @@ use ranks_comm::{Communicator, Result};
 use crate::Op;
 use crate::agreement::{CallSignature, carry_out, in_any_case};
 use crate::arguments::root::Root;
+use crate::in_process::fold::combine_each;
 use crate::ops::user_op::Panicked;
 
 pub use crate::arguments::lengths::{Holders, block_of, one_of_each, unequal};
@@ -50,16 +51,7 @@ pub fn combine<T: Pod, O: Op<T>>(
     lower: &mut [T],
     higher: &[T],
 ) -> Result<()> {
-    let mut combine = || {
-        for (lower, &higher) in lower.iter_mut().zip(higher) {
-            *lower = op.combine(*lower, higher);
-        }
-    };
-    if O::predefined().is_some() {
-        combine();
-        return Ok(());
-    }
-    Panicked::caught(operation, combine)
+    Panicked::caught_of::<T, O>(operation, || combine_each(op, lower, higher))
 }
 
 /// As [`agree`], whether ranks compare their collective calls or not: for what the memory of others

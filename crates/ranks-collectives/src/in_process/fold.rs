@@ -130,21 +130,21 @@ impl<T: Pod, O: Reduction<T>> Fold<'_, T, O> {
             }
             return Ok(());
         }
-        let mut combine = || combine_bytes(self.op, sum, next);
-        if O::predefined().is_some() {
-            combine();
-            return Ok(());
-        }
-        Panicked::caught(self.call.operation(), combine)
+        Panicked::caught_of::<T, O>(self.call.operation(), || combine_bytes(self.op, sum, next))
+    }
+}
+
+/// Combines elements of lower ranks with those of a higher one, and replaces them.
+pub(crate) fn combine_each<T: Pod, O: Reduction<T>>(op: &O, lower: &mut [T], higher: &[T]) {
+    for (lower, &higher) in lower.iter_mut().zip(higher) {
+        *lower = op.combine(*lower, higher);
     }
 }
 
 /// Combines elements with those whose bytes follow, wherever they lie.
 pub(super) fn combine_bytes<T: Pod, O: Reduction<T>>(op: &O, sum: &mut [T], next: &[u8]) {
     if let Ok(next) = bytemuck::try_cast_slice::<u8, T>(next) {
-        for (left, &right) in sum.iter_mut().zip(next) {
-            *left = op.combine(*left, right);
-        }
+        combine_each(op, sum, next);
     } else {
         let next = next.chunks_exact(size_of::<T>());
         for (left, right) in sum.iter_mut().zip(next) {

@@ -18,7 +18,7 @@ mod barrier;
 mod bcast;
 mod bytes;
 mod call;
-mod fold;
+pub(crate) mod fold;
 mod folding;
 mod gather;
 mod gatherv;

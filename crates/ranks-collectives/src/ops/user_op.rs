@@ -160,6 +160,21 @@ impl Panicked {
         )
     }
 
+    /// Runs `fold`, which calls `O` for elements; one of MPI's own does not panic.
+    ///
+    /// # Errors
+    /// As [`caught`](Self::caught).
+    pub(crate) fn caught_of<T: Pod, O: Reduction<T>>(
+        operation: &'static str,
+        fold: impl FnOnce(),
+    ) -> Result<()> {
+        if O::predefined().is_some() {
+            fold();
+            return Ok(());
+        }
+        Self::caught(operation, fold)
+    }
+
     /// Runs `fold`, which calls an operation for elements.
     ///
     /// # Errors
