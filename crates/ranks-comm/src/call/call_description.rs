@@ -47,7 +47,8 @@ impl CallDescription {
     }
 
     /// The description of a call of which only the name must be equal.
-    pub(crate) fn named(operation: &'static str) -> Self {
+    #[must_use]
+    pub fn named(operation: &'static str) -> Self {
         Self::calling(of_text(operation), operation)
     }
 
