@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::call::hold;
 use crate::call::limit::{self, Pause};
+use crate::communicator::Communicator;
 use crate::op::mpi::any::wait_any;
 use crate::op::mpi::request_copies::ROOMS;
 use crate::op::ordered::Ordered;
@@ -127,8 +128,7 @@ impl<R: Pending> Requests<R> {
     #[doc(alias = "MPI_Waitall")]
     pub fn wait_all(&mut self) -> Result<Vec<Completed<R::Buffer>>> {
         const OPERATION: &str = "MPI_Waitall";
-        let first = self.pending.first().filter(|_| hold::is_wanted());
-        let comm = first.map(|first| first.comm().clone());
+        let comm = self.listed();
         // One time limit for all of them. Each tells by itself that this thread may not wait.
         let _entered = comm.as_ref().and_then(|comm| comm.enter(OPERATION).ok());
         let count = self.pending.len();
@@ -157,10 +157,10 @@ impl<R: Pending> Requests<R> {
 
     /// Waits in `operation` until one is complete; `None` if the set is empty.
     fn any(&mut self, operation: &'static str) -> Result<Option<Completed<R::Buffer>>> {
-        let Some(first) = self.pending.first() else {
+        if self.is_empty() {
             return Ok(None);
-        };
-        let comm = hold::is_wanted().then(|| first.comm().clone());
+        }
+        let comm = self.listed();
         let entered = comm.as_ref().map(|comm| comm.enter(operation));
         let mut entered = entered.transpose()?;
         let key = match limit::in_time() {
@@ -171,6 +171,12 @@ impl<R: Pending> Requests<R> {
             entered.note(&key);
         }
         self.give(operation, key?).map(Some)
+    }
+
+    /// The communicator of the first of them, on which the wait for all is listed, if calls are.
+    fn listed(&self) -> Option<Communicator> {
+        let first = self.pending.first().filter(|_| hold::is_wanted())?;
+        Some(first.comm().clone())
     }
 
     /// The key of a complete operation; waits for one.

@@ -139,11 +139,11 @@ impl Comm {
             };
             if agreed & 1 << bit == 0 {
                 let members = Arc::clone(members);
-                apart.is_dropped(Dropped {
+                apart.are_dropped([Dropped {
                     members,
                     number,
                     key,
-                });
+                }]);
             } else {
                 outcome = outcome.and(self.session.free(key));
             }
@@ -173,7 +173,9 @@ impl Comm {
         let recorder = self.recorder(origin, rank, size);
         if !self.between {
             self.members = Arc::clone(&recorder.world_ranks);
-            if self.children.lineage().is_due() {
+            // Those of groups have done it.
+            let by_parent = matches!(self.origin, Some((_, Origin::Parent { .. })));
+            if by_parent && self.children.lineage().is_due() {
                 self.free_old(&self.members, 0)?;
             }
         }

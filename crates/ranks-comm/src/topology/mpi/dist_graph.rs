@@ -72,9 +72,7 @@ impl Comm {
             }
         })
     }
-}
 
-impl Comm {
     /// A communicator of the same ranks without a topology, for Open MPI 5: what it makes of one
     /// with a topology has both, and the library reads the one as the other. Collective.
     fn without_topology(&self) -> Result<Option<Plain>> {
@@ -82,10 +80,10 @@ impl Comm {
         if !mixes_them || self.topology_kind()? == sys::MPI_UNDEFINED {
             return Ok(None);
         }
-        let mut plain = Plain(sys::MPI_COMM_NULL);
+        let mut plain = sys::MPI_COMM_NULL;
         // SAFETY: the communicator is alive, and the new handle is ours.
-        let code = unsafe { sys::MPI_Comm_split(self.canonical, 0, 0, &raw mut plain.0) };
-        check(code, "MPI_Comm_split").map(|()| Some(plain))
+        let code = unsafe { sys::MPI_Comm_split(self.canonical, 0, 0, &raw mut plain) };
+        check(code, "MPI_Comm_split").map(|()| Some(Plain(plain)))
     }
 }
 
@@ -94,11 +92,9 @@ struct Plain(MPI_Comm);
 
 impl Drop for Plain {
     fn drop(&mut self) {
-        if self.0 != sys::MPI_COMM_NULL {
-            // SAFETY: it was made by a call of the library and is freed once; a failure leaves
-            // nothing to be done.
-            unsafe { sys::MPI_Comm_free(&raw mut self.0) };
-        }
+        // SAFETY: it was made by a call of the library and is freed once; a failure leaves nothing
+        // to be done.
+        unsafe { sys::MPI_Comm_free(&raw mut self.0) };
     }
 }
 

@@ -95,8 +95,7 @@ impl<W: FreedTogether> Drop for Child<W> {
             self.session.defer_free(self.key, Waiting::Other(what));
             let members = Arc::clone(&self.members);
             let left = self.siblings.is_dropped(self.number, self.key, members);
-            left.into_iter()
-                .for_each(|left| self.session.free_by_group.is_dropped(left));
+            self.session.free_by_group.are_dropped(left);
         }
     }
 }

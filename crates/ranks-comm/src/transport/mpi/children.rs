@@ -104,12 +104,7 @@ impl Children {
     pub(crate) fn is_dropped(&self, number: u64, key: u64, members: Members) -> Option<Dropped> {
         let mut children = self.lock();
         if children.closed {
-            let number = self.of.child(number).0;
-            return Some(Dropped {
-                members,
-                number,
-                key,
-            });
+            return Some(self.left(number, key, members));
         }
         children.set(number, Slot::Dropped(key, members));
         None
@@ -123,17 +118,19 @@ impl Children {
         children.closed = true;
         let slots = std::mem::take(&mut children.slots).into_iter();
         let dropped = slots.filter_map(|(number, slot)| match slot {
-            Slot::Dropped(key, members) => {
-                let number = self.of.child(number).0;
-                Some(Dropped {
-                    members,
-                    number,
-                    key,
-                })
-            }
+            Slot::Dropped(key, members) => Some(self.left(number, key, members)),
             Slot::Alive | Slot::Nothing => None,
         });
         dropped.collect()
+    }
+
+    /// A dropped child, as it is known without its parent.
+    fn left(&self, number: u64, key: u64, members: Members) -> Dropped {
+        Dropped {
+            members,
+            number: self.of.child(number).0,
+            key,
+        }
     }
 
     pub(crate) fn is_freed(&self, number: u64) {

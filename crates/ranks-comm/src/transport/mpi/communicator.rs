@@ -235,10 +235,7 @@ impl Drop for Comm {
                 return;
             };
             let free_by_group = &session.free_by_group;
-            children
-                .close()
-                .into_iter()
-                .for_each(|left| free_by_group.is_dropped(left));
+            free_by_group.are_dropped(children.close());
             if is_freed {
                 return;
             }
@@ -251,8 +248,7 @@ impl Drop for Comm {
                     key,
                 }),
             };
-            left.into_iter()
-                .for_each(|left| free_by_group.is_dropped(left));
+            free_by_group.are_dropped(left);
         };
         if callback::is_under_way() {
             callback::later(leave);

@@ -36,16 +36,18 @@ impl FreeByGroup {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a dropped communicator. Number 0 is that of one that did not get any.
-    pub(crate) fn is_dropped(&self, dropped: Dropped) {
-        let Dropped {
+    /// Notes what was dropped. Number 0 is that of one that did not get any.
+    pub(crate) fn are_dropped(&self, all: impl IntoIterator<Item = Dropped>) {
+        for Dropped {
             members,
             number,
             key,
-        } = dropped;
-        if number != 0 && !members.is_empty() {
-            let mut waiting = self.lock();
-            waiting.entry(members).or_default().insert(number, key);
+        } in all
+        {
+            if number != 0 && !members.is_empty() {
+                let mut waiting = self.lock();
+                waiting.entry(members).or_default().insert(number, key);
+            }
         }
     }
 
@@ -112,21 +114,16 @@ mod tests {
     #[test]
     fn what_is_taken_is_proposed_by_nobody_else() {
         let (apart, members) = (FreeByGroup::default(), Members::from([3, 1]));
-        for number in [9, 7, 8, 0] {
-            let members = Arc::clone(&members);
-            let key = 10 * number;
-            apart.is_dropped(Dropped {
-                members,
+        let drop_all = |numbers: &[u64]| {
+            apart.are_dropped(numbers.iter().map(|&number| Dropped {
+                members: Arc::clone(&members),
                 number,
-                key,
-            });
-        }
+                key: 10 * number,
+            }));
+        };
+        drop_all(&[9, 7, 8, 0]);
         assert_eq!(apart.take_some(&members, 2, |key| key == 90), [(9, 90)]);
-        apart.is_dropped(Dropped {
-            members: Arc::clone(&members),
-            number: 9,
-            key: 90,
-        });
+        drop_all(&[9]);
         assert_eq!(apart.take_some(&members, 2, |_| true), [(7, 70), (8, 80)]);
         assert_eq!(apart.take(&members, 8, |_| true), None);
         assert_eq!(apart.take(&Members::from([1, 3]), 9, |_| true), None);
