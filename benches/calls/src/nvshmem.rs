@@ -94,12 +94,15 @@ fn count_all(
     Ok(())
 }
 
-/// Holds a stream up until something is sent.
-fn hold(stream: &CudaStream) -> std::result::Result<Sender<()>, ranks_cuda::Error> {
+/// Holds a stream up, from the return until something is sent.
+fn hold(stream: &CudaStream) -> std::result::Result<Sender<()>, Box<dyn std::error::Error>> {
     let (sender, receiver) = channel();
+    let (begins, begun) = channel();
     stream.launch_host(Box::new(move || {
+        let _ = begins.send(());
         let _ = receiver.recv();
     }))?;
+    begun.recv()?;
     Ok(sender)
 }
 

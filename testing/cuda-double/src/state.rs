@@ -1,7 +1,7 @@
 //! All that the driver knows, and how a call begins.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -99,14 +99,14 @@ pub(crate) struct State {
     pub(crate) initialised: AtomicBool,
     pub(crate) devices: AtomicUsize,
     /// How often each primary context is retained.
-    pub(crate) retained: Mutex<HashMap<usize, usize>>,
+    pub(crate) retained: Mutex<BTreeMap<usize, usize>>,
     pub(crate) blocks: Mutex<Blocks>,
-    pub(crate) streams: Mutex<HashMap<usize, Arc<Stream>>>,
+    pub(crate) streams: Mutex<BTreeMap<usize, Arc<Stream>>>,
     /// Streams that were destroyed, and have something to do still.
     pub(crate) leaving: Mutex<Vec<Arc<Stream>>>,
     /// The default stream of each device that has used it.
-    pub(crate) defaults: Mutex<HashMap<usize, Arc<Stream>>>,
-    pub(crate) events: Mutex<HashMap<usize, Arc<Event>>>,
+    pub(crate) defaults: Mutex<BTreeMap<usize, Arc<Stream>>>,
+    pub(crate) events: Mutex<BTreeMap<usize, Arc<Event>>>,
     pub(crate) modules: Mutex<Modules>,
     /// The next handle; none is used twice.
     pub(crate) next: AtomicUsize,
@@ -123,9 +123,9 @@ pub(crate) struct State {
 #[derive(Default)]
 pub(crate) struct Failures {
     /// What the next call of this name answers.
-    pub(crate) next: HashMap<String, Code>,
+    pub(crate) next: BTreeMap<String, Code>,
     /// How often each was called.
-    pub(crate) calls: HashMap<&'static str, usize>,
+    pub(crate) calls: BTreeMap<&'static str, usize>,
 }
 
 pub(crate) static STATE: LazyLock<State> = LazyLock::new(|| State {

@@ -84,6 +84,11 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         missed += report.show(&gates, &mut table)?;
     }
     println!("{table}");
+    match missed {
+        0 => println!("every gate holds, or is known not to"),
+        1 => println!("1 gate is missed"),
+        _ => println!("{missed} gates are missed"),
+    }
     println!(
         "where they go: callgrind_annotate on the profiles in {}",
         folder.display()

@@ -10,25 +10,13 @@ use super::profile::{self, Counts};
 /// The end of the name of an operation where C calls it.
 const IN_C: &str = "_c";
 
-/// The doubles keep tables whose order is drawn by chance when a program starts: of so many runs
-/// the least counts.
-const RUNS: usize = 5;
-
 /// Counts what a program of one PE does.
 ///
 /// # Errors
 /// The output of the program.
 pub(super) fn count(program: &Path, calls: u32, folder: &Path) -> Result<Counts, String> {
     let environment = [("RANKS_BACKEND".to_owned(), String::new())];
-    let mut least = Counts::new();
-    for _ in 0..RUNS {
-        let counted = profile::count(program, "multiple", calls, &environment, folder)?;
-        for (call, count) in counted.counts {
-            let known = least.entry(call).or_insert(count);
-            *known = known.min(count);
-        }
-    }
-    Ok(least)
+    Ok(profile::count(program, "multiple", calls, &environment, folder)?.counts)
 }
 
 /// Shows the table; returns how many gates are missed.

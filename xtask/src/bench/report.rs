@@ -125,12 +125,6 @@ impl Report {
         for absent in &self.absent {
             writeln!(out, "NOT COUNTED: {absent}")?;
         }
-        let verdict = match missed {
-            0 => "every gate holds, or is known not to".to_owned(),
-            1 => "1 gate is missed".to_owned(),
-            _ => format!("{missed} gates are missed"),
-        };
-        writeln!(out, "\n{verdict}")?;
         Ok(missed)
     }
 
