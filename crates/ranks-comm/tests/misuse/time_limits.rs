@@ -43,13 +43,14 @@ fn in_vain(comm: &Communicator, origin: &str) {
         comm.irecv(vec![0u8; 4], 1, 8)
             .and_then(|r| r.wait().map(drop)),
     );
-    // Over MPICH it waited without an end. It is still pending: it takes the next message of that
-    // tag.
-    let prepared = comm.recv_init(vec![0u8; 4], 1, 10);
-    let started = prepared.and_then(Persistent::start);
+    // Over MPICH it waited without an end. They are still pending: they take the next messages of
+    // their tags.
+    let prepared = [10, 13].map(|tag| comm.recv_init(vec![0u8; 4], 1, tag));
+    let prepared: Result<Vec<_>> = prepared.into_iter().collect();
+    let started = prepared.and_then(Persistent::start_all);
     late(
-        "MPI_Wait",
-        started.and_then(|active| Active::wait_all(vec![active]).map(drop)),
+        "MPI_Waitall",
+        started.and_then(|active| Active::wait_all(active).map(drop)),
     );
     // The same.
     let receiving = comm.irecv(vec![0u8; 4], 1, 7);
@@ -86,7 +87,7 @@ fn in_the_end(world: &Communicator, comm: &Communicator) -> Result<()> {
         }
         1 => {
             world.recv(&mut [0u8], 0, 9)?;
-            for tag in [5u8, 7, 8, 10, 11, 12] {
+            for tag in [5u8, 7, 8, 10, 11, 12, 13] {
                 comm.send(&[tag], 0, i32::from(tag))?;
             }
             comm.recv(&mut buf, 0, 6)?;

@@ -70,6 +70,11 @@ impl<B: Send + 'static> Active<B> {
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     #[doc(alias = "MPI_Waitall")]
     pub fn wait_all(mut requests: Vec<Self>) -> Result<Vec<Persistent<B>>> {
+        const OPERATION: &str = "MPI_Waitall";
+        let first = requests.first().filter(|_| hold::is_wanted());
+        let comm = first.map(|one| one.0.comm.clone());
+        // One time limit for all of them. Each tells by itself that this thread may not wait.
+        let _entered = comm.as_ref().and_then(|comm| comm.enter(OPERATION).ok());
         let mut outcomes = Vec::with_capacity(requests.len());
         // The library's operations progress by themselves while the others are completed. Listed
         // calls, which may have a time limit, are waits, one for each operation.
@@ -94,7 +99,7 @@ impl<B: Send + 'static> Active<B> {
         }
         if outcomes.iter().any(|(_, outcome)| outcome.is_err()) {
             outcomes.sort_unstable_by_key(|(index, _)| *index);
-            return Err(Error::in_status("MPI_Waitall", outcomes));
+            return Err(Error::in_status(OPERATION, outcomes));
         }
         Ok(requests
             .into_iter()
