@@ -122,14 +122,13 @@ impl<T: Pod> HaloExchange<T> {
                 None => phases.push(Phase::new(down, up)),
             }
         }
-        let room = phases.iter().map(Phase::packed_cells).max().unwrap_or(0);
         Ok(Self {
             grid: grid.clone(),
             shape: shape.to_vec(),
             cells,
             phases,
-            leaving: vec![T::zeroed(); room],
-            arriving: vec![T::zeroed(); room],
+            leaving: Vec::new(),
+            arriving: Vec::new(),
         })
     }
 
@@ -146,7 +145,34 @@ impl<T: Pod> HaloExchange<T> {
     /// not fit; [`ErrorKind::Truncated`] if a neighbour sends more than fits; what the
     /// communication reports. The halo may be filled in part then.
     pub fn exchange(&mut self, array: &mut [T]) -> Result<()> {
-        if array.len() != self.cells {
+        self.exchange_all(&mut [array])
+    }
+
+    /// Fills the halos of several arrays of this shape, with one message to each neighbour for all
+    /// of them. Collective over the grid, with as many arrays on each rank.
+    ///
+    /// Five arrays of 16³ `f64` between two ranks took 0.3 to 0.6 times as long as one by one on
+    /// MPI, and 0.1 to 0.3 times in process; of 64³ about as long.
+    ///
+    /// ```
+    /// # fn main() -> ranks::Result<()> {
+    /// # ranks::run(|world| {
+    /// use ranks::HaloExchange;
+    ///
+    /// let ring = world.cart_create(&[world.size()], &[true], false)?;
+    /// let ring = ring.expect("the ring has room for all ranks");
+    /// let (mut density, mut energy) = ([0., 1., 0.], [0., 2., 0.]);
+    /// HaloExchange::new(&ring, &[3], &[1])?.exchange_all(&mut [&mut density, &mut energy])?;
+    /// assert_eq!((density, energy), ([1.; 3], [2.; 3]));
+    /// # Ok::<(), ranks::Error>(())
+    /// # })
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`exchange`](Self::exchange).
+    pub fn exchange_all(&mut self, arrays: &mut [&mut [T]]) -> Result<()> {
+        if let Some(array) = arrays.iter().find(|array| array.len() != self.cells) {
             return Err(Error::new(
                 ErrorKind::Length,
                 OPERATION,
@@ -158,11 +184,18 @@ impl<T: Pod> HaloExchange<T> {
                 ),
             ));
         }
+        let room = self.phases.iter().map(|phase| phase.room(arrays.len()));
+        let room = room.max().unwrap_or(0);
+        for buffer in [&mut self.leaving, &mut self.arriving] {
+            if buffer.len() < room {
+                buffer.resize(room, T::zeroed());
+            }
+        }
         let (leaving, arriving) = (&mut self.leaving, &mut self.arriving);
         let mut outcome = Ok(());
         for phase in &self.phases {
             // After an error the neighbours still wait for the other messages.
-            let done = phase.run(&self.grid, array, leaving, arriving);
+            let done = phase.run(&self.grid, arrays, leaving, arriving);
             outcome = outcome.and(done);
         }
         outcome

@@ -63,27 +63,40 @@ fn check_halo(grid: &Cartesian, own: &[usize], widths: &[usize], corners: bool) 
             .filter(|&(d, &at)| beyond(d, at))
             .count()
     };
-    let mut array: Vec<i64> = indices(&shape)
-        .map(|at| match (truth(&at), outside(&at)) {
-            (Some(value), 0) => value,
+    let array = |factor: i64| -> Vec<i64> {
+        let cells = indices(&shape).map(|at| match (truth(&at), outside(&at)) {
+            (Some(value), 0) => factor * value,
             (Some(_), _) => -2,
             (None, _) => -1,
-        })
-        .collect();
+        });
+        cells.collect()
+    };
+    let compare = |array: &[i64], factor: i64| {
+        for (at, &found) in indices(&shape).zip(array) {
+            let expected = match (truth(&at), outside(&at)) {
+                (Some(_), 2..) if !corners => -2,
+                (Some(value), _) => factor * value,
+                (None, _) => -1,
+            };
+            assert_eq!(found, expected, "{at:?} of {shape:?} on {grid:?}");
+        }
+    };
     let mut halo = if corners {
         HaloExchange::new(grid, &shape, widths)?
     } else {
         HaloExchange::faces_only(grid, &shape, widths)?
     };
+    let mut one = array(1);
     for _ in 0..2 {
-        halo.exchange(&mut array)?;
-        for (at, &found) in indices(&shape).zip(&array) {
-            let expected = match (truth(&at), outside(&at)) {
-                (Some(_), 2..) if !corners => -2,
-                (Some(value), _) => value,
-                (None, _) => -1,
-            };
-            assert_eq!(found, expected, "{at:?} of {shape:?} on {grid:?}");
+        halo.exchange(&mut one)?;
+        compare(&one, 1);
+    }
+    for count in [3, 0, 2] {
+        let mut arrays: Vec<Vec<i64>> = (1..=count).map(array).collect();
+        let mut borrowed: Vec<&mut [i64]> = arrays.iter_mut().map(Vec::as_mut_slice).collect();
+        halo.exchange_all(&mut borrowed)?;
+        for (array, factor) in arrays.iter().zip(1..) {
+            compare(array, factor);
         }
     }
     Ok(())
@@ -136,6 +149,9 @@ fn arrays_that_do_not_fit_the_halo_are_refused(world: Communicator) -> Result<()
     assert_eq!(halo.shape(), [6, 2]);
     let error = halo.exchange(&mut [0.0; 11]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Length);
+    let (fits, does_not) = (&mut [0.0; 12], &mut [0.0; 11]);
+    let error = halo.exchange_all(&mut [fits, does_not]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Length);
     Ok(())
 }
 
@@ -151,5 +167,21 @@ fn neighbours_of_other_widths_are_found_out(world: Communicator) -> Result<()> {
         .unwrap_err();
     let expected = [ErrorKind::Truncated, ErrorKind::Length][world.rank()];
     assert_eq!(error.kind(), expected, "{error}");
+    Ok(())
+}
+
+#[ranks_test::ranks(2)]
+fn neighbours_that_exchange_more_arrays_are_found_out(world: Communicator) -> Result<()> {
+    let line = world.cart_create(&[2], &[false], false)?;
+    let line = line.expect("there is room for all ranks");
+    let mut halo = HaloExchange::new(&line, &[3], &[1])?;
+    for more in [1, 0] {
+        let [mut one, mut other] = [[0u8; 3]; 2];
+        let mut arrays: [&mut [u8]; 2] = [&mut one, &mut other];
+        let given = if world.rank() == 0 { more } else { 2 };
+        let error = halo.exchange_all(&mut arrays[..given]).unwrap_err();
+        let expected = [ErrorKind::Truncated, ErrorKind::Length][world.rank()];
+        assert_eq!(error.kind(), expected, "{error}");
+    }
     Ok(())
 }

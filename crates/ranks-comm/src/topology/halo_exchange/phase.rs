@@ -24,18 +24,15 @@ pub(super) struct Trade {
 /// Trades of which none needs what another one brings.
 #[derive(Debug, Clone)]
 pub(super) struct Phase {
-    /// Both directions of one dimension, if their cells are contiguous.
+    /// Down and up along one dimension, then along others.
+    trades: Vec<Trade>,
+    /// Where the cells of the first two lie, if they are contiguous.
     in_place: Option<InPlace>,
-    /// Those whose cells are copied to buffers.
-    packed: Vec<Trade>,
 }
 
-/// Two trades of contiguous cells, which lie in the array in this order: the lower halo, the lowest
-/// and the highest own cells, the upper halo.
+/// The cells of two trades, which lie in the array in this order.
 #[derive(Debug, Clone)]
 struct InPlace {
-    down: Trade,
-    up: Trade,
     lower: Range<usize>,
     lowest: Range<usize>,
     highest: Range<usize>,
@@ -49,8 +46,6 @@ impl InPlace {
             lowest: down.own.one_run()?,
             highest: up.own.one_run()?,
             upper: down.halo.one_run()?,
-            down: down.clone(),
-            up: up.clone(),
         })
     }
 
@@ -74,72 +69,92 @@ impl InPlace {
 impl Phase {
     /// Both directions of one dimension: own cells from its low end `down`, from its high end `up`.
     pub(super) fn new(down: Trade, up: Trade) -> Self {
-        let in_place = InPlace::of(&down, &up);
-        let packed = match in_place {
-            Some(_) => Vec::new(),
-            None => vec![down, up],
-        };
-        Self { in_place, packed }
+        Self {
+            in_place: InPlace::of(&down, &up),
+            trades: vec![down, up],
+        }
     }
 
     /// Those of another dimension.
     pub(super) fn add(&mut self, down: Trade, up: Trade) {
-        self.packed.extend([down, up]);
+        self.trades.extend([down, up]);
     }
 
-    /// The number of cells that are packed.
-    pub(super) fn packed_cells(&self) -> usize {
-        self.packed.iter().map(|trade| trade.own.cells()).sum()
+    /// The trades of cells that are sent from where they lie, which are those of one array, and the
+    /// trades of cells that are copied to buffers.
+    fn split(&self, arrays: usize) -> (Option<&InPlace>, &[Trade], &[Trade]) {
+        let in_place = self.in_place.as_ref().filter(|_| arrays == 1);
+        let (pair, packed) = self.trades.split_at(2 * usize::from(in_place.is_some()));
+        (in_place, pair, packed)
     }
 
-    /// Makes the trades; the buffers have room for all cells that are packed.
+    /// The number of cells of so many arrays that are copied to a buffer.
+    pub(super) fn room(&self, arrays: usize) -> usize {
+        let (.., packed) = self.split(arrays);
+        arrays * packed.iter().map(|trade| trade.own.cells()).sum::<usize>()
+    }
+
+    /// Makes the trades, with one message each for all arrays; the buffers have room for what is
+    /// copied.
     pub(super) fn run<T: Pod>(
         &self,
         grid: &Cartesian,
-        array: &mut [T],
+        arrays: &mut [&mut [T]],
         leaving: &mut [T],
         arriving: &mut [T],
     ) -> Result<()> {
-        let me = Some(grid.rank());
-        for trade in self.packed.iter().filter(|trade| trade.to == me) {
+        let (me, count) = (Some(grid.rank()), arrays.len());
+        let (in_place, pair, packed) = self.split(count);
+        for trade in packed.iter().filter(|trade| trade.to == me) {
             let cells = &mut leaving[..trade.own.cells()];
-            trade.own.pack(array, cells);
-            trade.halo.unpack(cells, array);
-        }
-        let packed = || self.packed.iter().filter(|trade| trade.to != me);
-        for (trade, cells) in parts(packed(), leaving) {
-            if trade.to.is_some() {
+            for array in &mut *arrays {
                 trade.own.pack(array, cells);
+                trade.halo.unpack(cells, array);
             }
         }
-        let in_place = self.in_place.as_ref();
-        if let Some(pair) = in_place.filter(|pair| pair.down.to == me) {
-            array.copy_within(pair.lowest.clone(), pair.upper.start);
-            array.copy_within(pair.highest.clone(), pair.lower.start);
+        let packed = || packed.iter().filter(|trade| trade.to != me);
+        for (trade, cells) in parts(packed(), count, leaving) {
+            if trade.to.is_some() {
+                let each = cells.chunks_exact_mut(trade.own.cells().max(1));
+                for (array, cells) in arrays.iter().zip(each) {
+                    trade.own.pack(array, cells);
+                }
+            }
         }
-        let in_place = in_place.filter(|pair| pair.down.to != me);
-        let (sent, halos) = in_place.map(|pair| pair.split(array)).unzip();
-        let pair = || in_place.into_iter().flat_map(|pair| [&pair.down, &pair.up]);
-        let cells = parts(packed(), leaving).map(|(trade, cells)| (trade, &*cells));
-        let sent = pair().zip(sent.into_iter().flatten()).chain(cells);
-        let halos = pair().zip(halos.into_iter().flatten());
-        exchange(grid, sent, halos.chain(parts(packed(), arriving)))?;
-        for (trade, cells) in parts(packed(), arriving) {
+        let split = match (in_place, &mut *arrays) {
+            (Some(cells), [array]) if pair[0].to == me => {
+                array.copy_within(cells.lowest.clone(), cells.upper.start);
+                array.copy_within(cells.highest.clone(), cells.lower.start);
+                None
+            }
+            (Some(cells), [array]) => Some(cells.split(array)),
+            _ => None,
+        };
+        let (sent, halos) = split.unzip();
+        let cells = parts(packed(), count, leaving).map(|(trade, cells)| (trade, &*cells));
+        let sent = pair.iter().zip(sent.into_iter().flatten()).chain(cells);
+        let halos = pair.iter().zip(halos.into_iter().flatten());
+        exchange(grid, sent, halos.chain(parts(packed(), count, arriving)))?;
+        for (trade, cells) in parts(packed(), count, arriving) {
             if trade.from.is_some() {
-                trade.halo.unpack(cells, array);
+                let each = cells.chunks_exact(trade.own.cells().max(1));
+                for (array, cells) in arrays.iter_mut().zip(each) {
+                    trade.halo.unpack(cells, array);
+                }
             }
         }
         Ok(())
     }
 }
 
-/// Trades with their parts of a buffer.
+/// Trades with their parts of a buffer for the cells of `arrays` arrays.
 fn parts<'t, 'b, T>(
     trades: impl Iterator<Item = &'t Trade>,
+    arrays: usize,
     mut buffer: &'b mut [T],
 ) -> impl Iterator<Item = (&'t Trade, &'b mut [T])> {
     trades.map(move |trade| {
-        let (cells, rest) = take(&mut buffer).split_at_mut(trade.own.cells());
+        let (cells, rest) = take(&mut buffer).split_at_mut(arrays * trade.own.cells());
         buffer = rest;
         (trade, cells)
     })
@@ -187,7 +202,8 @@ fn is_whole(grid: &Cartesian, from: Option<usize>, status: Status, expected: usi
         OPERATION,
         format_args!(
             "rank {from} sent {} to rank {}, whose halo there takes {expected}; \
-             neighbours must have the same sizes across the direction of the exchange",
+             neighbours must have the same sizes across the direction of the exchange, \
+             and exchange as many arrays",
             Count(bytes, "byte"),
             grid.rank()
         ),
