@@ -125,7 +125,7 @@ impl Communicator {
             CallGuard::of(THREAD_GUARD.enter(operation)?)
         };
         if hold::is_wanted() {
-            comm.session.detached.discard_unwanted();
+            comm.session.detached.do_what_is_left();
         }
         Ok(entered)
     }

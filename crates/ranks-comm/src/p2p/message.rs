@@ -131,7 +131,10 @@ impl Drop for Message {
         };
         match (self.comm.enter("MPI_Mrecv"), self.comm.backend()) {
             (Ok(_entered), _) => message.discard(&self.status),
-            (Err(_), Backend::Mpi(comm)) => comm.session.discard_later(message, self.status),
+            (Err(_), Backend::Mpi(comm)) => {
+                let status = self.status;
+                comm.session.later(move || message.discard(&status));
+            }
             (Err(_), Backend::InProcess(_)) => {}
         }
     }

@@ -151,6 +151,30 @@ fn partitions_that_nobody_makes_ready_go_at_the_end(world: Communicator) -> Resu
     Ok(())
 }
 
+#[ranks_test::ranks(1, 2, threads = funneled)]
+fn partitions_that_another_thread_drops_are_sent(world: Communicator) -> Result<()> {
+    if !has_partitions(&world) {
+        return Ok(());
+    }
+    let (left, right) = neighbours(&world);
+    let elsewhere = |end: fn(ActiveSend<Vec<u8>>) -> Result<()>| {
+        let sending = world.psend_init(vec![3u8; 6], 3, right, 1)?.start()?;
+        let receiving = world.precv_init(vec![0u8; 6], 3, left, 1)?.start()?;
+        sending.pready(1)?;
+        let other = std::thread::spawn(move || end(sending));
+        let outcome = other.join().expect("it does not panic");
+        assert_eq!(receiving.wait()?.buffer(), [3; 6]);
+        outcome
+    };
+    elsewhere(|sending| {
+        drop(sending);
+        Ok(())
+    })?;
+    let error = elsewhere(|sending| sending.wait().map(drop)).expect_err("forbidden");
+    assert_eq!(error.kind(), ErrorKind::WrongThread);
+    Ok(())
+}
+
 #[ranks_test::ranks(1, 2)]
 fn partitions_have_equal_lengths(world: Communicator) -> Result<()> {
     for (length, partitions) in [(10, 3), (10, 0), (0, 1)] {

@@ -23,8 +23,12 @@ pub(crate) struct Parts {
     cell: Cell,
     role: &'static OpInfo,
     /// The same request in the standard ABI, for calls that take it by value.
-    request: MPI_Request,
+    request: Request,
 }
+
+/// The request of a partitioned operation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request(MPI_Request);
 
 impl Comm {
     /// Prepares a send of `span` in `partitions`, which divide it into whole items.
@@ -102,7 +106,7 @@ impl Comm {
             // SAFETY: the library is loaded, as there is a `Comm`.
             cell: unsafe { Cell::holding(request) },
             role,
-            request,
+            request: Request(request),
         }
     }
 
@@ -142,37 +146,16 @@ impl Parts {
         )
     }
 
-    /// Marks those partitions as ready, none of which is.
-    pub(crate) fn ready(&self, partitions: &[usize]) -> Result<()> {
-        match partitions {
-            [] => Ok(()),
-            [one] => {
-                // SAFETY: the send is started, and the partition is one of its and was not marked
-                // before.
-                let code = unsafe { sys::MPI_Pready(number(*one), self.request) };
-                check(code, "MPI_Pready")
-            }
-            [first, .., last] if partitions.is_sorted_by(|a, b| a + 1 == *b) => {
-                let (first, last) = (number(*first), number(*last));
-                // SAFETY: the same of all from `first` to `last`.
-                let code = unsafe { sys::MPI_Pready_range(first, last, self.request) };
-                check(code, "MPI_Pready_range")
-            }
-            many => {
-                let list: Vec<c_int> = many.iter().copied().map(number).collect();
-                let length = number(list.len());
-                // SAFETY: the same of the `length` partitions of the list.
-                let code = unsafe { sys::MPI_Pready_list(length, list.as_ptr(), self.request) };
-                check(code, "MPI_Pready_list")
-            }
-        }
+    /// The request, by which partitions are marked as ready.
+    pub(crate) fn request(&self) -> Request {
+        self.request
     }
 
     /// Returns `true` if a partition of a started receive has arrived.
     pub(crate) fn arrived(&self, partition: usize) -> Result<bool> {
         let mut flag: c_int = 0;
         // SAFETY: the receive was started; the partition is one of its; the flag is ours.
-        let code = unsafe { sys::MPI_Parrived(self.request, number(partition), &raw mut flag) };
+        let code = unsafe { sys::MPI_Parrived(self.request.0, number(partition), &raw mut flag) };
         check(code, "MPI_Parrived")?;
         Ok(flag != 0)
     }
@@ -181,6 +164,34 @@ impl Parts {
         // SAFETY: the library is loaded, and has written the request.
         let request = unsafe { self.cell.get() };
         comm.persistent(request, self.role, 0)
+    }
+}
+
+impl Request {
+    /// Marks those partitions as ready, none of which is.
+    pub(crate) fn ready(self, partitions: &[usize]) -> Result<()> {
+        match partitions {
+            [] => Ok(()),
+            [one] => {
+                // SAFETY: the send is started, and the partition is one of its and was not marked
+                // before.
+                let code = unsafe { sys::MPI_Pready(number(*one), self.0) };
+                check(code, "MPI_Pready")
+            }
+            [first, .., last] if partitions.is_sorted_by(|a, b| a + 1 == *b) => {
+                let (first, last) = (number(*first), number(*last));
+                // SAFETY: the same of all from `first` to `last`.
+                let code = unsafe { sys::MPI_Pready_range(first, last, self.0) };
+                check(code, "MPI_Pready_range")
+            }
+            many => {
+                let list: Vec<c_int> = many.iter().copied().map(number).collect();
+                let length = number(list.len());
+                // SAFETY: the same of the `length` partitions of the list.
+                let code = unsafe { sys::MPI_Pready_list(length, list.as_ptr(), self.0) };
+                check(code, "MPI_Pready_list")
+            }
+        }
     }
 }
 

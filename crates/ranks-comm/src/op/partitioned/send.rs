@@ -55,7 +55,8 @@ pub struct PartitionedSend<B: RecvBuffer + Send + 'static>(Box<Sending<B>>);
 /// An active [`PartitionedSend`]; shared by the threads that fill its partitions.
 ///
 /// If it is dropped, or waited for, before all partitions are ready, the others are sent as they
-/// are. If it is dropped, it is left to the runtime with its buffer.
+/// are; over MPI, on a thread that may not call, that is left to the next call of one that may. If
+/// it is dropped, it is left to the runtime with its buffer.
 #[must_use = "an operation is complete only after a wait"]
 pub struct ActiveSend<B: RecvBuffer + Send + 'static>(Box<Sending<B>>);
 
@@ -296,7 +297,7 @@ impl Shares {
 
     fn send(&self, indices: &[usize]) -> Result<()> {
         match (&self.link, self.comm.backend()) {
-            (Link::Mpi(parts), _) => parts.ready(indices),
+            (Link::Mpi(parts), _) => parts.request().ready(indices),
             (Link::InProcess(channel), Backend::InProcess(comm)) => {
                 for &index in indices {
                     let start = index * self.width;
@@ -320,6 +321,21 @@ impl Shares {
         let _entered = self.comm.enter("MPI_Pready")?;
         self.states.set_all(READY);
         self.send(&rest)
+    }
+
+    /// Sends them all the same where this thread may not: over MPI, the next call of one that may
+    /// does.
+    fn ready_rest_later(&mut self) {
+        let rest = self.states.unready();
+        self.states.set_all(READY);
+        match (&self.link, self.comm.backend()) {
+            (Link::Mpi(parts), Backend::Mpi(comm)) => {
+                let request = parts.request();
+                // What fails is reported at the end, as an operation that is not complete.
+                comm.session.later(move || drop(request.ready(&rest)));
+            }
+            _ => drop(self.send(&rest)),
+        }
     }
 
     /// The error of a partition that is in another state, or is none.
@@ -402,8 +418,10 @@ impl<B: Send + 'static> Drop for Sending<B> {
     fn drop(&mut self) {
         let shares = &mut self.shares;
         if shares.started {
-            // If this thread may not, the runtime reports at its end that the send is not complete.
-            let _ = shares.ready_rest();
+            let sent = shares.ready_rest();
+            if sent.is_err_and(|error| error.kind() == ErrorKind::WrongThread) {
+                shares.ready_rest_later();
+            }
         }
         let_go(
             &shares.comm,

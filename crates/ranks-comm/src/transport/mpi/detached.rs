@@ -11,14 +11,13 @@ use ranks_launch::Count;
 use ranks_mpi_sys::MPI_Comm;
 
 use super::claims::Claims;
-use super::message::Message;
 use super::pending_op::Native;
 use super::session::Session;
 use crate::call::hold::Hold;
 use crate::call::limit::Pause;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::data::in_flight::{KeepAlive, Over};
-use crate::result::{Error, ErrorKind, Result, Status};
+use crate::result::{Error, ErrorKind, Result};
 
 /// The time for which `MPI_Finalize` is delayed for them.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -39,8 +38,8 @@ pub(crate) struct DetachedOps {
     claims: Mutex<Vec<Arc<Claims>>>,
     /// Persistent requests that are inactive, to be freed by a thread that may.
     idle: Mutex<Vec<Native>>,
-    /// Matched messages that nobody receives, to be discarded by a thread that may.
-    unwanted: Mutex<Vec<(Message, Status, Hold)>>,
+    /// What was dropped by a thread that may not call has left to one that may.
+    left: Mutex<Vec<(Box<dyn FnOnce() + Send>, Hold)>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -65,10 +64,9 @@ impl Session {
         lock(&self.detached.idle).push(native);
     }
 
-    /// Keeps a matched message until a thread that may has entered a call, which is seen there by
-    /// the hold.
-    pub(crate) fn discard_later(&self, message: Message, status: Status) {
-        lock(&self.detached.unwanted).push((message, status, Hold::new()));
+    /// Leaves `work` to the next call of a thread that may, which is seen there by the hold.
+    pub(crate) fn later(&self, work: impl FnOnce() + Send + 'static) {
+        lock(&self.detached.left).push((Box::new(work), Hold::new()));
     }
 }
 
@@ -85,11 +83,11 @@ impl DetachedOps {
         lock(&self.claims).push(Arc::clone(claims));
     }
 
-    /// Discards the matched messages that nobody receives. The caller has entered the library.
-    pub(crate) fn discard_unwanted(&self) {
-        let unwanted = std::mem::take(&mut *lock(&self.unwanted));
-        for (message, status, _) in unwanted {
-            message.discard(&status);
+    /// Does what threads that may not call have left. The caller has entered the library.
+    pub(crate) fn do_what_is_left(&self) {
+        let left = std::mem::take(&mut *lock(&self.left));
+        for (work, _) in left {
+            work();
         }
     }
 
@@ -126,7 +124,7 @@ impl DetachedOps {
         for (native, memory, _) in over {
             free(native, memory);
         }
-        self.discard_unwanted();
+        self.do_what_is_left();
         // Progress may drop as well.
         let claims = lock(&self.claims).clone();
         if claims.is_empty() {
