@@ -132,8 +132,8 @@ impl<R: Pending> Requests<R> {
         // One time limit for all of them. Each tells by itself that this thread may not wait.
         let _entered = comm.as_ref().and_then(|comm| comm.enter(OPERATION).ok());
         let count = self.pending.len();
-        let (ended, left) = end_each(count, self.pending.take_all());
-        self.tell(OPERATION, ended, left)
+        let ended = end_each(count, self.pending.take_all());
+        self.tell(OPERATION, ended)
     }
 
     /// Takes the operations that were complete when a call failed: each with its buffer, and with
@@ -265,8 +265,8 @@ impl<R: Pending> Requests<R> {
 
     /// Removes and returns the operation of that key, which is complete.
     fn give(&mut self, operation: &'static str, key: usize) -> Result<Completed<R::Buffer>> {
-        let (ended, left) = end_each(1, self.pending.take(key));
-        let mut given = self.tell(operation, ended, left)?;
+        let ended = end_each(1, self.pending.take(key));
+        let mut given = self.tell(operation, ended)?;
         given.pop().ok_or_else(|| gone(operation))
     }
 
@@ -291,9 +291,10 @@ impl<R: Pending> Requests<R> {
         let count = over.len();
         let over = over.into_iter();
         let over = over.filter_map(|key| self.pending.take(key));
-        let (mut ended, left) = end_each(count, over);
+        let mut ended = end_each(count, over);
+        ended.otherwise = ended.otherwise.and(asked);
         if let Some(first) = first {
-            ended.insert(
+            ended.complete.insert(
                 0,
                 Completed {
                     key: first.key,
@@ -302,7 +303,7 @@ impl<R: Pending> Requests<R> {
                 },
             );
         }
-        self.tell(operation, ended, left.and(asked))
+        self.tell(operation, ended)
     }
 
     /// Returns the complete operations if none has failed and there is no other error; otherwise
@@ -310,11 +311,16 @@ impl<R: Pending> Requests<R> {
     fn tell(
         &mut self,
         operation: &'static str,
-        ended: Vec<Completed<R::Buffer, Result<Status>>>,
-        otherwise: Result<()>,
+        ended: EndedEach<R::Buffer>,
     ) -> Result<Vec<Completed<R::Buffer>>> {
-        if otherwise.is_ok() && ended.iter().all(|one| one.status.is_ok()) {
-            let well = ended.into_iter().filter_map(|one| {
+        let EndedEach {
+            complete,
+            timed_out,
+            otherwise,
+        } = ended;
+        let well = complete.iter().all(|one| one.status.is_ok());
+        if well && timed_out.is_empty() && otherwise.is_ok() {
+            let well = complete.into_iter().filter_map(|one| {
                 let (key, buffer, status) = (one.key, one.buffer, one.status.ok()?);
                 Some(Completed {
                     key,
@@ -324,12 +330,13 @@ impl<R: Pending> Requests<R> {
             });
             return Ok(well.collect());
         }
-        let mut statuses = Vec::with_capacity(ended.len());
+        let late = timed_out.into_iter().map(|(key, error)| (key, Err(error)));
+        let mut statuses: Vec<_> = late.collect();
         for Completed {
             key,
             buffer,
             status,
-        } in ended
+        } in complete
         {
             self.ended.push(Completed {
                 key,
@@ -338,6 +345,7 @@ impl<R: Pending> Requests<R> {
             });
             statuses.push((key, status));
         }
+        statuses.sort_unstable_by_key(|(key, _)| *key);
         Err(match otherwise {
             Ok(()) => Error::in_status(operation, statuses),
             Err(error) => error.with_statuses(statuses),
@@ -361,19 +369,27 @@ impl<R: Pending> Requests<R> {
     }
 }
 
-/// Completes each of so many in turn; an error means that those that are left are not complete.
-/// Once the time limit of the call has passed, none is waited for.
-#[expect(clippy::type_complexity, reason = "both are used at once")]
+/// The ends of several operations.
+struct EndedEach<B> {
+    complete: Vec<Completed<B, Result<Status>>>,
+    /// The operations that are owned by the runtime since their time limit.
+    timed_out: Vec<(usize, Error)>,
+    /// The reason for which others were not waited for.
+    otherwise: Result<()>,
+}
+
+/// Completes each of so many in turn. Once the time limit of the call has passed, or one could not
+/// be waited for, none is.
 fn end_each<R: Pending>(
     count: usize,
     requests: impl IntoIterator<Item = (usize, R)>,
-) -> (Vec<Completed<R::Buffer, Result<Status>>>, Result<()>) {
-    let mut ended = Vec::with_capacity(count);
-    let mut left = Ok(());
+) -> EndedEach<R::Buffer> {
+    let mut complete = Vec::with_capacity(count);
+    let (mut timed_out, mut otherwise) = (Vec::new(), Ok(()));
     let mut late = false;
     for (key, mut request) in requests {
-        // Once one could not be waited for, nothing is, but those that are complete are told.
-        let may_wait = !late && left.is_ok();
+        // Those that are complete are told all the same.
+        let may_wait = timed_out.is_empty() && otherwise.is_ok() && !late;
         let outcome = if may_wait || request.is_over().unwrap_or(false) {
             request.end()
         } else if late {
@@ -385,15 +401,20 @@ fn end_each<R: Pending>(
             late |= error.kind() == ErrorKind::TimedOut && has_passed();
         }
         match outcome {
-            Ok((buffer, status)) => ended.push(Completed {
+            Ok((buffer, status)) => complete.push(Completed {
                 key,
                 buffer,
                 status,
             }),
-            Err(error) => left = left.and(Err(error)),
+            Err(error) if error.kind() == ErrorKind::TimedOut => timed_out.push((key, error)),
+            Err(error) => otherwise = otherwise.and(Err(error)),
         }
     }
-    (ended, left)
+    EndedEach {
+        complete,
+        timed_out,
+        otherwise,
+    }
 }
 
 /// Returns `true` if this thread is in a call whose time limit has passed.

@@ -29,6 +29,9 @@ const FEW: usize = 64;
 /// An operation, its memory, and the communicator that it is on.
 type DetachedOp = (Native, KeepAlive, MPI_Comm);
 
+/// Work for a thread that may call, and the hold by which it is seen.
+type Left = (Box<dyn FnOnce() + Send>, Hold);
+
 /// The detached operations of a session.
 #[derive(Default)]
 pub(crate) struct DetachedOps {
@@ -38,8 +41,8 @@ pub(crate) struct DetachedOps {
     claims: Mutex<Vec<Arc<Claims>>>,
     /// Persistent requests that are inactive, to be freed by a thread that may.
     idle: Mutex<Vec<Native>>,
-    /// What was dropped by a thread that may not call has left to one that may.
-    left: Mutex<Vec<(Box<dyn FnOnce() + Send>, Hold)>>,
+    /// Work that handles have left which were dropped by threads that may not call.
+    left: Mutex<Vec<Left>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
