@@ -23,7 +23,8 @@ use crate::result::{Error, ErrorKind, Result, Status};
 /// `request.await` returns the result of [`Request::wait`]; a time limit counts from the first
 /// poll, and is looked at when it is polled. It is polled on the thread of the executor, so that
 /// the thread level must allow that thread to communicate: `MPI_THREAD_MULTIPLE`, unless the
-/// executor runs on the thread that initialised.
+/// executor runs on the thread that initialised. One thread wakes all pending futures of a process:
+/// a waker does not block.
 ///
 /// Dropping the future drops the request, whose operation stays pending: a message that arrives for
 /// it is lost. Where a branch of a `select!` may be dropped, await `&mut future` and continue with
