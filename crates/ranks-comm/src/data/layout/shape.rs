@@ -153,13 +153,32 @@ impl Shape {
         match self {
             Self::Run(_) => true,
             Self::Repeat { stride, of, .. } => {
-                of.is_disjoint() && (of.end() <= *stride || self.runs_are_disjoint())
+                self.is_nested()
+                    || of.is_disjoint() && (of.end() <= *stride || self.runs_are_disjoint())
             }
             Self::Parts(parts) => {
                 parts.iter().all(|(_, part)| part.is_disjoint())
                     && (follow_each_other(parts) || self.runs_are_disjoint())
             }
         }
+    }
+
+    /// Returns `true` if the repetitions, in the order of their strides, lie within each other, as
+    /// rows and columns do in any order.
+    fn is_nested(&self) -> bool {
+        let (mut strides, mut innermost) = (Vec::new(), self);
+        while let Self::Repeat { count, stride, of } = innermost {
+            strides.push((*stride, *count));
+            innermost = of;
+        }
+        strides.sort_unstable();
+        let mut reach = innermost.end();
+        let each_is_longer = strides.into_iter().all(|(stride, count)| {
+            let longer = stride >= reach;
+            reach += stride * (count - 1);
+            longer
+        });
+        each_is_longer && innermost.is_disjoint()
     }
 
     fn runs_are_disjoint(&self) -> bool {
@@ -319,6 +338,13 @@ mod tests {
         assert!(!disjoint(&combs(2)));
         let interleaved = Shape::repeat(2, 1, vector(0, 4, 1, 2)).unwrap();
         assert!(disjoint(&interleaved));
+        // A transposed cube of 2⁶⁰ elements, whose runs nobody could list.
+        let side = 1 << 20;
+        let column = vector(0, side, 1, side);
+        let plane = Shape::repeat(side, 1, column).unwrap();
+        let cube = |apart| Shape::repeat(side, apart, plane.clone()).unwrap();
+        assert!(disjoint(&cube(side * side)));
+        assert!(!shape(&cube(side * side - 1)).is_nested());
         let unordered = Shape::parts([Shape::run(4, 2), Shape::run(0, 2)]).unwrap();
         assert!(disjoint(&unordered));
     }
