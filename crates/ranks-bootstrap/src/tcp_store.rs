@@ -5,6 +5,7 @@
 //! store at the address gives: the first store of each rank meets the first of the others.
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +32,9 @@ const OPERATION: &str = "TcpStore";
 
 /// The variable that has the secret of a job.
 const SECRET: &str = "RANKS_STORE_SECRET";
+
+/// The variable that counts how often the program was started again.
+const ATTEMPT: &str = "TORCHELASTIC_RESTART_COUNT";
 
 /// The address at which ranks meet, and all else that a [`TcpStore`] is made of.
 #[derive(Debug, Clone)]
@@ -75,43 +79,48 @@ impl TcpStoreOptions {
     /// have left. `RANKS_STORE_SECRET` is the [secret](Self::secret).
     ///
     /// # Errors
-    /// [`ErrorKind::Launch`] with the name of the variable that is missing, or is no number.
+    /// [`ErrorKind::Launch`] with the name of the variable that is missing, no number, or not text.
     pub fn from_env() -> Result<Self> {
-        Self::from_variables(|name| env::var(name).ok())
+        Self::from_variables(|name| env::var_os(name))
     }
 
-    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+    fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
         const ALL: &str = "ranks are found by MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE, as torchrun sets them";
+        let fails = |text: fmt::Arguments<'_>| Error::new(ErrorKind::Launch, OPERATION, text);
+        // The value is not in the error: it may be the secret.
+        let given = |name: &str| {
+            let value = variable(name).filter(|value| !value.is_empty());
+            value.map(OsString::into_string).transpose().map_err(|_| {
+                fails(format_args!(
+                    "{name} is not text: write it in UTF-8, or unset it"
+                ))
+            })
+        };
         let text = |name: &str| {
-            variable(name)
-                .filter(|text| !text.is_empty())
-                .ok_or_else(|| {
-                    let text = format_args!("{name} is not set; {ALL}");
-                    Error::new(ErrorKind::Launch, OPERATION, text)
-                })
+            given(name)?.ok_or_else(|| fails(format_args!("{name} is not set; {ALL}")))
         };
         let number = |name: &str| {
             let text = text(name)?;
             text.trim().parse::<usize>().map_err(|_| {
-                let text = format_args!("{name} is {text:?}, which is no number; {ALL}");
-                Error::new(ErrorKind::Launch, OPERATION, text)
+                fails(format_args!(
+                    "{name} is {text:?}, which is no number; {ALL}"
+                ))
             })
         };
         let host = text("MASTER_ADDR")?;
         let port = number("MASTER_PORT")?;
         let port = u16::try_from(port).map_err(|_| {
-            let text = format_args!("MASTER_PORT is {port}, which is no port; {ALL}");
-            Error::new(ErrorKind::Launch, OPERATION, text)
+            fails(format_args!(
+                "MASTER_PORT is {port}, which is no port; {ALL}"
+            ))
         })?;
         let mut options = Self::new(host, port, number("RANK")?, number("WORLD_SIZE")?);
         options.served_elsewhere =
-            variable("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|value| value == "True");
-        if let Some(attempt) = variable("TORCHELASTIC_RESTART_COUNT") {
+            given("TORCHELASTIC_USE_AGENT_STORE")?.is_some_and(|value| value == "True");
+        if let Some(attempt) = given(ATTEMPT)? {
             options.attempt = attempt;
         }
-        if let Some(secret) = variable(SECRET) {
-            options.secret = secret;
-        }
+        options.secret = given(SECRET)?.unwrap_or_default();
         Ok(options)
     }
 
@@ -400,7 +409,7 @@ mod tests {
     fn options(variables: &[(&str, &str)]) -> Result<TcpStoreOptions> {
         TcpStoreOptions::from_variables(|name| {
             let found = variables.iter().find(|(variable, _)| *variable == name);
-            found.map(|(_, value)| (*value).to_owned())
+            found.map(|(_, value)| OsString::from(value))
         })
     }
 
@@ -437,10 +446,14 @@ mod tests {
                 error.to_string().contains(&format!("{name} is not set")),
                 "{error}"
             );
-            if *name != "MASTER_ADDR" {
-                some.push((name, "70000x"));
-                let text = options(&some).unwrap_err().to_string();
-                assert!(text.contains(&format!("{name} is \"70000x\"")), "{text}");
+        }
+        for name in ["MASTER_PORT", "RANK", "WORLD_SIZE"] {
+            let mut some = ALL.to_vec();
+            some.retain(|(other, _)| *other != name);
+            for wrong in ["70000x", "-1"] {
+                let error = options(&[&some[..], &[(name, wrong)]].concat()).unwrap_err();
+                let text = error.to_string();
+                assert!(text.contains(&format!("{name} is {wrong:?}")), "{text}");
             }
         }
         let mut far = ALL;
@@ -451,5 +464,26 @@ mod tests {
             .connect()
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Rank);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_variable_that_is_not_text_is_named_and_not_shown() {
+        use std::os::unix::ffi::OsStringExt;
+
+        for name in ["MASTER_ADDR", ATTEMPT, SECRET] {
+            let error = TcpStoreOptions::from_variables(|variable| match variable {
+                _ if variable == name => Some(OsString::from_vec(b"hidden\xff".to_vec())),
+                _ => ALL
+                    .iter()
+                    .find(|(of, _)| *of == variable)
+                    .map(|(_, it)| it.into()),
+            })
+            .unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Launch);
+            let text = error.to_string();
+            assert!(text.contains(&format!("{name} is not text")), "{text}");
+            assert!(!text.contains("hidden"), "{text}");
+        }
     }
 }
