@@ -1,5 +1,6 @@
 //! The MPIs that `RANKS_TEST_MPI` names.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use ranks_launch::Installation;
@@ -11,9 +12,10 @@ use crate::record;
 /// Installations are looked for in the system, and in `target/mpi` of the folder that the test runs
 /// in or one above it.
 pub(crate) fn named() -> Result<Vec<Installation>, String> {
-    let Ok(text) = std::env::var(record::MPIS) else {
+    let text = text(std::env::var_os(record::MPIS))?;
+    if text.is_empty() {
         return Ok(Vec::new());
-    };
+    }
     let known = Installation::all(provisioned().as_deref());
     let mut chosen: Vec<Installation> = Vec::new();
     for word in text
@@ -28,6 +30,16 @@ pub(crate) fn named() -> Result<Vec<Installation>, String> {
         }
     }
     Ok(chosen)
+}
+
+/// The value of the variable, empty if it is not set.
+fn text(value: Option<OsString>) -> Result<String, String> {
+    value.unwrap_or_default().into_string().map_err(|value| {
+        format!(
+            "{} is {value:?}, which is not text; it must be names of MPIs, or `all`",
+            record::MPIS
+        )
+    })
 }
 
 /// The folder of unpacked MPIs that is nearest to where the test runs.
@@ -120,5 +132,16 @@ mod tests {
             "{text}"
         );
         assert!(choose("/no/such/folder", &known()).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn names_that_are_not_text_are_an_error() {
+        use std::os::unix::ffi::OsStringExt;
+
+        let error = text(Some(OsString::from_vec(b"mpich\xff".to_vec()))).unwrap_err();
+        let said = "RANKS_TEST_MPI is \"mpich\\xFF\", which is not text";
+        assert!(error.starts_with(said), "{error}");
+        assert_eq!(text(None).unwrap(), "");
     }
 }
