@@ -381,6 +381,11 @@ impl Bootstrap for TcpStore {
 
     /// At most 8 MiB a rank, which is what servers of PyTorch take.
     fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut connection) = state.connection.take() else {
+            let text = "an earlier exchange failed, after which ranks are not where the others are";
+            return Err(Error::new(ErrorKind::PeerFailed, OPERATION, text));
+        };
         if mine.len() > wire::MAX_VALUE {
             let text = format_args!(
                 "{} bytes are more than the {} that a store takes of a rank",
@@ -389,11 +394,6 @@ impl Bootstrap for TcpStore {
             );
             return Err(Error::new(ErrorKind::Length, OPERATION, text));
         }
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(mut connection) = state.connection.take() else {
-            let text = "an earlier exchange failed, after which ranks are not where the others are";
-            return Err(Error::new(ErrorKind::PeerFailed, OPERATION, text));
-        };
         let round = state.round;
         state.round += 1;
         let values = self.round(&mut connection, round, mine)?;
