@@ -99,14 +99,14 @@ impl TcpStoreOptions {
         let text = |name: &str| {
             given(name)?.ok_or_else(|| fails(format_args!("{name} is not set; {ALL}")))
         };
-        let number = |name: &str| {
-            let text = text(name)?;
+        let parse = |name: &str, text: &str| {
             text.trim().parse::<usize>().map_err(|_| {
                 fails(format_args!(
                     "{name} is {text:?}, which is no number; {ALL}"
                 ))
             })
         };
+        let number = |name: &str| parse(name, &text(name)?);
         let host = text("MASTER_ADDR")?;
         let port = number("MASTER_PORT")?;
         let port = u16::try_from(port).map_err(|_| {
@@ -118,7 +118,7 @@ impl TcpStoreOptions {
         options.served_elsewhere =
             given("TORCHELASTIC_USE_AGENT_STORE")?.is_some_and(|value| value == "True");
         if let Some(attempt) = given(ATTEMPT)? {
-            options.attempt = attempt;
+            options.attempt = parse(ATTEMPT, &attempt)?.to_string();
         }
         options.secret = given(SECRET)?.unwrap_or_default();
         Ok(options)
@@ -447,7 +447,7 @@ mod tests {
                 "{error}"
             );
         }
-        for name in ["MASTER_PORT", "RANK", "WORLD_SIZE"] {
+        for name in ["MASTER_PORT", "RANK", "WORLD_SIZE", ATTEMPT] {
             let mut some = ALL.to_vec();
             some.retain(|(other, _)| *other != name);
             for wrong in ["70000x", "-1"] {
