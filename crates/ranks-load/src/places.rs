@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Candidate;
+use crate::{Candidate, LoadError};
 
 /// The places where one library may be.
 #[derive(Debug, Clone, Copy)]
@@ -22,40 +22,52 @@ pub struct Places {
 }
 
 impl Places {
-    /// The file that the environment names. A folder stands for the library in it.
-    pub fn named(&self) -> Option<PathBuf> {
-        let named = PathBuf::from(set(self.variable)?);
-        let inside = [
-            named.join(self.soname),
-            named.join("lib").join(self.soname),
-            named.join("lib64").join(self.soname),
-        ];
-        Some(
-            inside
-                .into_iter()
-                .find(|file| file.is_file())
-                .unwrap_or(named),
-        )
+    /// The file that the environment names. A folder stands for the library in it. `what` is as in
+    /// [`Library::open`](crate::Library::open).
+    ///
+    /// # Errors
+    /// As [`Candidate::named_by`].
+    pub fn named(&self, what: &'static str) -> Result<Option<Candidate>, LoadError> {
+        let named = Candidate::named_by(what, self.variable)?;
+        Ok(named.map(|named| self.inside(named)))
     }
 
-    /// All other candidates, in the order in which they are to be tried.
+    /// The library in a folder. Any other candidate is what it was.
+    fn inside(&self, mut named: Candidate) -> Candidate {
+        if named.file.is_absolute() {
+            let lies = |folder: &str| named.file.join(folder).join(self.soname);
+            let mut inside = ["", "lib", "lib64"].map(lies).into_iter();
+            if let Some(file) = inside.find(|file| file.is_file()) {
+                named.file = file;
+            }
+        }
+        named
+    }
+
+    /// All other candidates, in the order in which they are to be tried. Relative paths in
+    /// variables name none.
     pub fn others(&self) -> Vec<Candidate> {
+        self.others_by(|variable| var_os(variable))
+    }
+
+    fn others_by(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<Candidate> {
+        let folder = |name: &str| {
+            let folder = PathBuf::from(variable(name.trim_start_matches('$'))?);
+            folder.is_absolute().then_some(folder)
+        };
         let mut candidates = vec![Candidate::new(
             self.soname,
             "the dynamic linker's own search",
         )];
-        if let Some(home) = set(self.home.trim_start_matches('$')) {
+        if let Some(home) = folder(self.home) {
             for lib in ["lib", "lib64"] {
-                let file = Path::new(&home).join(lib).join(self.soname);
+                let file = home.join(lib).join(self.soname);
                 candidates.push(Candidate::new(file, self.home));
             }
         }
-        for (variable, why) in [
-            ("VIRTUAL_ENV", "$VIRTUAL_ENV"),
-            ("CONDA_PREFIX", "$CONDA_PREFIX"),
-        ] {
-            if let Some(prefix) = set(variable) {
-                candidates.extend(self.in_python(Path::new(&prefix), why));
+        for prefix in ["$VIRTUAL_ENV", "$CONDA_PREFIX"] {
+            if let Some(folder) = folder(prefix) {
+                candidates.extend(self.in_python(&folder, prefix));
             }
         }
         candidates
@@ -80,29 +92,63 @@ impl Places {
     }
 }
 
-fn set(variable: &str) -> Option<OsString> {
-    var_os(variable).filter(|value| !value.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_package_of_python_is_found_below_its_prefix() {
-        let places = Places {
-            soname: "libsome.so.2",
-            variable: "RANKS_SOME",
-            home: "$SOME_HOME",
-            package: "vendor/some/lib",
-        };
-        let prefix = std::env::temp_dir().join(format!("ranks-load-{}", std::process::id()));
-        let folder = prefix.join("lib/python3.11/site-packages/vendor/some/lib");
+    const PLACES: Places = Places {
+        soname: "libsome.so.2",
+        variable: "RANKS_SOME",
+        home: "$SOME_HOME",
+        package: "vendor/some/lib",
+    };
+
+    /// A prefix with the library in a package of Python, while `look` looks.
+    fn with_prefix(name: &str, look: impl FnOnce(&Path, PathBuf)) {
+        let prefix = std::env::temp_dir().join(format!("ranks-load-{name}-{}", std::process::id()));
+        let folder = prefix
+            .join("lib/python3.11/site-packages")
+            .join(PLACES.package);
         fs::create_dir_all(&folder).unwrap();
         fs::create_dir_all(prefix.join("lib/pkgconfig")).unwrap();
-        fs::write(folder.join(places.soname), "").unwrap();
-        let found = places.in_python(&prefix, "here");
+        let file = folder.join(PLACES.soname);
+        fs::write(&file, "").unwrap();
+        look(&prefix, file);
         fs::remove_dir_all(&prefix).unwrap();
-        assert_eq!(found, [Candidate::new(folder.join(places.soname), "here")]);
+    }
+
+    #[test]
+    fn a_package_of_python_is_found_below_its_prefix() {
+        with_prefix("python", |prefix, file| {
+            let found = PLACES.in_python(prefix, "here");
+            assert_eq!(found, [Candidate::new(file, "here")]);
+        });
+    }
+
+    #[test]
+    fn a_relative_prefix_is_not_looked_into() {
+        with_prefix("relative", |prefix, file| {
+            let depth = std::env::current_dir().unwrap().components().count();
+            let relative = Path::new(&"../".repeat(depth)).join(prefix.strip_prefix("/").unwrap());
+            assert!(relative.is_dir());
+            let others = |prefix: &Path| PLACES.others_by(|_| Some(prefix.into()));
+            let found = others(prefix);
+            assert_eq!(found.len(), 5);
+            assert_eq!(found[4], Candidate::new(&file, "$CONDA_PREFIX"));
+            assert_eq!(others(&relative), found[..1]);
+            assert_eq!(others(Path::new("")), found[..1]);
+        });
+    }
+
+    #[test]
+    fn a_folder_stands_for_the_library_in_it() {
+        with_prefix("folder", |_, file| {
+            let inside = |named: &Path| PLACES.inside(Candidate::new(named, "here")).file;
+            assert_eq!(inside(file.parent().unwrap()), file);
+            assert_eq!(inside(file.parent().unwrap().parent().unwrap()), file);
+            assert_eq!(inside(&file), file);
+            // The dynamic linker finds it, whatever lies here.
+            assert_eq!(inside(Path::new("src")), Path::new("src"));
+        });
     }
 }

@@ -144,8 +144,7 @@ impl Nccl {
 
 /// Looks for one.
 fn find() -> Result<&'static Nccl, Error> {
-    if let Some(path) = PLACES.named() {
-        let candidate = Candidate::new(path, "$RANKS_NCCL");
+    if let Some(candidate) = PLACES.named(WHAT)? {
         // SAFETY: whoever sets the variable says that the file is an NCCL, which is made to be
         // loaded into processes.
         let library = unsafe { Library::open(WHAT, &[candidate], |_| Ok(())) }?;

@@ -196,8 +196,7 @@ impl NvshmemLibrary {
 
 /// Looks for one.
 fn find() -> Result<&'static NvshmemLibrary, Error> {
-    if let Some(path) = PLACES.named() {
-        let candidate = Candidate::new(path, "$RANKS_NVSHMEM");
+    if let Some(candidate) = PLACES.named(WHAT)? {
         // SAFETY: whoever sets the variable says that the file is an NVSHMEM, which is made to be
         // loaded into processes.
         let library = unsafe { Library::open(WHAT, &[candidate], |_| Ok(())) }?;

@@ -74,13 +74,11 @@ impl Cuda {
         if let Some(cuda) = LOADED.get() {
             return Ok(*cuda);
         }
-        let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+        let named = Candidate::named_by(WHAT, VARIABLE).map_err(Error::load)?;
         let cuda = match named {
             // SAFETY: whoever sets the variable vouches for the file, as for any library that the
             // program is started with.
-            Some(file) => unsafe {
-                Self::open_first(&[Candidate::new(file, format!("${VARIABLE}"))])
-            },
+            Some(file) => unsafe { Self::open_first(&[file]) },
             None => match Self::adopt() {
                 Some(adopted) => adopted,
                 // SAFETY: under these names lies NVIDIA's driver, whose initialisers may run in any

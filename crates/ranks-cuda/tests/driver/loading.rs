@@ -94,6 +94,22 @@ fn a_variable_that_leads_nowhere_is_an_error() {
 }
 
 #[test]
+fn a_relative_path_to_a_driver_is_refused() {
+    let depth = std::env::current_dir().unwrap().components().count();
+    let file = format!("{}{}", "../".repeat(depth), double::file().display());
+    assert!(Path::new(&file).is_file());
+    if children::is_child() {
+        let error = Cuda::load().unwrap_err();
+        tried(&error, &[(&file, "it is relative")]);
+        return;
+    }
+    children::succeeds(
+        "loading::a_relative_path_to_a_driver_is_refused",
+        &[("RANKS_CUDA", &file)],
+    );
+}
+
+#[test]
 fn a_driver_without_a_device_is_none() {
     if children::is_child() {
         let file = double::file();
