@@ -90,26 +90,34 @@ impl Heap {
         order: Order<'_>,
         job: impl FnOnce(&Pe, Waiting) -> Result<()> + Send + 'static,
     ) -> Result<()> {
-        let stream = match order {
-            Order::Now => {
-                let limit = self.limit;
-                return job(&self.pe, Waiting { operation, limit });
-            }
-            Order::On(StreamRef::Host(stream)) => stream,
-            Order::On(StreamRef::Cuda(..)) => {
-                let why = "a heap in process has streams of its own; take one of the PE";
-                return Err(Error::new(ErrorKind::Argument, operation, why));
-            }
+        let Some(stream) = self.own(operation, order)? else {
+            let limit = self.limit;
+            return job(&self.pe, Waiting { operation, limit });
         };
-        if !stream.belongs_to(&self.pe.world, self.pe.me) {
-            let me = self.pe.me;
-            let why = format_args!("the stream is of another PE or heap than this, PE {me}");
-            return Err(Error::new(ErrorKind::Argument, operation, why));
-        }
         let pe = Arc::clone(&self.pe);
         let limit = None;
         stream.enqueue(Box::new(move || job(&pe, Waiting { operation, limit })));
         Ok(())
+    }
+
+    /// The stream of an order, if it has one. What all PEs count is not counted before.
+    ///
+    /// # Errors
+    /// `Argument` unless it is of this PE.
+    fn own<'s>(&self, operation: &'static str, order: Order<'s>) -> Result<Option<&'s HostStream>> {
+        match order {
+            Order::Now => Ok(None),
+            Order::On(StreamRef::Host(stream)) if self.owns(stream) => Ok(Some(stream)),
+            Order::On(StreamRef::Host(_)) => {
+                let me = self.pe.me;
+                let why = format_args!("the stream is of another PE or heap than this, PE {me}");
+                Err(Error::new(ErrorKind::Argument, operation, why))
+            }
+            Order::On(StreamRef::Cuda(..)) => {
+                let why = "a heap in process has streams of its own; take one of the PE";
+                Err(Error::new(ErrorKind::Argument, operation, why))
+            }
+        }
     }
 
     /// Meets all PEs.
@@ -142,6 +150,10 @@ impl Life for Heap {
 
     fn host_stream(&self) -> Result<HostStream> {
         HostStream::of(&self.pe.world, self.pe.me)
+    }
+
+    fn owns(&self, stream: &HostStream) -> bool {
+        stream.belongs_to(&self.pe.world, self.pe.me)
     }
 
     fn keeps_limit(&self) -> bool {

@@ -175,6 +175,11 @@ pub(crate) trait Life {
         let text = "streams are those of the device";
         Err(Error::new(ErrorKind::NotAvailable, "cuStreamCreate", text))
     }
+    /// Returns whether such a stream is this PE's.
+    fn owns(&self, stream: &HostStream) -> bool {
+        let _ = stream;
+        false
+    }
     /// Returns whether calls that wait for other PEs end by themselves when the time limit has
     /// passed.
     fn keeps_limit(&self) -> bool {

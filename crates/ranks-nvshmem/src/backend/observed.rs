@@ -89,6 +89,10 @@ impl Life for Observed {
         self.backend.host_stream()
     }
 
+    fn owns(&self, stream: &HostStream) -> bool {
+        self.backend.owns(stream)
+    }
+
     fn keeps_limit(&self) -> bool {
         self.backend.keeps_limit()
     }

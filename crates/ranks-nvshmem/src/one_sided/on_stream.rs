@@ -27,7 +27,7 @@ impl Nvshmem<'_> {
     ///
     /// # Errors
     /// As [`put`](Self::put); [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) for a stream
-    /// of another device or backend. The buffers are then dropped.
+    /// of another PE, device or backend. The buffers are then dropped.
     #[doc(alias = "nvshmemx_putmem_on_stream")]
     pub fn put_on_stream<D, S>(
         &self,

@@ -161,7 +161,7 @@ impl<'c, B: Owned> Enqueued<'c, B> {
     /// back for use there. It does not wait itself.
     ///
     /// # Errors
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) for a stream of another device or backend;
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) for a stream of another PE, device or backend;
     /// what the driver reports. The buffers are then put aside as by `drop`.
     pub fn enqueue_wait(self, stream: &impl Ordered) -> Result<B> {
         let stream = self.reach.stream(self.what.name, stream)?;

@@ -75,8 +75,8 @@ impl<'a> Reach<'a> {
     /// A stream that operations may be enqueued on.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] unless it is of this backend, and of the PE's device, and not being
-    /// captured.
+    /// [`ErrorKind::Argument`] unless it is of this backend, and of the PE or its device, and not
+    /// being captured.
     pub(crate) fn stream<'s>(
         &self,
         operation: &'static str,
@@ -84,7 +84,13 @@ impl<'a> Reach<'a> {
     ) -> Result<StreamRef<'s>> {
         let stream = stream.stream_ref();
         let text = match (stream, self.context()) {
-            (StreamRef::Host(_), None) => return Ok(stream),
+            (StreamRef::Host(of), None) if self.backend.owns(of) => return Ok(stream),
+            (StreamRef::Host(_), None) => {
+                let me = self.backend.my_pe();
+                format!(
+                    "the stream is of another PE or heap than this, PE {me}: `Nvshmem::stream` makes what fits"
+                )
+            }
             (StreamRef::Cuda(of, _), Some(mine)) => {
                 let context = of
                     .context()

@@ -70,7 +70,7 @@ impl Nvshmem<'_> {
     /// # Errors
     /// Errors that `body` returns; [`TimedOut`](ranks_comm::ErrorKind::TimedOut) with the operation
     /// that is waited for; [`Argument`](ranks_comm::ErrorKind::Argument) for a stream of another
-    /// device or backend.
+    /// PE, device or backend.
     pub fn scope<'env, R>(
         &'env self,
         stream: &'env impl Ordered,

@@ -17,7 +17,7 @@ impl<'p> Team<'p> {
     ///
     /// # Errors
     /// As [all operations](Self#operations); [`Argument`](ranks_comm::ErrorKind::Argument) for a
-    /// stream of another device or backend. So below.
+    /// stream of another PE, device or backend. So below.
     #[doc(alias = "nvshmemx_barrier_on_stream")]
     pub fn barrier_on_stream(&self, stream: &impl Ordered) -> Result<Enqueued<'p, ()>> {
         self.enqueue(Movement::Barrier, (), stream, |(), _| Ok(None))

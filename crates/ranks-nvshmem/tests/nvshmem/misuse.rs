@@ -6,6 +6,8 @@
 //! `SymmetricVec`, `SymmetricSliceMut`, `Team`, `Enqueued` and `Nvshmem::scope`. Some of these
 //! tests are named for what another binding of NVSHMEM got wrong.
 
+use std::sync::{Barrier, Mutex};
+
 use ranks_bootstrap::Bootstrap;
 use ranks_collectives::ops::Sum;
 use ranks_comm::{ErrorKind, Result};
@@ -226,6 +228,41 @@ fn memory_and_streams_of_another_device_are_errors() {
         pe.alloc::<u8>(10).unwrap().free().unwrap();
         drop(entered);
         vec.free().unwrap();
+        pe.finalize().unwrap();
+    });
+}
+
+/// A heap in process counts the collectives of each PE, and those of one number meet.
+#[test]
+fn a_collective_on_the_stream_of_another_pe_counts_for_nothing() {
+    let streams = Mutex::new(Vec::new());
+    let parked = Barrier::new(2);
+    threads(2, |pe| {
+        let mut mine = pe.alloc::<u32>(1).unwrap();
+        mine.copy_from_host(&[1]).unwrap();
+        if pe.my_pe() == 0 {
+            streams.lock().unwrap().push(pe.stream().unwrap());
+        }
+        parked.wait();
+        if pe.my_pe() == 1 {
+            let foreign = streams.lock().unwrap().pop().unwrap();
+            let world = pe.world();
+            let outcomes = [
+                pe.barrier_all_on_stream(&foreign).map(drop),
+                pe.sync_all_on_stream(&foreign).map(drop),
+                world.barrier_on_stream(&foreign).map(drop),
+                world.sync_on_stream(&foreign).map(drop),
+                pe.scope(&foreign, |q| q.barrier_all()),
+                pe.scope(&foreign, |q| q.reduce_in_place(pe.world(), &mut mine, Sum)),
+                pe.synchronize(&foreign),
+            ];
+            for (at, outcome) in outcomes.into_iter().enumerate() {
+                assert_eq!(kind(outcome), Some(ErrorKind::Argument), "{at}");
+            }
+        }
+        pe.world().reduce_in_place(&mut mine, Sum).unwrap();
+        assert_eq!(mine.to_vec().unwrap(), [2]);
+        mine.free().unwrap();
         pe.finalize().unwrap();
     });
 }

@@ -4,6 +4,8 @@
 //! write to their own part: source and destination may be the same, and nobody's source changes
 //! while others read it.
 
+use std::sync::Arc;
+
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 
@@ -53,7 +55,8 @@ impl Movements for Heap {
         };
         let bytes = size(operation, moved.amount, combine.map_or(1, Combine::size))?;
         let text = said(operation, movement, moved, bytes, combine);
-        let (team, number) = self.teams.borrow_mut().next(operation, team)?;
+        let handle = team;
+        let team = Arc::clone(self.teams.borrow().get(operation, handle)?);
         let dest = KeptPlace::of(operation, moved.dest, self.pe.me)?;
         // Which of the team's PEs are taken from, and which of their blocks.
         let (first, count, block) = match movement {
@@ -69,6 +72,8 @@ impl Movements for Heap {
             bytes,
             combine,
         };
+        self.own(operation, order)?;
+        let (_, number) = self.teams.borrow_mut().next(operation, handle)?;
         self.carry_out(operation, order, move |pe, waiting| {
             team.meet(pe, waiting, number, 0, text)?;
             let taken = taken.read();
@@ -88,6 +93,7 @@ impl Heap {
         order: Order<'_>,
         quiet: bool,
     ) -> Result<()> {
+        self.own(operation, order)?;
         let (team, number) = self.teams.borrow_mut().next(operation, team)?;
         self.carry_out(operation, order, move |pe, waiting| {
             if quiet {

@@ -250,6 +250,14 @@ fn what_is_of_a_device_or_of_another_pe_is_refused() {
         for (pe, stream) in &*streams.lock().unwrap() {
             let filled = heap.fill(at(&block, 0), 8, 1, on(stream));
             assert_eq!(filled.is_ok(), *pe == heap.my_pe());
+            if *pe == 0 {
+                // The others do not meet one that is refused.
+                let met = heap.barrier_all(on(stream));
+                assert_eq!(met.is_ok(), heap.my_pe() == 0);
+            }
+        }
+        if heap.my_pe() == 1 {
+            heap.barrier_all(Order::Now).unwrap();
         }
         heap.finalize().unwrap();
     });
