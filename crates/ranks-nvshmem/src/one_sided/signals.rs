@@ -197,7 +197,8 @@ impl Nvshmem<'_> {
         self.wait_until(signal.into(), comparison, value, None)
     }
 
-    /// As [`signal_wait_until`](Self::signal_wait_until), for no longer than `limit`.
+    /// As [`signal_wait_until`](Self::signal_wait_until), for no longer than `limit`. The word is
+    /// looked at once, however short that is.
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`] after `limit`.
@@ -223,18 +224,23 @@ impl Nvshmem<'_> {
             pe: None,
         };
         let (reach, signal) = (self.reach(SIGNAL_WAIT)?, signal.place()?);
-        if !reach.pe.limited {
-            return reach.on_own_stream(what, limit, |stream| {
-                let backend = reach.backend;
-                backend.signal_wait_until(signal, comparison, value, stream)
-            });
-        }
-        // No stream can wait where PEs share a GPU without MPS: the host looks again and again.
-        let waited = until(limit.or(reach.pe.limit), || {
+        let holds = || {
             let word = reach.backend.signal_fetch(signal)?;
             Ok(comparison.holds(word, value))
-        })?;
-        waited.map_err(|limit| what.too_late(limit))
+        };
+        if reach.pe.limited {
+            // No stream can wait where PEs share a GPU without MPS: the host looks again and again.
+            let waited = until(limit.or(reach.pe.limit), holds)?;
+            return waited.map_err(|limit| what.too_late(limit));
+        }
+        // A short limit passes before a stream has looked.
+        if limit.is_some() && holds()? {
+            return Ok(());
+        }
+        reach.on_own_stream(what, limit, |stream| {
+            let backend = reach.backend;
+            backend.signal_wait_until(signal, comparison, value, stream)
+        })
     }
 }
 
