@@ -26,7 +26,7 @@ pub(super) struct Trade {
 pub(super) struct Phase {
     /// Down and up along one dimension, then along others.
     trades: Vec<Trade>,
-    /// Where the cells of the first two lie, if they are contiguous.
+    /// The cells of the first two, if they are contiguous.
     in_place: Option<InPlace>,
 }
 
