@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::builder::RangedU64ValueParser;
 use ranks_launch::{Allocation, Count, Installation, Job, Outcome, Starter, Written};
@@ -124,7 +125,7 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     job.timeout = arguments.time_limit;
     job.reads_input = true;
     let signalled = system::watch_signals()?;
-    let mut labels = Labels::new(arguments.ranks);
+    let labels = Labels::new(arguments.ranks);
     let mut is_lost = false;
     let outcome = job.start()?.follow(
         || signalled.load(Ordering::Relaxed) != 0,
@@ -215,7 +216,7 @@ fn status(outcome: &Outcome, signal: i32) -> u8 {
     }
 }
 
-/// Writes what ranks write, each line with its rank before it.
+/// Writes what ranks write as it is, each line with its rank before it where that is known.
 struct Labels {
     width: usize,
 }
@@ -227,15 +228,17 @@ impl Labels {
         }
     }
 
-    fn write(&mut self, written: Written<'_>) -> io::Result<()> {
+    fn write(&self, written: Written<'_>) -> io::Result<()> {
         if written.is_error {
-            self.line(&mut anstream::stderr().lock(), &written)
+            let coloured = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
+            self.line(&mut io::stderr().lock(), coloured, &written)
         } else {
-            self.line(&mut anstream::stdout().lock(), &written)
+            let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+            self.line(&mut io::stdout().lock(), coloured, &written)
         }
     }
 
-    fn line(&self, out: &mut dyn Write, written: &Written<'_>) -> io::Result<()> {
+    fn line(&self, out: &mut dyn Write, coloured: bool, written: &Written<'_>) -> io::Result<()> {
         const COLOURS: [AnsiColor; 6] = [
             AnsiColor::Green,
             AnsiColor::Cyan,
@@ -245,11 +248,13 @@ impl Labels {
             AnsiColor::Red,
         ];
         if let Some(rank) = written.rank {
-            let style = Style::new().fg_color(Some(COLOURS[rank % COLOURS.len()].into()));
+            let colour = coloured.then(|| COLOURS[rank % COLOURS.len()].into());
+            let style = Style::new().fg_color(colour);
             write!(out, "{style}[{rank:>width$}]{style:#} ", width = self.width)?;
         }
         out.write_all(written.text)?;
-        if !written.text.ends_with(b"\n") {
+        // What comes next bears a rank too.
+        if written.rank.is_some() && !written.text.ends_with(b"\n") {
             out.write_all(b"\n")?;
         }
         out.flush()

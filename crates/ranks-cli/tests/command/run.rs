@@ -319,6 +319,19 @@ fn a_job_that_nobody_listens_to_any_more_ends() {
     assert_eq!(job.wait().unwrap().code(), Some(128 + 13));
 }
 
+/// Of these bytes 135 arrived, as on a terminal that is to see no sequences.
+#[test]
+fn a_file_has_the_bytes_that_the_program_wrote() {
+    let bytes: Vec<u8> = (0..=u8::MAX).collect();
+    let scratch = Scratch::new("bytes");
+    let file = scratch.path().join("bytes");
+    std::fs::write(&file, &bytes).unwrap();
+    let both = "cat \"$0\"; cat \"$0\" >&2";
+    let output = in_process().args(["sh", "-c", both]).arg(&file).output();
+    let output = output.unwrap();
+    assert_eq!((output.stdout, output.stderr), (bytes.clone(), bytes));
+}
+
 /// It was lost, nothing was said, and the job was a success.
 #[test]
 fn output_that_cannot_be_written_is_no_success() {

@@ -246,12 +246,19 @@ impl Splitter {
     }
 
     /// Takes the bytes that came; hands on the lines that are complete, and at the end the rest.
+    /// Without labels all is handed on as it came.
     pub(super) fn take(
         &mut self,
         fresh: &[u8],
         at_end: bool,
         write: &mut dyn FnMut(Option<usize>, &[u8]),
     ) {
+        if self.labels == Labels::None {
+            if !fresh.is_empty() {
+                write(None, fresh);
+            }
+            return;
+        }
         // The unfinished bytes have no end of a line.
         let end = fresh.iter().rposition(|&byte| byte == b'\n');
         let whole = end.map_or(0, |at| self.unfinished.len() + at + 1);
@@ -391,6 +398,19 @@ mod tests {
             seen,
             [(Some(1), "a\n".to_owned()), (Some(0), "b".to_owned())]
         );
+    }
+
+    #[test]
+    fn without_labels_nothing_is_waited_for() {
+        let mut splitter = Splitter::new(Labels::None, 2);
+        let mut seen: Vec<Vec<u8>> = Vec::new();
+        for (part, at_end) in [(&b"name? "[..], false), (b"", false), (b"\0\x1b[m\n", true)] {
+            splitter.take(part, at_end, &mut |rank, text| {
+                assert_eq!(rank, None);
+                seen.push(text.to_vec());
+            });
+        }
+        assert_eq!(seen, [&b"name? "[..], b"\0\x1b[m\n"]);
     }
 
     /// A backtrace came out as `[1] 0`, `[1] : `, `[1] __rustc`, each on a line of its own.
