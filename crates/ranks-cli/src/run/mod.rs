@@ -116,6 +116,7 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     let mut job = Job::new(start)
         .started_by(starter)
         .fault_tolerant(arguments.fault_tolerant)
+        .whole_output(true)
         .on(installation)
         .ranks(arguments.ranks)
         .hosts(hosts)

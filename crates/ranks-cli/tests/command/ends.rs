@@ -8,8 +8,9 @@ use std::thread;
 use nix::sys::signal::{Signal, kill, raise};
 use nix::unistd::Pid;
 use ranks::prelude::*;
+use ranks_launch::Installation;
 
-use crate::on_mpi::{named, own_folder, with};
+use crate::on_mpi::{label, named, own_folder, with};
 use crate::{Failure, RANKS, Said, Scratch, bare};
 
 /// What the job is to do, where this program is the job.
@@ -77,12 +78,12 @@ fn run(mut start: Command, how: &str, input: &str) -> Said {
     }
 }
 
-fn on_each(how: &str, input: &str, check: impl Fn(&str, Said)) {
+fn on_each(how: &str, input: &str, check: impl Fn(&Installation, Said)) {
     for installation in named() {
         let mut start = with(&installation, own_folder(&installation));
         let name = &installation.name;
         start.args(["run", "-n", "2", "--mpi", name, "--time-limit", "60s"]);
-        check(name, run(start, how, input));
+        check(&installation, run(start, how, input));
     }
 }
 
@@ -102,7 +103,8 @@ fn a_rank_that_dies_is_named_with_its_signal_or_status() {
         ("abort", "killed by signal 6 (SIGABRT)", 128 + 6),
         ("exit", "ended with status 7", 7),
     ] {
-        on_each(how, "", |name, job| {
+        on_each(how, "", |installation, job| {
+            let name = &installation.name;
             let whole = format!("{name}, {how}: {}{}", job.text, job.errors);
             let told: Vec<&str> = job
                 .errors
@@ -143,11 +145,16 @@ const READ: &str = "rank 0 has read 10000 bytes";
 #[test]
 #[ignore = "needs an MPI"]
 fn rank_0_reads_what_the_command_is_given() {
-    on_each("input", &"ten bytes\n".repeat(1_000), |name, job| {
-        let whole = format!("{name}: {}{}", job.text, job.errors);
-        assert_eq!(job.status, Some(0), "{whole}");
-        assert!(job.text.contains(READ), "{whole}");
-    });
+    on_each(
+        "input",
+        &"ten bytes\n".repeat(1_000),
+        |installation, job| {
+            let name = &installation.name;
+            let whole = format!("{name}: {}{}", job.text, job.errors);
+            assert_eq!(job.status, Some(0), "{whole}");
+            assert!(job.text.contains(READ), "{whole}");
+        },
+    );
 }
 
 #[test]
@@ -160,9 +167,10 @@ fn threads_read_what_the_command_is_given() {
 #[test]
 #[ignore = "needs an MPI"]
 fn what_a_rank_writes_in_pieces_is_one_line() {
-    on_each("pieces", "", |name, job| {
+    on_each("pieces", "", |installation, job| {
+        let name = &installation.name;
         let whole = format!("{name}: {}{}", job.text, job.errors);
-        let line = "[1] 0: __rustc::begin";
+        let line = format!("{}0: __rustc::begin", label(installation, 1));
         assert!(job.errors.lines().any(|one| one == line), "{whole}");
     });
 }

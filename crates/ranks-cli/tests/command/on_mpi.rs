@@ -368,6 +368,42 @@ fn the_report_a_job_and_a_program_alone_named_different_libraries() {
     }
 }
 
+/// The beginning of each line of a rank. The launcher of Open MPI 4 loses lines that it labels.
+pub(crate) fn label(installation: &Installation, rank: usize) -> String {
+    let loses = installation.family == Family::OpenMpi && installation.fault_tolerance().is_none();
+    if loses {
+        String::new()
+    } else {
+        format!("[{rank}] ")
+    }
+}
+
+/// Of the numbers to 2000 about a half arrived from Open MPI 4, with status 0; of all bytes, 135.
+#[test]
+#[ignore = "needs an MPI"]
+fn output_arrives_whole() {
+    let scratch = Scratch::new("whole");
+    let file = scratch.path().join("numbers");
+    let numbers: String = (0..20_000).map(|number| format!("{number}\n")).collect();
+    // A line more, of the bytes that are not its end.
+    let bytes = (0..=u8::MAX).filter(|&byte| byte != b'\n');
+    let bytes: Vec<u8> = numbers.bytes().chain(bytes).chain([b'\n']).collect();
+    fs::write(&file, &bytes).unwrap();
+    for installation in named() {
+        let name = &installation.name;
+        let mut command = with(&installation, own_folder(&installation));
+        command.args(["run", "-n", "1", "--mpi", name, "cat"]);
+        let output = command.arg(&file).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{name}: {errors}");
+        let label = label(&installation, 0);
+        let lines = output.stdout.split_inclusive(|&byte| byte == b'\n');
+        let lines = lines.map(|line| line.strip_prefix(label.as_bytes()).unwrap());
+        let arrived: Vec<u8> = lines.flatten().copied().collect();
+        assert!(arrived == bytes, "{name}: {} bytes", arrived.len());
+    }
+}
+
 #[test]
 #[ignore = "needs an MPI"]
 fn output_bears_the_rank_and_the_status_is_the_programs() {
@@ -379,7 +415,8 @@ fn output_bears_the_rank_and_the_status_is_the_programs() {
         let whole = format!("{name}: {}{}", job.text, job.errors);
         assert_eq!(job.status, Some(0), "{whole}");
         for rank in 0..2 {
-            let last = format!("[{rank}] ranks-self-test: done\n");
+            let label = label(&installation, rank);
+            let last = format!("{label}ranks-self-test: done\n");
             assert!(job.text.contains(&last), "{whole}");
         }
         let mut command = with(&installation, own_folder(&installation));

@@ -57,6 +57,8 @@ pub struct Job {
     pub starter: Starter,
     /// `true` if it goes on without a rank that dies, where the launcher can.
     pub fault_tolerant: bool,
+    /// `true` if its output is to be whole, even if it cannot be told apart by rank then.
+    pub whole_output: bool,
     /// The program.
     pub program: PathBuf,
     /// Its arguments.
@@ -81,6 +83,7 @@ impl Job {
             hosts: Vec::new(),
             starter: Starter::Launcher,
             fault_tolerant: false,
+            whole_output: false,
             program: program.into(),
             args: Vec::new(),
             env: Vec::new(),
@@ -118,6 +121,13 @@ impl Job {
     /// can](Installation::fault_tolerance).
     pub fn fault_tolerant(mut self, yes: bool) -> Job {
         self.fault_tolerant = yes;
+        self
+    }
+
+    /// Leaves out the labels of a launcher that loses output when it is to label it. Open MPI 4
+    /// does, where a rank writes many short lines at once.
+    pub fn whole_output(mut self, yes: bool) -> Job {
+        self.whole_output = yes;
         self
     }
 
@@ -178,6 +188,11 @@ impl Job {
             Some(installation) => {
                 let (mut command, labels) =
                     self.starter.command(installation, self.ranks, &self.hosts);
+                let labels = if self.whole_output {
+                    labels.without_loss()
+                } else {
+                    labels
+                };
                 if self.fault_tolerant && self.starter == Starter::Launcher {
                     command.args(installation.fault_tolerance().unwrap_or_default());
                 }
@@ -318,11 +333,12 @@ impl Running {
 }
 
 /// A piece of what a job writes while it runs: a line, or less where output of others was put
-/// between.
+/// between; any piece where nothing tells ranks apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written<'a> {
-    /// The rank that wrote it; `None` for the launcher, and where ranks are threads of one process.
+    /// The rank that wrote it; `None` for the launcher, and where nothing tells ranks apart, as in
+    /// one process.
     pub rank: Option<usize>,
     /// `true` if it came from standard error.
     pub is_error: bool,

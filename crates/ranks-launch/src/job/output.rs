@@ -29,11 +29,12 @@ pub(super) fn last_lines(text: &str, count: usize) -> impl Iterator<Item = &str>
 /// put between. All forms are chosen such that no program writes them by accident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Labels {
-    /// No labels: all output is one process's.
+    /// No labels: all output is one process's, or nobody knows whose.
     None,
     /// Hydra's `-prepend-pattern`, which is ours to choose.
     Hydra,
-    /// Open MPI's `[1,3]<stdout>:`, without anything after it.
+    /// Open MPI's `[1,3]<stdout>:`, without anything after it. Its launcher labels what it reads
+    /// at once, up to 4 KiB, into 8 KiB, and drops what is more.
     Orte,
     /// Open MPI 5's `[1,3]<stdout>:`, followed by a blank.
     Prrte,
@@ -52,6 +53,15 @@ impl Labels {
             Family::OpenMpi if installation.is_prrte() => Labels::Prrte,
             Family::OpenMpi => Labels::Orte,
             Family::Mpich | Family::Intel | Family::Cray => Labels::Hydra,
+        }
+    }
+
+    /// These, or none where a launcher would lose output.
+    pub(super) fn without_loss(self) -> Labels {
+        if self == Labels::Orte {
+            Labels::None
+        } else {
+            self
         }
     }
 
@@ -402,7 +412,7 @@ mod tests {
 
     #[test]
     fn without_labels_nothing_is_waited_for() {
-        let mut splitter = Splitter::new(Labels::None, 2);
+        let mut splitter = Splitter::new(Labels::Orte.without_loss(), 2);
         let mut seen: Vec<Vec<u8>> = Vec::new();
         for (part, at_end) in [(&b"name? "[..], false), (b"", false), (b"\0\x1b[m\n", true)] {
             splitter.take(part, at_end, &mut |rank, text| {
