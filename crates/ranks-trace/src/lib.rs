@@ -23,7 +23,7 @@ mod wanted;
 
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -37,7 +37,7 @@ pub use observer::{Failure, begun, contained, ended, is_observed, the_process_en
 pub use spans::look_for_subscriber;
 pub use statistics::{Job, OperationStatistics, Part, Statistics};
 pub use track::Track;
-use wanted::Target;
+use wanted::{Target, Wanted};
 
 /// Reads the settings, before there are ranks whose calls could be observed.
 pub fn start() {
@@ -71,6 +71,15 @@ pub fn together() -> Option<Together> {
         statistics: wanted.statistics.is_some(),
         clocks: wanted.timeline.is_some(),
     })
+}
+
+/// The file that `RANKS_STATS` names, if it names one.
+#[must_use]
+pub fn statistics_file() -> Option<PathBuf> {
+    match Wanted::of_environment().statistics {
+        Some(Target::File(file)) => Some(file),
+        _ => None,
+    }
 }
 
 /// A number for a job that starts now.

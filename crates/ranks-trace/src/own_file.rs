@@ -29,6 +29,25 @@ pub fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
 /// Tests with a temporary file that files can be written to a folder.
 pub fn try_folder(folder: &Path) -> io::Result<()> {
     system::make(folder)?;
+    try_in(folder)
+}
+
+/// Tests that a file can be written. One that is there stays as it is, and none is left.
+pub fn try_file(file: &Path) -> io::Result<()> {
+    match fs::metadata(file) {
+        // A pipe would wait for its reader.
+        Ok(there) if !there.is_file() && !there.is_dir() => Ok(()),
+        Ok(_) => fs::OpenOptions::new().append(true).open(file).map(drop),
+        Err(_) => {
+            let folder = file
+                .parent()
+                .filter(|parent| !parent.as_os_str().is_empty());
+            try_in(folder.unwrap_or(Path::new(".")))
+        }
+    }
+}
+
+fn try_in(folder: &Path) -> io::Result<()> {
     // Ranks of this process, and processes of this number on other hosts, may try at the same time.
     static TRIALS: AtomicU64 = AtomicU64::new(0);
     let (process, trial) = (std::process::id(), TRIALS.fetch_add(1, Ordering::Relaxed));
@@ -118,6 +137,22 @@ mod tests {
         assert!(try_folder(&root.join("file/dumps")).is_err());
         try_folder(&root.join("dumps")).unwrap();
         assert_eq!(fs::read_dir(root.join("dumps")).unwrap().count(), 0);
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_tried_stays_as_it_is() {
+        let root = scratch("try-file");
+        let file = root.join("file");
+        try_file(&file).unwrap();
+        assert!(fs::read_dir(&root).unwrap().next().is_none());
+        fs::write(&file, "precious").unwrap();
+        try_file(&file).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
+        for bad in [&root, &root.join("none/file"), &file.join("file")] {
+            assert!(try_file(bad).is_err(), "{}", bad.display());
+        }
+        try_file(Path::new("/dev/stdout")).unwrap();
         fs::remove_dir_all(root).unwrap();
     }
 }

@@ -355,6 +355,7 @@ fn settings_that_refuse_programs_are_trouble() {
         ("RANKS_CHECK_LIMIT", "x", "it must be how long ranks wait"),
         ("RANKS_DUMP", "/proc/x", "name a folder"),
         ("RANKS_TIMELINE", "/dev/null", "name a folder"),
+        ("RANKS_STATS", "/proc/x", "name a file"),
         ("RANKS_DUMP_SIGNALS", "yes", "it must be `1`"),
     ];
     let told = |backend: &str| {

@@ -20,6 +20,7 @@ const FOLDERS: [&str; 2] = ["RANKS_DUMP", "RANKS_TIMELINE"];
 /// for at its end.
 pub(crate) fn environment() -> Result<Environment> {
     FOLDERS.into_iter().try_for_each(folder)?;
+    statistics()?;
     faults()?;
     Ok(Environment::detect())
 }
@@ -29,6 +30,7 @@ pub(crate) fn environment() -> Result<Environment> {
 pub fn refused(ground: Ground) -> Vec<Error> {
     let folders = FOLDERS.into_iter().map(folder);
     let others = [
+        statistics(),
         faults(),
         checks(None).map(drop),
         check_limit(None).map(drop),
@@ -50,6 +52,20 @@ fn folder(name: &str) -> Result<()> {
         let text = format!(
             "{name} is {}, where nothing can be written: {reason}; name a folder that all nodes can write to, or unset it",
             folder.display()
+        );
+        Error::with_text(ErrorKind::Argument, OPERATION, text).with_source(reason)
+    })
+}
+
+/// Checks that the file that `RANKS_STATS` names can be written.
+fn statistics() -> Result<()> {
+    let Some(file) = ranks_trace::statistics_file() else {
+        return Ok(());
+    };
+    ranks_trace::own_file::try_file(&file).map_err(|reason| {
+        let text = format!(
+            "RANKS_STATS is {}, which cannot be written: {reason}; name a file that all nodes can write, or `1` for standard error, or unset it",
+            file.display()
         );
         Error::with_text(ErrorKind::Argument, OPERATION, text).with_source(reason)
     })

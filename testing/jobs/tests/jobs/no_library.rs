@@ -352,7 +352,7 @@ fn a_program_alone_in_a_pod_of_several_is_refused() {
 
 /// It was told at the end, when what was to be written was lost.
 #[test]
-fn a_folder_that_nothing_can_be_written_to_is_told_at_the_start() {
+fn what_cannot_be_written_is_told_at_the_start() {
     let folder = scratch("unwritable");
     let file = folder.join("file");
     fs::write(&file, "").unwrap();
@@ -365,5 +365,10 @@ fn a_folder_that_nothing_can_be_written_to_is_told_at_the_start() {
         assert!(said.contains(&expected), "{said}");
         assert_eq!(outcome.output[0].stdout, "", "it ran: {outcome}");
     }
+    let outcome = alone(&[("RANKS_STATS", &dumps)]);
+    assert_failed_soon("RANKS_STATS", &outcome);
+    let said = &outcome.output[0].stderr;
+    let expected = format!("RANKS_STATS is {dumps}, which cannot be written: ");
+    assert!(said.contains(&expected), "{said}");
     fs::remove_dir_all(folder).unwrap();
 }
