@@ -160,6 +160,13 @@ fn a_dropped_job_is_killed() {
     fs::remove_dir_all(root).unwrap();
 }
 
+/// It was a panic.
+#[test]
+fn a_time_limit_that_no_clock_reaches_is_none() {
+    let outcome = Job::new("true").timeout(Duration::MAX).run().unwrap();
+    assert!(outcome.success(), "{outcome}");
+}
+
 #[test]
 fn the_thread_that_started_a_job_may_end() {
     let job = Job::new("sh").args(["-c", "sleep 0.3; echo done"]);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::builder::RangedU64ValueParser;
-use ranks_launch::{Allocation, Count, Installation, Job, Outcome, Starter, Written};
+use ranks_launch::{Allocation, Count, Installation, Job, JobError, Outcome, Starter, Written};
 
 use crate::choice::{self, Choice};
 use crate::run::observing::Observing;
@@ -55,6 +55,9 @@ pub(crate) struct Arguments {
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     program: Vec<OsString>,
 }
+
+/// The longest time limit: a million hours.
+const LONGEST: Duration = Duration::from_secs(3_600_000_000);
 
 /// The exit status of a job that has timed out, as of `timeout`.
 const TIME_IS_UP: u8 = 124;
@@ -128,7 +131,14 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     let signalled = system::watch_signals()?;
     let labels = Labels::new(arguments.ranks);
     let mut is_lost = false;
-    let outcome = job.start()?.follow(
+    let running = match job.start() {
+        Err(error @ JobError::Start { .. }) if threads => {
+            say(error);
+            return Ok(ExitCode::from(rank::NOT_STARTED));
+        }
+        started => started?,
+    };
+    let outcome = running.follow(
         || signalled.load(Ordering::Relaxed) != 0,
         |written| match labels.write(written) {
             // As a launcher whose reader has gone away does.
@@ -276,7 +286,10 @@ fn duration(text: &str) -> Result<Duration, String> {
     let number: f64 = digits
         .parse()
         .map_err(|_| format!("`{digits}` is no number"))?;
-    let duration = Duration::try_from_secs_f64(number * unit).map_err(|error| error.to_string())?;
+    let duration = Duration::try_from_secs_f64(number * unit).ok();
+    let duration = duration.filter(|duration| *duration <= LONGEST);
+    let duration =
+        duration.ok_or("it must be more than 0 and at most 1000000h; leave it out for no limit")?;
     if duration.is_zero() {
         return Err("a limit of zero ends every job; leave it out for none".to_owned());
     }
@@ -294,8 +307,13 @@ mod tests {
         assert_eq!(duration("0.5m"), Ok(Duration::from_secs(30)));
         assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
         assert_eq!(duration("200ms"), Ok(Duration::from_millis(200)));
-        for bad in ["", "s", "1d", "-1s", "1e999", "inf", "0", "0.0ms"] {
+        assert_eq!(duration("1000000h"), Ok(LONGEST));
+        for bad in ["", "s", "1d", "inf", "0", "0.0ms"] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+        for bad in ["-1s", "1e999", "1000001h", "99999999999999999h"] {
+            let told = duration(bad).unwrap_err();
+            assert!(told.contains("more than 0 and at most 1000000h"), "{told}");
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::run::system;
 use crate::tell::say;
 
 /// The exit status of a shell that does not find a program.
-const NOT_STARTED: u8 = 127;
+pub(super) const NOT_STARTED: u8 = 127;
 
 /// The rank, and where its end is noted.
 #[derive(clap::Args)]

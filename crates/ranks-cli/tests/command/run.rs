@@ -58,7 +58,7 @@ fn the_status_is_the_programs() {
     let job = said(in_process().args(["sh", "-c", "kill -9 $$"]));
     assert_eq!(job.status, Some(128 + 9));
     let job = said(in_process().arg("/nonexistent/program"));
-    assert_eq!(job.status, Some(1));
+    assert_eq!(job.status, Some(127));
     assert!(
         job.errors
             .contains("/nonexistent/program could not be started"),

@@ -179,7 +179,10 @@ impl Job {
             labels,
             ranks: self.ranks,
             started,
-            deadline: self.timeout.map(|timeout| (timeout, started + timeout)),
+            // What no clock reaches is no limit.
+            deadline: self
+                .timeout
+                .and_then(|timeout| Some((timeout, started.checked_add(timeout)?))),
         })
     }
 
