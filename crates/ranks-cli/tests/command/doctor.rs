@@ -373,6 +373,23 @@ fn settings_that_refuse_programs_are_trouble() {
     assert!(!over_mpi.contains("RANKS_NP"), "{over_mpi}");
 }
 
+/// Nothing was wrong there either.
+#[test]
+fn libraries_of_gpus_that_are_named_and_cannot_be_opened_are_trouble() {
+    for (name, usual) in [
+        ("RANKS_CUDA", "libcuda.so.1"),
+        ("RANKS_NCCL", "libnccl.so.2"),
+        ("RANKS_NVSHMEM", "libnvshmem_host.so.3"),
+    ] {
+        let mut command = bare();
+        command.arg("doctor").env("RANKS_BACKEND", "inprocess");
+        let report = said(command.env(name, "/nonexistent"));
+        let what = format!("{name} is /nonexistent, which cannot be used: ");
+        let remedy = format!("name the file of a {usual}, or unset it");
+        report.is_trouble(&[&what], &[&remedy]);
+    }
+}
+
 /// A job of Slurm of two hosts, as its batch script sees it.
 const BATCH: [(&str, &str); 4] = [
     ("SLURM_JOB_ID", "18"),
