@@ -163,15 +163,27 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     }
     let mut status = status(&outcome, signal);
     if signal == 0 && !outcome.timed_out {
-        let ends = ends.map(|ends| ends.read()).unwrap_or_default();
-        for (rank, end) in &ends {
+        let bad = ends.as_ref().map(Ends::bad).unwrap_or_default();
+        for (rank, end) in &bad {
             say(format_args!("rank {rank}: {end}"));
         }
-        if let Some((_, first)) = ends.first().filter(|_| status != 0) {
+        // A launcher may report success for a job that has lost ranks.
+        if let Some((_, first)) = bad.first()
+            && (status != 0 || !arguments.fault_tolerant)
+        {
             status = first.status();
         }
+        let has_code = outcome.status.is_some_and(|status| status.code().is_some());
+        if bad.is_empty()
+            && has_code
+            && !arguments.fault_tolerant
+            && let Some(told) = ends.and_then(|ends| ends.cut_short(arguments.ranks))
+        {
+            say(told);
+            status = status.max(1);
+        }
         let end = outcome.status.and_then(system::signal).map(End::Signal);
-        if let Some(end) = end.filter(|end| ends.iter().all(|(_, of_rank)| of_rank != end)) {
+        if let Some(end) = end.filter(|end| bad.iter().all(|(_, of_rank)| of_rank != end)) {
             let what = if threads { "program" } else { "launcher" };
             say(format_args!("the {what}: {end}"));
         }

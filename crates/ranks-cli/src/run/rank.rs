@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ranks_launch::{Environment, stand_in};
+use ranks_launch::{Count, Environment, stand_in};
 
 use crate::Outcome;
 use crate::run::system;
@@ -46,7 +46,7 @@ pub(crate) fn main(arguments: Arguments) -> Outcome {
         (Some(signal), _) => ("signal", signal),
         (None, code) => ("status", code.unwrap_or(1)),
     };
-    if let Some(rank) = Environment::detect().rank.filter(|_| !status.success()) {
+    if let Some(rank) = Environment::detect().rank {
         let time = SystemTime::now().duration_since(UNIX_EPOCH);
         let time = time.map_or(0, |time| time.as_nanos());
         // The folder is gone when the job was ended, and then nobody asks.
@@ -64,7 +64,7 @@ pub(crate) fn main(arguments: Arguments) -> Outcome {
     Ok(ExitCode::from(u8::try_from(number).unwrap_or(1)))
 }
 
-/// A bad end of a rank.
+/// The end of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// By a signal of this number.
@@ -125,7 +125,34 @@ impl Ends {
 
     /// The rank that was the first to end badly, and others that no launcher can have ended for it;
     /// the first one first.
-    pub(crate) fn read(&self) -> Vec<(usize, End)> {
+    pub(crate) fn bad(&self) -> Vec<(usize, End)> {
+        let mut ends = self.read();
+        ends.retain(|&(_, end)| end != End::Status(0));
+        let ends = ends.into_iter().enumerate();
+        ends.filter(|(at, (_, end))| *at == 0 || !end.is_of_launchers())
+            .map(|(_, end)| end)
+            .collect()
+    }
+
+    /// What a launcher has done that ends ranks when another leaves early with status 0, which is
+    /// no bad end: in words, the rank that was the first to end among them.
+    pub(crate) fn cut_short(&self, ranks: usize) -> Option<String> {
+        let ended = self.read();
+        let (first, _) = ended.first()?;
+        let has_ended = |rank: &usize| ended.iter().any(|(ended, _)| ended == rank);
+        let mut others = (0..ranks).filter(|rank| !has_ended(rank));
+        let one = others.next()?;
+        let more = match others.count() {
+            0 => String::new(),
+            more => format!(" and {}", Count(more, "other")),
+        };
+        Some(format!(
+            "rank {one}{more}: ended by the launcher before the end; rank {first} was the first to leave, with status 0"
+        ))
+    }
+
+    /// The ends that were noted, in their order.
+    fn read(&self) -> Vec<(usize, End)> {
         let notes = fs::read_dir(&self.0).into_iter().flatten().flatten();
         let mut ends: Vec<(u128, usize, End)> = notes
             .filter_map(|note| {
@@ -141,10 +168,7 @@ impl Ends {
             })
             .collect();
         ends.sort_by_key(|&(time, rank, _)| (time, rank));
-        let ends = ends.into_iter().enumerate();
-        ends.filter(|(at, (_, _, end))| *at == 0 || !end.is_of_launchers())
-            .map(|(_, (_, rank, end))| (rank, end))
-            .collect()
+        ends.into_iter().map(|(_, rank, end)| (rank, end)).collect()
     }
 }
 
@@ -152,5 +176,29 @@ impl Drop for Ends {
     fn drop(&mut self) {
         // What cannot be removed is a small file of a folder for such.
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_without_an_end_of_their_own_were_cut_short() {
+        let ends = Ends::new().unwrap();
+        let note = |rank: usize, text: &str| fs::write(ends.folder().join(rank.to_string()), text);
+        assert_eq!(ends.cut_short(4), None, "no rank has begun");
+        note(2, "7 status 0").unwrap();
+        note(1, "5 status 0").unwrap();
+        assert_eq!(ends.bad(), []);
+        let told = ends.cut_short(4).unwrap();
+        assert_eq!(
+            told,
+            "rank 0 and 1 other: ended by the launcher before the end; rank 1 was the first to leave, with status 0"
+        );
+        note(0, "8 status 0").unwrap();
+        assert_eq!(ends.cut_short(3), None);
+        note(3, "9 signal 11").unwrap();
+        assert_eq!(ends.bad(), [(3, End::Signal(11))]);
     }
 }
