@@ -120,6 +120,7 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         .started_by(starter)
         .fault_tolerant(arguments.fault_tolerant)
         .whole_output(true)
+        .stand_ins(ends.as_ref().map(|ends| ends.folder().to_owned()))
         .on(installation)
         .ranks(arguments.ranks)
         .hosts(hosts)

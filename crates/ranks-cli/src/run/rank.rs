@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 pub(crate) fn main(arguments: Arguments) -> Outcome {
     let mut program = arguments.program.into_iter();
     let file = PathBuf::from(program.next().ok_or("name a program")?);
-    let status = match stand_in(&file, program) {
+    let status = match stand_in(&file, program, &arguments.folder) {
         Ok(status) => status,
         Err(error) => {
             say(format_args!(

@@ -8,9 +8,8 @@ use std::thread;
 use nix::sys::signal::{Signal, kill, raise};
 use nix::unistd::Pid;
 use ranks::prelude::*;
-use ranks_launch::Installation;
 
-use crate::on_mpi::{label, named, own_folder, with};
+use crate::on_mpi::{named, own_folder, with};
 use crate::{Failure, RANKS, Said, Scratch, bare};
 
 /// What the job is to do, where this program is the job.
@@ -79,12 +78,12 @@ fn run(mut start: Command, how: &str, input: &str) -> Said {
     }
 }
 
-fn on_each(how: &str, input: &str, check: impl Fn(&Installation, Said)) {
+fn on_each(how: &str, input: &str, check: impl Fn(&str, Said)) {
     for installation in named() {
         let mut start = with(&installation, own_folder(&installation));
         let name = &installation.name;
         start.args(["run", "-n", "2", "--mpi", name, "--time-limit", "60s"]);
-        check(&installation, run(start, how, input));
+        check(name, run(start, how, input));
     }
 }
 
@@ -104,8 +103,7 @@ fn a_rank_that_dies_is_named_with_its_signal_or_status() {
         ("abort", "killed by signal 6 (SIGABRT)", 128 + 6),
         ("exit", "ended with status 7", 7),
     ] {
-        on_each(how, "", |installation, job| {
-            let name = &installation.name;
+        on_each(how, "", |name, job| {
             let whole = format!("{name}, {how}: {}{}", job.text, job.errors);
             let told: Vec<&str> = job
                 .errors
@@ -122,8 +120,7 @@ fn a_rank_that_dies_is_named_with_its_signal_or_status() {
 #[test]
 #[ignore = "needs an MPI"]
 fn a_rank_that_leaves_early_with_status_0_is_told_and_no_success() {
-    on_each("leave", "", |installation, job| {
-        let name = &installation.name;
+    on_each("leave", "", |name, job| {
         let whole = format!("{name}: {}{}", job.text, job.errors);
         let told = |line: &str| line.starts_with("ranks: rank 0: ");
         assert!(job.errors.lines().any(told), "{whole}");
@@ -159,16 +156,11 @@ const READ: &str = "rank 0 has read 10000 bytes";
 #[test]
 #[ignore = "needs an MPI"]
 fn rank_0_reads_what_the_command_is_given() {
-    on_each(
-        "input",
-        &"ten bytes\n".repeat(1_000),
-        |installation, job| {
-            let name = &installation.name;
-            let whole = format!("{name}: {}{}", job.text, job.errors);
-            assert_eq!(job.status, Some(0), "{whole}");
-            assert!(job.text.contains(READ), "{whole}");
-        },
-    );
+    on_each("input", &"ten bytes\n".repeat(1_000), |name, job| {
+        let whole = format!("{name}: {}{}", job.text, job.errors);
+        assert_eq!(job.status, Some(0), "{whole}");
+        assert!(job.text.contains(READ), "{whole}");
+    });
 }
 
 #[test]
@@ -181,10 +173,9 @@ fn threads_read_what_the_command_is_given() {
 #[test]
 #[ignore = "needs an MPI"]
 fn what_a_rank_writes_in_pieces_is_one_line() {
-    on_each("pieces", "", |installation, job| {
-        let name = &installation.name;
+    on_each("pieces", "", |name, job| {
         let whole = format!("{name}: {}{}", job.text, job.errors);
-        let line = format!("{}0: __rustc::begin", label(installation, 1));
+        let line = "[1] 0: __rustc::begin";
         assert!(job.errors.lines().any(|one| one == line), "{whole}");
     });
 }

@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus};
 use std::time::Instant;
 
 use super::Job;
+use super::output::{Labels, Streams};
 
 /// A job that was started, of which there is none.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub(super) enum Supervised {}
 ///
 /// # Errors
 /// Always, with the reason.
-pub(super) fn start(_: &Job, _: Command) -> io::Result<Supervised> {
+pub(super) fn start(_: &Job, _: Command, _: Labels) -> io::Result<Supervised> {
     Err(unsupported())
 }
 
@@ -25,7 +26,11 @@ pub(super) fn start(_: &Job, _: Command) -> io::Result<Supervised> {
 ///
 /// # Errors
 /// Always, with the reason.
-pub fn stand_in(_: &Path, _: impl IntoIterator<Item = OsString>) -> io::Result<ExitStatus> {
+pub fn stand_in(
+    _: &Path,
+    _: impl IntoIterator<Item = OsString>,
+    _: &Path,
+) -> io::Result<ExitStatus> {
     Err(unsupported())
 }
 
@@ -51,11 +56,11 @@ impl Supervised {
         match *self {}
     }
 
-    pub(super) fn fresh(&mut self) -> (Vec<u8>, Vec<u8>) {
+    pub(super) fn fresh(&mut self) -> Streams {
         match *self {}
     }
 
-    pub(super) fn output(&mut self) -> (Vec<u8>, Vec<u8>) {
+    pub(super) fn output(&mut self) -> Streams {
         match *self {}
     }
 }

@@ -23,7 +23,7 @@ mod system;
 mod system;
 
 pub use output::RankOutput;
-use output::{Labels, Splitter};
+use output::{Labels, Splitter, Streams};
 pub use starter::Starter;
 use system::Supervised;
 pub use system::stand_in;
@@ -59,6 +59,8 @@ pub struct Job {
     pub fault_tolerant: bool,
     /// `true` if its output is to be whole, even if it cannot be told apart by rank then.
     pub whole_output: bool,
+    /// The folder of stand-ins, if the program is one of each rank.
+    pub stand_ins: Option<PathBuf>,
     /// The program.
     pub program: PathBuf,
     /// Its arguments.
@@ -84,6 +86,7 @@ impl Job {
             starter: Starter::Launcher,
             fault_tolerant: false,
             whole_output: false,
+            stand_ins: None,
             program: program.into(),
             args: Vec::new(),
             env: Vec::new(),
@@ -131,6 +134,14 @@ impl Job {
         self
     }
 
+    /// Names a folder through which [stand-ins](stand_in) of the ranks hand on [whole
+    /// output](Self::whole_output), told apart. It must be this user's alone and new for each job,
+    /// and the program one that calls them with the same folder.
+    pub fn stand_ins(mut self, folder: impl Into<Option<PathBuf>>) -> Job {
+        self.stand_ins = folder.into();
+        self
+    }
+
     /// Appends arguments for the program.
     pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Job {
         self.args.extend(args.into_iter().map(Into::into));
@@ -171,8 +182,8 @@ impl Job {
         }
         let (command, labels) = self.command();
         let program = PathBuf::from(command.get_program());
-        let supervised =
-            system::start(self, command).map_err(|source| JobError::Start { program, source })?;
+        let supervised = system::start(self, command, labels)
+            .map_err(|source| JobError::Start { program, source })?;
         let started = Instant::now();
         Ok(Running {
             supervised,
@@ -192,7 +203,7 @@ impl Job {
                 let (mut command, labels) =
                     self.starter.command(installation, self.ranks, &self.hosts);
                 let labels = if self.whole_output {
-                    labels.without_loss()
+                    labels.without_loss(self.stand_ins.is_some())
                 } else {
                     labels
                 };
@@ -265,14 +276,19 @@ impl Running {
         stop: impl FnMut() -> bool,
         mut write: impl FnMut(Written<'_>),
     ) -> Outcome {
-        let mut streams =
-            [false, true].map(|is_error| (is_error, Splitter::new(self.labels, self.ranks)));
-        let mut hand_on = |(out, err): (Vec<u8>, Vec<u8>), at_end: bool| {
-            for ((is_error, splitter), fresh) in streams.iter_mut().zip([out, err]) {
+        let splitters = |labels| [(); 2].map(|()| Splitter::new(labels, self.ranks));
+        let mut own = splitters(self.labels);
+        let mut of_ranks = splitters(Labels::Hydra);
+        let mut hand_on = |fresh: Streams, at_end: bool| {
+            let ranks = of_ranks.iter_mut().zip(fresh.of_ranks.unwrap_or_default());
+            let own = own.iter_mut().zip(fresh.own);
+            for ((splitter, fresh), is_error) in
+                ranks.zip([false, true]).chain(own.zip([false, true]))
+            {
                 splitter.take(&fresh, at_end, &mut |rank, text| {
                     write(Written {
                         rank,
-                        is_error: *is_error,
+                        is_error,
                         text,
                     });
                 });
@@ -293,8 +309,12 @@ impl Running {
     /// returns `true`, the job is ended with all of its processes.
     pub fn wait_unless(mut self, stop: impl FnMut() -> bool) -> Outcome {
         let outcome = self.end(stop, |_| {});
-        let (stdout, stderr) = self.supervised.output();
-        let (output, launcher) = output::split(self.labels, self.ranks, &stdout, &stderr);
+        let Streams { own, of_ranks } = self.supervised.output();
+        let [stdout, stderr] = &own;
+        let (mut output, launcher) = output::split(self.labels, self.ranks, stdout, stderr);
+        if let Some([stdout, stderr]) = &of_ranks {
+            output = output::split(Labels::Hydra, self.ranks, stdout, stderr).0;
+        }
         Outcome {
             output,
             launcher,

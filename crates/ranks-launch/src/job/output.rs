@@ -16,6 +16,15 @@ pub struct RankOutput {
     pub stderr: String,
 }
 
+/// Standard output and standard error, as they came.
+#[derive(Debug)]
+pub(super) struct Streams {
+    /// Those of the launcher, in which those of the ranks are as a rule.
+    pub(super) own: [Vec<u8>; 2],
+    /// Those of the ranks, where stand-ins hand them on.
+    pub(super) of_ranks: Option<[Vec<u8>; 2]>,
+}
+
 /// The last `count` lines of `text`.
 pub(super) fn last_lines(text: &str, count: usize) -> impl Iterator<Item = &str> {
     let lines: Vec<&str> = text.lines().collect();
@@ -38,6 +47,8 @@ pub(super) enum Labels {
     Orte,
     /// Open MPI 5's `[1,3]<stdout>:`, followed by a blank.
     Prrte,
+    /// None of the launcher: stand-ins hand on what ranks write, each line with Hydra's label.
+    StandIn,
     /// `3: ` of `srun --label`, at the beginning of each line and nowhere else.
     Slurm,
     /// The same of `flux run --label-io`.
@@ -56,19 +67,24 @@ impl Labels {
         }
     }
 
-    /// These, or none where a launcher would lose output.
-    pub(super) fn without_loss(self) -> Labels {
-        if self == Labels::Orte {
-            Labels::None
-        } else {
-            self
+    /// These, or where a launcher would lose output those of stand-ins, if there are any.
+    pub(super) fn without_loss(self, have_stand_ins: bool) -> Labels {
+        match self {
+            Labels::Orte if have_stand_ins => Labels::StandIn,
+            Labels::Orte => Labels::None,
+            other => other,
         }
+    }
+
+    /// The label of what a stand-in hands on, which is found as Hydra's is.
+    pub(super) fn of_stand_in(rank: usize) -> String {
+        format!("{}{rank}{}", HYDRA.0, HYDRA.1)
     }
 
     /// The launcher's options that switch them on.
     pub(super) fn arguments(self) -> Vec<String> {
         match self {
-            Labels::None => Vec::new(),
+            Labels::None | Labels::StandIn => Vec::new(),
             Labels::Hydra => vec![
                 "-prepend-pattern".into(),
                 format!("{}%r{}", HYDRA.0, HYDRA.1),
@@ -84,7 +100,7 @@ impl Labels {
     /// rank.
     fn find(self, ranks: usize, text: &[u8]) -> Option<(usize, usize, usize)> {
         match self {
-            Labels::None => None,
+            Labels::None | Labels::StandIn => None,
             Labels::Hydra => find_hydra(ranks, text),
             Labels::Orte => find_open_mpi(ranks, text, 0),
             Labels::Prrte => find_open_mpi(ranks, text, 1),
@@ -412,7 +428,7 @@ mod tests {
 
     #[test]
     fn without_labels_nothing_is_waited_for() {
-        let mut splitter = Splitter::new(Labels::Orte.without_loss(), 2);
+        let mut splitter = Splitter::new(Labels::Orte.without_loss(false), 2);
         let mut seen: Vec<Vec<u8>> = Vec::new();
         for (part, at_end) in [(&b"name? "[..], false), (b"", false), (b"\0\x1b[m\n", true)] {
             splitter.take(part, at_end, &mut |rank, text| {

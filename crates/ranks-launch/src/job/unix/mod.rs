@@ -3,10 +3,13 @@
 use std::io;
 use std::process::{Command, Stdio};
 
+use super::output::Labels;
 use super::{Job, Starter};
+use detour::Detour;
 use session::Session;
 use tree::Mark;
 
+mod detour;
 mod input;
 mod kernel;
 mod session;
@@ -18,7 +21,7 @@ pub use stand_in::stand_in;
 pub(super) use supervisor::Supervised;
 
 /// Starts the command that is to run the ranks of a job.
-pub(super) fn start(job: &Job, mut command: Command) -> io::Result<Supervised> {
+pub(super) fn start(job: &Job, mut command: Command, labels: Labels) -> io::Result<Supervised> {
     let mark = Mark::new();
     command.env(Mark::VARIABLE, mark.value());
     let session = match &job.installation {
@@ -27,6 +30,8 @@ pub(super) fn start(job: &Job, mut command: Command) -> io::Result<Supervised> {
         }
         _ => None,
     };
+    let folder = job.stand_ins.as_ref().filter(|_| labels == Labels::StandIn);
+    let detour = folder.map(|folder| Detour::new(folder)).transpose()?;
     command
         .stdin(if job.reads_input && input::is_ours() {
             Stdio::piped()
@@ -35,5 +40,5 @@ pub(super) fn start(job: &Job, mut command: Command) -> io::Result<Supervised> {
         })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    Supervised::start(command, mark, session)
+    Supervised::start(command, mark, session, detour)
 }

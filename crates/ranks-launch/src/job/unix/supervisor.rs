@@ -11,15 +11,17 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::unistd::Pid;
 
+use super::detour::Detour;
 use super::kernel::{die_with, wait_for_end};
 use super::session::Session;
 use super::tree::{self, Mark};
+use crate::job::output::Streams;
 
 /// The time that a launcher may take to end its job after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 /// The time to wait for an event that cannot fail to come soon: the end of a killed process, the
 /// end of its output.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A launcher that was started, with its output.
 ///
@@ -37,6 +39,8 @@ pub(in crate::job) struct Supervised {
     status: Option<ExitStatus>,
     stdout: Stream,
     stderr: Stream,
+    /// The output of ranks, where stand-ins hand it on.
+    detour: Option<Detour>,
     /// Dropped after all processes of the job have ended.
     _session: Option<Session>,
 }
@@ -47,6 +51,7 @@ impl Supervised {
         mut command: Command,
         mark: Mark,
         session: Option<Session>,
+        detour: Option<Detour>,
     ) -> io::Result<Supervised> {
         let reaped = Arc::new(Mutex::new(false));
         let (tell_started, started) = channel();
@@ -86,6 +91,7 @@ impl Supervised {
             status: None,
             stdout,
             stderr,
+            detour,
             _session: session,
         })
     }
@@ -143,19 +149,30 @@ impl Supervised {
     }
 
     fn treat_output(&self, from: Beyond, to: Beyond) {
-        self.stdout.unread.treat(from, to);
-        self.stderr.unread.treat(from, to);
+        let of_ranks = self.detour.iter().flat_map(|detour| &detour.streams);
+        for stream in [&self.stdout, &self.stderr].into_iter().chain(of_ranks) {
+            stream.unread.treat(from, to);
+        }
     }
 
     /// The output since the last call.
-    pub(in crate::job) fn fresh(&mut self) -> (Vec<u8>, Vec<u8>) {
-        (self.stdout.unread.take(), self.stderr.unread.take())
+    pub(in crate::job) fn fresh(&mut self) -> Streams {
+        let detour = self.detour.as_ref();
+        Streams {
+            own: [&self.stdout, &self.stderr].map(|stream| stream.unread.take()),
+            of_ranks: detour.map(|detour| detour.streams.each_ref().map(|one| one.unread.take())),
+        }
     }
 
     /// The output so far that was not taken; all of it once no process of the job is left.
-    pub(in crate::job) fn output(&mut self) -> (Vec<u8>, Vec<u8>) {
+    pub(in crate::job) fn output(&mut self) -> Streams {
         let until = Instant::now() + PATIENCE;
-        (self.stdout.take(until), self.stderr.take(until))
+        let own = [&mut self.stdout, &mut self.stderr].map(|stream| stream.take(until));
+        let of_ranks = self.detour.as_mut().map(|detour| {
+            detour.let_go();
+            detour.streams.each_mut().map(|stream| stream.take(until))
+        });
+        Streams { own, of_ranks }
     }
 }
 
@@ -210,7 +227,7 @@ fn reap(
 
 /// The bytes read from one pipe, by a thread of its own.
 #[derive(Debug)]
-struct Stream {
+pub(super) struct Stream {
     unread: Arc<Unread>,
     finished: Receiver<()>,
 }
@@ -270,7 +287,7 @@ impl Unread {
 }
 
 impl Stream {
-    fn read(pipe: Option<impl Read + Send + 'static>) -> Stream {
+    pub(super) fn read(pipe: Option<impl Read + Send + 'static>) -> Stream {
         let unread = Arc::new(Unread::default());
         let (finish, finished) = channel();
         if let Some(mut pipe) = pipe {
@@ -293,7 +310,7 @@ impl Stream {
 
     /// The bytes that were read and not taken yet, after waiting for the end of the pipe, not
     /// beyond `until`.
-    fn take(&mut self, until: Instant) -> Vec<u8> {
+    pub(super) fn take(&mut self, until: Instant) -> Vec<u8> {
         self.unread.treat(Beyond::Waits, Beyond::Kept);
         // The sender is dropped at the end: either answer means that there is nothing more to wait
         // for.
