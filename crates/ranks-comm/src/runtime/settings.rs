@@ -20,9 +20,13 @@ const FOLDERS: [&str; 2] = ["RANKS_DUMP", "RANKS_TIMELINE"];
 /// for at its end.
 pub(crate) fn environment() -> Result<Environment> {
     FOLDERS.into_iter().try_for_each(folder)?;
-    statistics()?;
+    let environment = Environment::detect();
+    // It is rank 0 that writes it.
+    if environment.rank.is_none_or(|rank| rank == 0) {
+        statistics()?;
+    }
     faults()?;
-    Ok(Environment::detect())
+    Ok(environment)
 }
 
 /// Everything in the environment that a program is refused for, unless it sets it itself: the
@@ -64,7 +68,7 @@ fn statistics() -> Result<()> {
     };
     ranks_trace::own_file::try_file(&file).map_err(|reason| {
         let text = format!(
-            "RANKS_STATS is {}, which cannot be written: {reason}; name a file that all nodes can write, or `1` for standard error, or unset it",
+            "RANKS_STATS is {}, which cannot be written: {reason}; name a file that the host of rank 0 can write, or `1` for standard error, or unset it",
             file.display()
         );
         Error::with_text(ErrorKind::Argument, OPERATION, text).with_source(reason)
