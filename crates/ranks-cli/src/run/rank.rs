@@ -134,8 +134,8 @@ impl Ends {
             .collect()
     }
 
-    /// What a launcher has done that ends ranks when another leaves early with status 0, which is
-    /// no bad end: in words, the rank that was the first to end among them.
+    /// A sentence on ranks that have no end of their own. Launchers end ranks when another leaves
+    /// early, with status 0 too, which is no bad end.
     pub(crate) fn cut_short(&self, ranks: usize) -> Option<String> {
         let ended = self.read();
         let (first, _) = ended.first()?;

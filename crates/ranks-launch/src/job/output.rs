@@ -55,7 +55,7 @@ pub(super) enum Labels {
     Flux,
 }
 
-const HYDRA: (&str, &str) = ("<ranks:rank:", ">");
+pub(super) const HYDRA: (&str, &str) = ("<ranks:rank:", ">");
 const OPEN_MPI: (&str, [&str; 2]) = ("]<std", ["out>:", "err>:"]);
 
 impl Labels {
@@ -74,11 +74,6 @@ impl Labels {
             Labels::Orte => Labels::None,
             other => other,
         }
-    }
-
-    /// The label of what a stand-in hands on, which is found as Hydra's is.
-    pub(super) fn of_stand_in(rank: usize) -> String {
-        format!("{}{rank}{}", HYDRA.0, HYDRA.1)
     }
 
     /// The launcher's options that switch them on.

@@ -11,7 +11,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
 use super::supervisor::Stream;
-use crate::job::output::Labels;
+use crate::job::output::HYDRA;
 
 /// The names of the pipes of standard output and standard error.
 pub(super) const NAMES: [&str; 2] = ["stdout", "stderr"];
@@ -58,7 +58,7 @@ pub(super) fn of_job(folder: &Path, name: &str) -> Option<File> {
 
 /// Hands on what a rank writes, each line with its label, until it writes no more.
 pub(super) fn hand_on(rank: usize, mut from: impl Read, mut to: impl Write) -> io::Result<()> {
-    let label = Labels::of_stand_in(rank);
+    let label = format!("{}{rank}{}", HYDRA.0, HYDRA.1);
     let mut read = [0; 16 * 1024];
     loop {
         let count = match from.read(&mut read) {
@@ -91,7 +91,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::job::output::Splitter;
+    use crate::job::output::{Labels, Splitter};
     use crate::job::system::supervisor::PATIENCE;
 
     /// The writes that come, each as one.
