@@ -16,8 +16,8 @@ use crate::transport::pending_op::PendingOp;
 ///
 /// From [`Communicator::isend`], [`irecv`](Communicator::irecv) and their kin. [`wait`](Self::wait)
 /// gives the buffer back. The buffer is inaccessible until then, so that nothing is read that is
-/// still to be written. `mem::forget` leaks both, and MPI is not finalized then, which is an error of
-/// [`run`](crate::run).
+/// still to be written. `mem::forget` leaks both, and MPI is not finalized then, which is an error
+/// of [`run`](crate::run).
 ///
 /// A request that is dropped before it is complete is left to the runtime with its buffer: dropping
 /// neither waits nor frees memory that is in use. The operation stays pending (a message that
