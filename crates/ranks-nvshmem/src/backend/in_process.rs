@@ -107,14 +107,18 @@ impl Heap {
     fn own<'s>(&self, operation: &'static str, order: Order<'s>) -> Result<Option<&'s HostStream>> {
         match order {
             Order::Now => Ok(None),
-            Order::On(StreamRef::Host(stream)) if self.owns(stream) => Ok(Some(stream)),
+            Order::On(StreamRef::Host(stream)) if stream.belongs_to(&self.pe.world, self.pe.me) => {
+                Ok(Some(stream))
+            }
             Order::On(StreamRef::Host(_)) => {
                 let me = self.pe.me;
-                let why = format_args!("the stream is of another PE or heap than this, PE {me}");
+                let why = format_args!(
+                    "the stream is of another PE or heap than this, PE {me}: `Nvshmem::stream` makes what fits"
+                );
                 Err(Error::new(ErrorKind::Argument, operation, why))
             }
             Order::On(StreamRef::Cuda(..)) => {
-                let why = "a heap in process has streams of its own; take one of the PE";
+                let why = "the stream is of a GPU, and the heap is in process: `Nvshmem::stream` makes what fits";
                 Err(Error::new(ErrorKind::Argument, operation, why))
             }
         }
@@ -152,8 +156,8 @@ impl Life for Heap {
         HostStream::of(&self.pe.world, self.pe.me)
     }
 
-    fn owns(&self, stream: &HostStream) -> bool {
-        stream.belongs_to(&self.pe.world, self.pe.me)
+    fn accept(&self, operation: &'static str, stream: StreamRef<'_>) -> Result<()> {
+        self.own(operation, Order::On(stream)).map(drop)
     }
 
     fn keeps_limit(&self) -> bool {

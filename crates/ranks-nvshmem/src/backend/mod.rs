@@ -175,10 +175,11 @@ pub(crate) trait Life {
         let text = "streams are those of the device";
         Err(Error::new(ErrorKind::NotAvailable, "cuStreamCreate", text))
     }
-    /// Returns whether such a stream is this PE's.
-    fn owns(&self, stream: &HostStream) -> bool {
+    /// Checks that a stream is this PE's, where streams are not those of a device.
+    fn accept(&self, operation: &'static str, stream: StreamRef<'_>) -> Result<()> {
         let _ = stream;
-        false
+        let text = "streams are those of the device";
+        Err(Error::new(ErrorKind::NotAvailable, operation, text))
     }
     /// Returns whether calls that wait for other PEs end by themselves when the time limit has
     /// passed.

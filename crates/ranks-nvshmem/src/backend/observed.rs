@@ -89,8 +89,8 @@ impl Life for Observed {
         self.backend.host_stream()
     }
 
-    fn owns(&self, stream: &HostStream) -> bool {
-        self.backend.owns(stream)
+    fn accept(&self, operation: &'static str, stream: StreamRef<'_>) -> Result<()> {
+        self.backend.accept(operation, stream)
     }
 
     fn keeps_limit(&self) -> bool {

@@ -84,13 +84,7 @@ impl<'a> Reach<'a> {
     ) -> Result<StreamRef<'s>> {
         let stream = stream.stream_ref();
         let text = match (stream, self.context()) {
-            (StreamRef::Host(of), None) if self.backend.owns(of) => return Ok(stream),
-            (StreamRef::Host(_), None) => {
-                let me = self.backend.my_pe();
-                format!(
-                    "the stream is of another PE or heap than this, PE {me}: `Nvshmem::stream` makes what fits"
-                )
-            }
+            (_, None) => return self.backend.accept(operation, stream).map(|()| stream),
             (StreamRef::Cuda(of, _), Some(mine)) => {
                 let context = of
                     .context()
@@ -103,9 +97,6 @@ impl<'a> Reach<'a> {
                 }
                 let (its, device) = (context.device().ordinal(), mine.device().ordinal());
                 format!("the stream is of device {its}, and the PE's is device {device}")
-            }
-            (StreamRef::Cuda(..), None) => {
-                "the stream is of a GPU, and the heap is in process: `Nvshmem::stream` makes what fits".to_owned()
             }
             (StreamRef::Host(_), Some(_)) => {
                 "the stream is of a PE that is a thread, and the heap is of GPUs: `Nvshmem::stream` makes what fits".to_owned()
