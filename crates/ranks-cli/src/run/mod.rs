@@ -243,22 +243,28 @@ fn status(outcome: &Outcome, signal: i32) -> u8 {
 /// Writes what ranks write as it is, each line with its rank before it where that is known.
 struct Labels {
     width: usize,
+    /// On standard output and on standard error.
+    coloured: [bool; 2],
 }
 
 impl Labels {
     fn new(ranks: usize) -> Labels {
+        let choices = [
+            AutoStream::choice(&io::stdout()),
+            AutoStream::choice(&io::stderr()),
+        ];
         Labels {
             width: ranks.saturating_sub(1).to_string().len(),
+            coloured: choices.map(|choice| choice != ColorChoice::Never),
         }
     }
 
     fn write(&self, written: Written<'_>) -> io::Result<()> {
+        let [stdout, stderr] = self.coloured;
         if written.is_error {
-            let coloured = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
-            self.line(&mut io::stderr().lock(), coloured, &written)
+            self.line(&mut io::stderr().lock(), stderr, &written)
         } else {
-            let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-            self.line(&mut io::stdout().lock(), coloured, &written)
+            self.line(&mut io::stdout().lock(), stdout, &written)
         }
     }
 
