@@ -4,7 +4,7 @@
 //! writes at once is no more than a pipe takes whole, so that the output of ranks is not mixed.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use nix::sys::stat::Mode;
@@ -57,7 +57,9 @@ pub(super) fn of_job(folder: &Path, name: &str) -> Option<File> {
 }
 
 /// Hands on what a rank writes, each line with its label, until it writes no more.
-pub(super) fn hand_on(rank: usize, mut from: impl Read, mut to: impl Write) -> io::Result<()> {
+pub(super) fn hand_on(rank: usize, mut from: impl Read, to: impl Write) -> io::Result<()> {
+    // What does not fit with the rest is the beginning of the next write.
+    let mut to = BufWriter::with_capacity(WHOLE, to);
     let label = format!("{}{rank}{}", HYDRA.0, HYDRA.1);
     let mut read = [0; 16 * 1024];
     loop {
@@ -69,19 +71,13 @@ pub(super) fn hand_on(rank: usize, mut from: impl Read, mut to: impl Write) -> i
         if count == 0 {
             return Ok(());
         }
-        let mut whole = Vec::with_capacity(WHOLE);
         let fresh = read.get(..count).unwrap_or_default();
         for line in fresh.split_inclusive(|&byte| byte == b'\n') {
             for piece in line.chunks(WHOLE - label.len()) {
-                if whole.len() + label.len() + piece.len() > WHOLE {
-                    to.write_all(&whole)?;
-                    whole.clear();
-                }
-                whole.extend_from_slice(label.as_bytes());
-                whole.extend_from_slice(piece);
+                to.write_all(&[label.as_bytes(), piece].concat())?;
             }
         }
-        to.write_all(&whole)?;
+        to.flush()?;
     }
 }
 
