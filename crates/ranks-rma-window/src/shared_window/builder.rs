@@ -11,7 +11,7 @@ use ranks_launch::Count;
 use super::plan::Plan;
 use super::segments::Segments;
 use super::steps::{Goal, Step};
-use super::{FENCE, Placement, SharedWindow, Spacing, Write};
+use super::{Placement, SharedWindow, Spacing, Write};
 use crate::page::page_size;
 use crate::preflight;
 use crate::region::{Backing, Region};
@@ -157,7 +157,7 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
             step: Step::first(comm.rank()),
             phase: PhantomData,
         };
-        window.pass(FENCE, Goal::Write)?;
+        window.pass(OPERATION, Goal::Write)?;
         Ok(window)
     }
 
