@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
 mod conformance;
+mod device_code;
 mod endings;
 #[path = "../../../../testing/processes.rs"]
 mod launched;

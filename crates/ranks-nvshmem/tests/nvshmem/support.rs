@@ -90,6 +90,11 @@ impl Doubles {
         count(&self.hooks, name)
     }
 
+    /// The number of modules that are loaded.
+    pub(crate) fn loaded_modules(&self) -> usize {
+        count(&self.cuda, c"cudaDouble_live_modules")
+    }
+
     /// From now on each device has so much memory.
     pub(crate) fn set_device_memory(&self, bytes: usize) {
         self.set(c"cudaDouble_set_device_memory", bytes);
