@@ -268,7 +268,8 @@ impl TcpStore {
             if serves && server.is_none() {
                 let at = (options.host.as_str(), options.listens_at);
                 server = Server::on(at, options.port, only).map_err(|error| {
-                    unserved = Some(format!("rank 0 cannot serve there: {error}"));
+                    let place = at.1.map_or("there".to_owned(), |told| format!("at {told}"));
+                    unserved = Some(format!("rank 0 cannot serve {place}: {error}"));
                     String::new()
                 })?;
                 port = server.as_ref().map_or(port, |server| server.port());

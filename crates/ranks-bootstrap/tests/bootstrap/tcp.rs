@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -249,6 +249,30 @@ fn strangers_do_no_harm() {
         |store| rounds(&store).unwrap(),
         |store| rounds(&store).unwrap(),
     );
+}
+
+#[test]
+fn it_listens_where_it_is_told_to_and_nowhere_else() {
+    let told: IpAddr = Ipv4Addr::new(127, 0, 0, 2).into();
+    let host = told.to_string();
+    let with = |port: u16, rank: usize| {
+        let options = TcpStoreOptions::new(&host, port, rank, 2).time_limit(LONG);
+        options.listen_at(told).connect().unwrap()
+    };
+    let store = with(0, 0);
+    let port = store.port();
+    assert!(TcpStream::connect((HOST, port)).is_err());
+    let body = |store: &TcpStore| rounds(store).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| body(&with(port, 1)));
+        body(&store);
+    });
+    // An address of documents, which no machine has.
+    let nowhere = Ipv4Addr::new(192, 0, 2, 1).into();
+    let options = TcpStoreOptions::new(HOST, 0, 0, 1).listen_at(nowhere);
+    let error = options.connect().map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Launch, "{error}");
+    assert!(error.to_string().contains("192.0.2.1"), "{error}");
 }
 
 #[test]
