@@ -49,11 +49,6 @@ impl Candidate {
         let candidate = self;
         Err(LoadError::new(what, vec![Attempt { candidate, reason }]))
     }
-
-    /// Returns `true` if the dynamic linker looks for it, as opposed to a path that names one file.
-    pub fn is_soname(&self) -> bool {
-        self.file.parent() == Some(Path::new(""))
-    }
 }
 
 #[cfg(test)]
