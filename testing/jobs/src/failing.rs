@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use ranks::raw::{RawCollectives, RawComm, RawOptions};
 use ranks::{Checks, Collectives, Communicator, Runtime, Source};
 
 use crate::outcome::Outcome;
@@ -61,6 +62,15 @@ pub(crate) fn main(how: &str) -> Outcome {
                 world.barrier()?;
                 Ok(())
             }),
+        "raw" => ranks::run(|world| {
+            let options = RawOptions::new().abort_job(true);
+            let comm = RawComm::new(&world, options.time_limit(Duration::from_millis(300)))?;
+            if world.rank() == 1 {
+                return wait(&world);
+            }
+            comm.barrier()?;
+            Err("a barrier without rank 1".into())
+        }),
         other => Err(format!("there is no way to fail called {other}").into()),
     }
 }

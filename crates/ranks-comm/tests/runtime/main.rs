@@ -138,6 +138,32 @@ fn a_failure_is_told_as_one_where_calls_are_compared() {
     }
 }
 
+/// Half of the ranks are no majority: the others may live elsewhere.
+#[test]
+fn one_of_two_goes_on_only_if_it_knows_that_the_other_is_gone() {
+    let outcome = ranks(2).run(|world| {
+        if world.rank() == 1 {
+            return Err(Error::other("gone"));
+        }
+        let lost = world.recv(&mut [0u8], 1, 0).unwrap_err();
+        assert_eq!(lost.kind(), ErrorKind::PeerFailed);
+        world.revoke()?;
+        let error = world.shrink()?.quorum().map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ProcFailed);
+        let text = "1 of 2 ranks are left, which is no majority";
+        assert!(error.to_string().contains(text), "{error}");
+        let shrunk = world.shrink()?;
+        assert_eq!((shrunk.before(), shrunk.size()), (2, 1));
+        assert!(!shrunk.has_quorum());
+        let alone = shrunk.without_quorum();
+        let mut echo = [0u8];
+        alone.sendrecv(&[5], 0, 0, &mut echo, 0, 0)?;
+        assert_eq!(echo, [5]);
+        Ok(())
+    });
+    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Other);
+}
+
 #[test]
 fn a_panic_of_the_only_rank_is_a_panic_here() {
     let panic = catch_unwind(|| ranks(1).run(|_| -> Result<()> { panic!("alone") })).unwrap_err();

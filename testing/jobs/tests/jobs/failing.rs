@@ -57,6 +57,15 @@ fn a_rank_that_does_not_come_to_a_collective_ends_the_job_at_the_time_limit() {
 
 #[test]
 #[ignore = "needs an MPI"]
+fn a_raw_communicator_that_may_ends_the_job_at_its_time_limit() {
+    fails_on_each(
+        &["failing", "raw"],
+        &["RawComm::barrier timed out after 300ms", "; the job ends"],
+    );
+}
+
+#[test]
+#[ignore = "needs an MPI"]
 fn unwinding_past_a_runtime_ends_the_job() {
     fails_on_each(
         &["failing", "unwinding"],
