@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant};
 
 use crate::communicator::Communicator;
@@ -30,7 +31,8 @@ use crate::transport::pending_op::PendingOp;
 #[must_use = "an operation is complete only after a wait"]
 pub struct Request<B: Send + 'static> {
     comm: Communicator,
-    flight: PendingOp,
+    /// [`PendingOp::Gone`] once the buffer was given back, which has nothing to drop.
+    flight: ManuallyDrop<PendingOp>,
     /// `None` once it was given back.
     buffer: Option<InFlight<B>>,
     /// Makes the buffer of a message of unknown length.
@@ -75,7 +77,7 @@ impl<B: Send + 'static> Request<B> {
     pub(crate) fn of(comm: &Communicator, flight: PendingOp, buffer: InFlight<B>) -> Self {
         Self {
             comm: comm.clone(),
-            flight,
+            flight: ManuallyDrop::new(flight),
             buffer: Some(buffer),
             settle: None,
         }
@@ -218,8 +220,12 @@ impl<B: Send + 'static> Request<B> {
 
     /// Releases an operation that another owner completes, which keeps its memory until then.
     pub(crate) fn let_go(&mut self) -> Option<InFlight<B>> {
-        self.flight = PendingOp::Gone;
+        drop(self.take_flight());
         self.buffer.take()
+    }
+
+    fn take_flight(&mut self) -> PendingOp {
+        std::mem::replace(&mut self.flight, PendingOp::Gone)
     }
 
     /// The buffer, if the operation no longer works on it.
@@ -273,8 +279,8 @@ impl<B: Send + 'static> Request<B> {
     #[cold]
     fn let_memory_go(&mut self) {
         drop(self.memory());
+        let flight = self.take_flight();
         if let Some(buffer) = self.buffer.take() {
-            let flight = std::mem::replace(&mut self.flight, PendingOp::Gone);
             flight.abandon(&self.comm, buffer.into_keep_alive());
         }
     }

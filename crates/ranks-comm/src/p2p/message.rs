@@ -125,7 +125,18 @@ impl Message {
 }
 
 impl Drop for Message {
+    #[inline]
     fn drop(&mut self) {
+        if matches!(self.claimed, Claimed::Mpi(_)) {
+            self.discard();
+        }
+    }
+}
+
+impl Message {
+    /// Receives it into nowhere.
+    #[cold]
+    fn discard(&mut self) {
         let Claimed::Mpi(message) = std::mem::replace(&mut self.claimed, Claimed::Gone) else {
             return;
         };

@@ -1,6 +1,7 @@
 //! The pending operations of a scope: waiting for them and giving them up.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::time::{Duration, Instant};
 
@@ -38,8 +39,8 @@ pub(super) struct Inner<'a> {
     pub(super) lanes: ThreadFastPaths<'a>,
     /// Small operations over MPI, whose native requests lie side by side.
     pub(super) batch: Batch<&'a Rooms>,
-    /// All that have no room there.
-    rest: OnceCell<Box<Rest>>,
+    /// All that have no room there; taken when the scope ends.
+    rest: ManuallyDrop<OnceCell<Box<Rest>>>,
     /// `true` if one of them cannot end in time: it has timed out, or ranks call different ones.
     late: Cell<bool>,
     /// The first failure that no call has returned.
@@ -73,7 +74,7 @@ impl<'a> Inner<'a> {
             comm,
             lanes: comm.lanes(),
             batch: Batch::new(comm, rooms),
-            rest: OnceCell::new(),
+            rest: ManuallyDrop::new(OnceCell::new()),
             late: Cell::new(false),
             failed: Cell::new(None),
         }
@@ -482,9 +483,21 @@ impl<'a> Inner<'a> {
 }
 
 impl Drop for Inner<'_> {
+    #[inline]
     fn drop(&mut self) {
+        if !self.batch.is_empty() || self.rest.get().is_some() {
+            self.end();
+        }
+    }
+}
+
+impl Inner<'_> {
+    /// Gives up what is pending, and drops what was kept apart from the first batch.
+    #[cold]
+    fn end(&mut self) {
         if !self.is_idle() {
             self.give_up();
         }
+        drop(self.rest.take());
     }
 }
