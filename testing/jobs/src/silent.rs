@@ -6,7 +6,9 @@ use std::time::Duration;
 use ranks::collectives::SparseExchange;
 use ranks::ops::Sum;
 use ranks::p2p::Outbox;
-use ranks::{Checks, Collectives, Communicator, ErrorKind, NodeShared, Runtime, SharedWindow};
+use ranks::{
+    Checks, Collectives, Communicator, ErrorKind, HaloExchange, NodeShared, Runtime, SharedWindow,
+};
 
 use crate::outcome::{Failure, Outcome};
 
@@ -62,6 +64,15 @@ pub(crate) fn main(what: &str) -> Outcome {
                     eprintln!("there was room");
                 }
                 return Ok(outbox.finish()?);
+            }
+            "halo" => {
+                let grid = |world: &Communicator| world.cart_create(&[2], &[true], false);
+                let ring = world
+                    .within(SILENCE, grid)?
+                    .ok_or("two ranks are no ring")?;
+                wait_if(world.rank() == 1);
+                HaloExchange::new(&ring, &[3], &[1])?.exchange(&mut [0u8; 3])?;
+                return Ok(());
             }
             "sparse" => {
                 let exchange = world.within(SILENCE, SparseExchange::new)?;

@@ -8,11 +8,12 @@ use ranks_launch::Job;
 use super::{assert_done, assert_failed_soon, job, named, said};
 
 /// What is waited for, and what it is called.
-const WAITS: [(&str, &str); 13] = [
+const WAITS: [(&str, &str); 14] = [
     ("recv", "MPI_Recv"),
     ("ssend", "MPI_Ssend"),
     ("wait", "MPI_Wait (of MPI_Irecv)"),
     ("scope", "MPI_Wait (of MPI_Irecv)"),
+    ("halo", "MPI_Wait (of MPI_Irecv)"),
     ("barrier", "MPI_Barrier"),
     ("bcast", "MPI_Bcast"),
     ("allreduce", "MPI_Allreduce"),
