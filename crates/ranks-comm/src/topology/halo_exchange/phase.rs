@@ -106,8 +106,8 @@ impl Phase {
         let (me, count) = (Some(grid.rank()), arrays.len());
         let (in_place, pair, packed) = self.split(count);
         for trade in packed.iter().filter(|trade| trade.to == me) {
-            let cells = &mut leaving[..trade.own.cells()];
             for array in &mut *arrays {
+                let cells = &mut leaving[..trade.own.cells()];
                 trade.own.pack(array, cells);
                 trade.halo.unpack(cells, array);
             }
