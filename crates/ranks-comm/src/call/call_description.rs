@@ -49,7 +49,13 @@ impl CallDescription {
     /// The description of a call of which only the name must be equal.
     #[must_use]
     pub fn named(operation: &'static str) -> Self {
-        Self::calling(of_text(operation), operation)
+        Self::told(operation)
+    }
+
+    /// The description of a call by a text with all that must be equal.
+    #[must_use]
+    pub(crate) fn told(text: &str) -> Self {
+        Self::calling(of_text(text), text)
     }
 
     /// The description of a refused call, with the reason.

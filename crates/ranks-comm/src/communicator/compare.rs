@@ -336,11 +336,21 @@ impl Communicator {
     /// Compares a call of which only the name must be equal, where ranks compare their calls;
     /// `ready` may be an error, which is sent to the other ranks then.
     pub(crate) fn all_call<A>(&self, operation: &'static str, ready: Result<A>) -> Result<A> {
+        self.all_call_as(operation, ready, || CallDescription::named(operation))
+    }
+
+    /// The same for a call of which more must be equal.
+    pub(crate) fn all_call_as<A>(
+        &self,
+        operation: &'static str,
+        ready: Result<A>,
+        told: impl FnOnce() -> CallDescription,
+    ) -> Result<A> {
         if !self.compares_calls() {
             return ready;
         }
         let told = match &ready {
-            Ok(_) => CallDescription::named(operation),
+            Ok(_) => told(),
             Err(error) => CallDescription::refusing(error),
         };
         let compared = self.compare_descriptions(operation, &told);

@@ -3,10 +3,12 @@
 mod block;
 mod phase;
 
+use std::any::type_name;
 use std::ops::Range;
 
 use ranks_launch::Count;
 
+use crate::call::call_description::CallDescription;
 use crate::data::element::Pod;
 use crate::result::{Error, ErrorKind, Result};
 use crate::topology::cartesian::Cartesian;
@@ -21,7 +23,8 @@ const OPERATION: &str = "halo exchange";
 /// Each rank's array is in C order (the last index runs fastest) and has a halo of `widths[d]`
 /// cells at both ends of dimension *d*, around the rank's own cells. [`exchange`](Self::exchange)
 /// fills the halo with the neighbours' own cells. Where there is no neighbour the halo is left
-/// alone, so that a boundary can be kept there.
+/// alone, so that a boundary can be kept there; its ends, beside a neighbour, are part of the
+/// [corners](Self::new).
 ///
 /// The first dimensions of the array are those of the grid; the array may have more, which are not
 /// split and have no halo. Ranks may have parts of different sizes, but neighbours along one
@@ -50,6 +53,8 @@ pub struct HaloExchange<T> {
     shape: Vec<usize>,
     /// The product of `shape`.
     cells: usize,
+    widths: Vec<usize>,
+    corners: bool,
     phases: Vec<Phase>,
     leaving: Vec<T>,
     arriving: Vec<T>,
@@ -64,7 +69,8 @@ impl<T: Pod> HaloExchange<T> {
     /// other traffic is better duplicated for them.
     ///
     /// Dimensions are exchanged one after the other, both directions of one at once, so that
-    /// corners come from neighbours of neighbours.
+    /// corners come from neighbours of neighbours. At the boundary of the grid, where nobody lies
+    /// diagonally, they are what the neighbour keeps in its halo there.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if there are fewer dimensions than the grid has, or not as many widths
@@ -126,6 +132,8 @@ impl<T: Pod> HaloExchange<T> {
             grid: grid.clone(),
             shape: shape.to_vec(),
             cells,
+            widths: widths.to_vec(),
+            corners,
             phases,
             leaving: Vec::new(),
             arriving: Vec::new(),
@@ -141,9 +149,11 @@ impl<T: Pod> HaloExchange<T> {
     /// Fills the halo of `array`. Collective over the grid.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if the array is not of the shape, or a neighbour's is of one that does
-    /// not fit; [`ErrorKind::Truncated`] if a neighbour sends more than fits; what the
-    /// communication reports. The halo may be filled in part then.
+    /// [`ErrorKind::Length`] if the array is not of the shape: where ranks compare their calls the
+    /// others get [`ErrorKind::Mismatch`] then, and all do if they exchange differently; elsewhere
+    /// the neighbours wait. [`ErrorKind::Length`] and [`ErrorKind::Truncated`] if a neighbour's
+    /// array is of a shape that does not fit; what the communication reports. The halo may be
+    /// filled in part then.
     pub fn exchange(&mut self, array: &mut [T]) -> Result<()> {
         self.exchange_all(&mut [array])
     }
@@ -172,18 +182,7 @@ impl<T: Pod> HaloExchange<T> {
     /// # Errors
     /// As [`exchange`](Self::exchange).
     pub fn exchange_all(&mut self, arrays: &mut [&mut [T]]) -> Result<()> {
-        if let Some(array) = arrays.iter().find(|array| array.len() != self.cells) {
-            return Err(Error::new(
-                ErrorKind::Length,
-                OPERATION,
-                format_args!(
-                    "an array of {} cells, but the shape {:?} has {}",
-                    array.len(),
-                    self.shape,
-                    self.cells
-                ),
-            ));
-        }
+        self.all_exchange(arrays)?;
         let room = self.phases.iter().map(|phase| phase.room(arrays.len()));
         let room = room.max().unwrap_or(0);
         for buffer in [&mut self.leaving, &mut self.arriving] {
@@ -199,6 +198,30 @@ impl<T: Pod> HaloExchange<T> {
             outcome = outcome.and(done);
         }
         outcome
+    }
+}
+
+impl<T: Pod> HaloExchange<T> {
+    /// Checks the arrays, and where ranks compare their calls, that all exchange the same.
+    fn all_exchange(&self, arrays: &[&mut [T]]) -> Result<()> {
+        let mut lengths = arrays.iter().map(|array| array.len());
+        let wrong = lengths.find(|&length| length != self.cells);
+        let ready = wrong.map_or(Ok(()), |length| {
+            let (shape, cells) = (&self.shape, self.cells);
+            let why =
+                format_args!("an array of {length} cells, but the shape {shape:?} has {cells}");
+            Err(Error::new(ErrorKind::Length, OPERATION, why))
+        });
+        let _entered = self.grid.enter_unrecorded(OPERATION)?;
+        self.grid.all_call_as(OPERATION, ready, || {
+            let corners = if self.corners { "with" } else { "without" };
+            CallDescription::told(&format!(
+                "a {OPERATION} of {} of {}, {:?} cells wide, {corners} corners",
+                Count(arrays.len(), "array"),
+                type_name::<T>(),
+                self.widths
+            ))
+        })
     }
 }
 

@@ -1,6 +1,8 @@
 //! Halo exchanges.
 
-use ranks_comm::{Cartesian, Communicator, ErrorKind, HaloExchange, Result};
+use ranks_comm::{
+    Backend, Cartesian, Checks, Communicator, ErrorKind, HaloExchange, Result, Runtime,
+};
 
 use crate::square;
 
@@ -170,16 +172,81 @@ fn neighbours_of_other_widths_are_found_out(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(2)]
-fn neighbours_that_exchange_more_arrays_are_found_out(world: Communicator) -> Result<()> {
-    let line = world.cart_create(&[2], &[false], false)?;
-    let line = line.expect("there is room for all ranks");
+/// The ranks of `world` in a line.
+fn line(world: &Communicator, periodic: bool) -> Result<Cartesian> {
+    let line = world.cart_create(&[world.size()], &[periodic], false)?;
+    Ok(line.expect("there is room for all ranks"))
+}
+
+/// The neighbours of a rank that refused its arguments waited for ever, and other exchanges than
+/// this rank's were taken for it, if they were as long.
+#[ranks_test::ranks(2, 3)]
+fn ranks_that_exchange_something_else_are_told(world: Communicator) -> Result<()> {
+    if !world.compares_calls() {
+        return Ok(());
+    }
+    let (grid, odd) = (line(&world, false)?, world.rank() == 0);
+    let told = |outcome: Result<()>, kind: ErrorKind, text: &str| {
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(text), "{error}");
+    };
+    let mut halo = HaloExchange::new(&grid, &[6], &[1])?;
+    let outcome = halo.exchange(&mut vec![0; if odd { 5 } else { 6 }]);
+    if odd {
+        told(outcome, ErrorKind::Length, "an array of 5 cells");
+    } else {
+        told(outcome, ErrorKind::Mismatch, "rank 0 refuses its arguments");
+    }
+    let mut arrays = [[0; 6]; 2];
+    let [one, other] = &mut arrays;
+    let outcome = if odd {
+        halo.exchange_all(&mut [one, other])
+    } else {
+        HaloExchange::new(&grid, &[6], &[2])?.exchange(one)
+    };
+    let text = "rank 0 calls a halo exchange of 2 arrays of i32, [1] cells wide, with corners";
+    told(outcome, ErrorKind::Mismatch, text);
+    let outcome = if odd {
+        HaloExchange::faces_only(&grid, &[6], &[1])?.exchange(&mut arrays[0])
+    } else {
+        halo.exchange(&mut arrays[0])
+    };
+    told(outcome, ErrorKind::Mismatch, "without corners");
+    let outcome = if odd {
+        HaloExchange::new(&grid, &[6], &[1])?.exchange(&mut [0_u32; 6])
+    } else {
+        halo.exchange(&mut arrays[0])
+    };
+    told(outcome, ErrorKind::Mismatch, "1 array of u32");
+    halo.exchange(&mut arrays[0])
+}
+
+#[ranks_test::ranks(1, 2)]
+fn no_arrays_are_exchanged_as_any(world: Communicator) -> Result<()> {
+    for shape in [&[3][..], &[4, 3]] {
+        let mut halo = HaloExchange::<f64>::new(&line(&world, true)?, shape, &[1])?;
+        halo.exchange_all(&mut [])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn neighbours_that_exchange_more_arrays_are_found_out() {
+    let builder = Runtime::builder().backend(Backend::InProcess).ranks(2);
+    builder.checks(Checks::Local).run(more_arrays).unwrap();
+}
+
+fn more_arrays(world: Communicator) -> Result<()> {
+    let line = line(&world, false)?;
     let mut halo = HaloExchange::new(&line, &[3], &[1])?;
     for more in [1, 0] {
         let [mut one, mut other] = [[0u8; 3]; 2];
         let mut arrays: [&mut [u8]; 2] = [&mut one, &mut other];
         let given = if world.rank() == 0 { more } else { 2 };
-        let error = halo.exchange_all(&mut arrays[..given]).unwrap_err();
+        let error = halo
+            .exchange_all(&mut arrays[..given])
+            .expect_err("they exchange other numbers of arrays");
         let expected = [ErrorKind::Truncated, ErrorKind::Length][world.rank()];
         assert_eq!(error.kind(), expected, "{error}");
     }
