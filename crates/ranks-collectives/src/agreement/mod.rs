@@ -23,6 +23,8 @@ pub(crate) use begun::begin;
 pub(crate) struct CallSignature {
     kind: Kind,
     root: Option<usize>,
+    /// The number of the object that is called, of those of its type that the ranks have made.
+    object: Option<u64>,
     /// A difference to other calls of the same operation.
     manner: Option<&'static str>,
 }
@@ -30,25 +32,22 @@ pub(crate) struct CallSignature {
 impl CallSignature {
     /// An operation of that C name.
     pub(crate) const fn of(operation: &'static str) -> Self {
-        Self {
-            kind: Kind::of(Class::Collective, operation),
-            root: None,
-            manner: None,
-        }
+        Self::of_kind(Kind::of(Class::Collective, operation))
     }
 
     pub(crate) const fn moving<T>(operation: &'static str) -> Self {
-        Self {
-            kind: Kind::moving::<T>(operation),
-            root: None,
-            manner: None,
-        }
+        Self::of_kind(Kind::moving::<T>(operation))
     }
 
     pub(crate) const fn reducing<T, O>(operation: &'static str) -> Self {
+        Self::of_kind(Kind::reducing::<T, O>(operation))
+    }
+
+    const fn of_kind(kind: Kind) -> Self {
         Self {
-            kind: Kind::reducing::<T, O>(operation),
+            kind,
             root: None,
+            object: None,
             manner: None,
         }
     }
@@ -56,9 +55,8 @@ impl CallSignature {
     /// A call of that kind, with that root.
     pub(crate) fn like(kind: &Kind, root: Option<usize>) -> Self {
         Self {
-            kind: *kind,
             root,
-            manner: None,
+            ..Self::of_kind(*kind)
         }
     }
 
@@ -66,7 +64,15 @@ impl CallSignature {
         Self {
             kind: self.kind.rooted(),
             root: Some(root),
-            manner: self.manner,
+            ..self
+        }
+    }
+
+    /// The same of the object with that number.
+    pub(crate) const fn on(self, number: u64) -> Self {
+        Self {
+            object: Some(number),
+            ..self
         }
     }
 
@@ -86,7 +92,7 @@ impl CallSignature {
 
     /// The same as the first of several calls, by which ranks find out lengths, say.
     fn in_steps(self) -> Self {
-        let manner = Some("in several steps");
+        let manner = self.manner.or(Some("in several steps"));
         Self { manner, ..self }
     }
 
@@ -207,6 +213,7 @@ fn description(call: CallSignature, lengths: &[usize]) -> CallDescription {
             .chain(element.into_iter().flatten())
             .chain(reduction.into_iter().flatten())
             .chain(numbers)
+            .chain(call.object)
             .chain(call.manner.into_iter().flat_map(text)),
     );
     CallDescription::calling(digest, &Described { call, lengths }.to_string())
@@ -245,6 +252,9 @@ impl Display for Described<'_> {
         }
         if let Some(root) = self.call.root {
             write!(f, ", root {root}")?;
+        }
+        if let Some(number) = self.call.object {
+            write!(f, ", on number {number} of these")?;
         }
         match self.call.manner {
             Some(manner) => write!(f, ", {manner}"),

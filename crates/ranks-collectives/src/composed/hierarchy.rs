@@ -153,20 +153,24 @@ impl Hierarchy {
         let proven = Transfer::broadcast(OPERATION, &self.whole, data, root);
         all_ready(
             &self.whole,
-            CallSignature::moving::<T>(OPERATION).at(root),
+            CallSignature::moving::<T>(OPERATION)
+                .at(root)
+                .on(self.number),
             proven,
         )?;
         let ([node, there], [own, _]) = (self.place(root), self.place(self.whole.rank()));
+        // After an error others still wait for the other steps.
+        let mut outcome = Ok(());
         if own == node {
-            self.node.bcast(data, there)?;
+            outcome = self.node.bcast(data, there);
         }
         if let Some(leaders) = &self.leaders {
-            leaders.bcast(data, node)?;
+            outcome = outcome.and(leaders.bcast(data, node));
         }
         if own != node {
-            self.node.bcast(data, 0)?;
+            outcome = outcome.and(self.node.bcast(data, 0));
         }
-        Ok(())
+        outcome.map_err(|error| error.of(OPERATION))
     }
 
     /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of every rank:
@@ -189,14 +193,19 @@ impl Hierarchy {
         };
         all_ready(
             &self.whole,
-            CallSignature::reducing::<T, O>(OPERATION),
+            CallSignature::reducing::<T, O>(OPERATION)
+                .on(self.number)
+                .in_order(!op.commutes()),
             proven,
         )?;
-        self.node.reduce(send, recv, op, 0)?;
+        // After an error, as of an operation that has panicked, others still wait for the other
+        // steps.
+        let mut outcome = self.node.reduce(send, recv, op, 0);
         if let Some(leaders) = &self.leaders {
-            leaders.allreduce_in_place(recv, op)?;
+            outcome = outcome.and(leaders.allreduce_in_place(recv, op));
         }
-        self.node.bcast(recv, 0)
+        outcome = outcome.and(self.node.bcast(recv, 0));
+        outcome.map_err(|error| error.of(OPERATION))
     }
 
     /// The node of a rank that there is, and its rank there.

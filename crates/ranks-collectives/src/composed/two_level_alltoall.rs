@@ -1,6 +1,7 @@
 //! All to all by way of the rows and the columns of a grid of ranks.
 
 use bytemuck::Pod;
+use ranks_comm::backend::unused_number;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::Collectives;
@@ -29,6 +30,8 @@ pub struct TwoLevelAlltoall {
     whole: Communicator,
     row: Communicator,
     column: Communicator,
+    /// Its number among those that the ranks have made, the same on all.
+    number: u64,
 }
 
 impl TwoLevelAlltoall {
@@ -41,10 +44,13 @@ impl TwoLevelAlltoall {
     pub fn new(comm: &Communicator) -> Result<Self> {
         all_ready(comm, CallSignature::of("TwoLevelAlltoall::new"), Ok(()))?;
         let columns = comm.size() / rows(comm.size());
+        let mut number = [unused_number()];
+        comm.bcast(&mut number, 0)?;
         Ok(Self {
             whole: comm.clone(),
             row: part(comm, comm.rank() / columns)?,
             column: part(comm, comm.rank() % columns)?,
+            number: number[0],
         })
     }
 
@@ -67,7 +73,8 @@ impl TwoLevelAlltoall {
     pub fn alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
         const OPERATION: &str = "TwoLevelAlltoall::alltoall";
         let proven = Transfer::exchanged(OPERATION, &self.whole, send, recv);
-        let block = all_ready(&self.whole, CallSignature::moving::<T>(OPERATION), proven)?.block();
+        let call = CallSignature::moving::<T>(OPERATION).on(self.number);
+        let block = all_ready(&self.whole, call, proven)?.block();
         let [rows, columns] = self.shape();
         if rows == 1 {
             return self.row.alltoall(send, recv);

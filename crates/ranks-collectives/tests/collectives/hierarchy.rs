@@ -146,3 +146,60 @@ fn mistakes_are_told_on_all_ranks(world: Communicator) -> Result<()> {
     assert_eq!(error.kind(), ErrorKind::Length, "{error}");
     world.barrier()
 }
+
+/// Pairs of ranks.
+fn pairs(world: &Communicator) -> Result<Hierarchy> {
+    Hierarchy::by_color(world, i32::try_from(world.rank() / 2).unwrap())
+}
+
+/// Each waited in the communicators of its own one.
+#[ranks_test::ranks(2, 3, 4)]
+fn objects_of_one_communicator_are_told_apart(world: Communicator) -> Result<()> {
+    if !world.compares_calls() {
+        return Ok(());
+    }
+    let (size, mine) = (world.size(), usize::from(world.rank() == 0));
+    let nodes = [pairs(&world)?, pairs(&world)?];
+    let grids = [
+        TwoLevelAlltoall::new(&world)?,
+        TwoLevelAlltoall::new(&world)?,
+    ];
+    let outcomes = [
+        nodes[mine].bcast(&mut [0], 0),
+        nodes[mine].allreduce(&[0], &mut [0], Sum),
+        grids[mine].alltoall(&vec![0; size], &mut vec![0; size]),
+    ];
+    for outcome in outcomes {
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+        assert!(error.to_string().contains(" of these"), "{error}");
+    }
+    world.barrier()
+}
+
+/// The others of its node waited for the leader's result, and so did other leaders.
+#[ranks_test::ranks(2, 3, 4)]
+fn a_leader_whose_operation_panics_takes_the_other_steps(world: Communicator) -> Result<()> {
+    let op = UserOp::commutative(|_: u32, _: u32| panic!("boom"));
+    let outcome = pairs(&world)?.allreduce(&[1], &mut [0], op);
+    if let Err(error) = &outcome {
+        assert_eq!(error.operation(), "Hierarchy::allreduce", "{error}");
+    }
+    assert!(world.allreduce_one(u8::from(outcome.is_err()), Sum)? > 0);
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn all_say_whether_operands_may_be_swapped(world: Communicator) -> Result<()> {
+    if !world.compares_calls() {
+        return Ok(());
+    }
+    let add = |a: u32, b: u32| a + b;
+    let op = match world.rank() {
+        0 => UserOp::new(add),
+        _ => UserOp::commutative(add),
+    };
+    let outcome = pairs(&world)?.allreduce(&[1], &mut [0], op);
+    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Mismatch);
+    world.barrier()
+}
