@@ -138,6 +138,27 @@ fn a_failure_is_told_as_one_where_calls_are_compared() {
     }
 }
 
+/// It ended when it was tested, though this rank still sent to itself.
+#[test]
+fn a_receive_from_any_rank_takes_what_the_last_rank_sends_to_itself() {
+    let others = Barrier::new(2);
+    ranks(2)
+        .run(|world| {
+            let mut receiving = world.irecv(vec![0], Source::Any, 5)?;
+            others.wait();
+            if world.rank() == 1 {
+                receiving.cancel()?;
+                return receiving.wait().map(drop);
+            }
+            while world.recv(&mut [0u8], 1, 0).is_ok() {}
+            assert!(!receiving.test()?);
+            world.isend(vec![7], 0, 5)?.wait()?;
+            assert_eq!(receiving.wait()?.0, [7]);
+            Ok::<_, Error>(())
+        })
+        .unwrap();
+}
+
 /// Half of the ranks are no majority: the others may live elsewhere.
 #[test]
 fn one_of_two_goes_on_only_if_it_knows_that_the_other_is_gone() {

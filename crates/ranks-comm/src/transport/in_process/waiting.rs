@@ -228,7 +228,7 @@ impl World {
             // No thread moves messages while the inbox is locked, and none has since `look`.
             drop(queues);
             if inbox.messages.is_empty() {
-                self.still_possible(operation, me, pattern, members)?;
+                self.still_possible(operation, me, pattern, members, true)?;
                 drop(mailbox.rest(inbox, Some(*pattern))?);
             }
         }
@@ -249,14 +249,15 @@ impl World {
         if let Some(found) = look(&mut self.queues(me)) {
             return Ok(Some(found));
         }
-        let Err(never) = self.still_possible(operation, me, pattern, members) else {
+        let Err(never) = self.still_possible(operation, me, pattern, members, false) else {
             return Ok(None);
         };
         // It may have arrived in between.
         look(&mut self.queues(me)).map(Some).ok_or(never)
     }
 
-    /// Returns an error if the message that `pattern` asks for can never come.
+    /// Returns an error if the message that `pattern` asks for can never come. A rank that does not
+    /// wait for it may send it to itself.
     ///
     /// A sender delivers before it ends, so that all of a sender that has ended is there. What was
     /// looked for before may have arrived in between, unless the inbox has been locked since then.
@@ -266,6 +267,7 @@ impl World {
         me: usize,
         pattern: &Pattern,
         members: &[usize],
+        waits: bool,
     ) -> Result<()> {
         self.not_revoked(operation, pattern.context)?;
         self.no_failure(operation, me)?;
@@ -274,7 +276,8 @@ impl World {
             Some(source) => ended(members[source]),
             // A rank that is alone may have a thread that sends.
             None => {
-                members.iter().any(|&rank| rank != me)
+                waits
+                    && members.iter().any(|&rank| rank != me)
                     && members.iter().all(|&rank| rank == me || ended(rank))
             }
         };
