@@ -346,17 +346,24 @@ impl Communicator {
         ready: Result<A>,
         told: impl FnOnce() -> CallDescription,
     ) -> Result<A> {
-        if !self.compares_calls() {
-            return ready;
-        }
-        let told = match &ready {
-            Ok(_) => told(),
-            Err(error) => CallDescription::refusing(error),
-        };
-        let compared = self.compare_descriptions(operation, &told);
+        let compared = self.compare_call(operation, ready.as_ref().err(), told);
         // This rank's own reason is more to the point than that a rank refuses.
         let ready = ready?;
         compared.map(|()| ready)
+    }
+
+    /// Compares a call, which this rank may refuse, where ranks compare their calls.
+    pub(crate) fn compare_call(
+        &self,
+        operation: &'static str,
+        refusal: Option<&Error>,
+        told: impl FnOnce() -> CallDescription,
+    ) -> Result<()> {
+        if !self.compares_calls() {
+            return Ok(());
+        }
+        let told = refusal.map_or_else(told, CallDescription::refusing);
+        self.compare_descriptions(operation, &told)
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ranks_launch::Count;
 
+use crate::call::identity::digest;
 use crate::communicator::Communicator;
 use crate::communicator::group::Group;
 use crate::result::{Error, ErrorKind, Result};
@@ -204,12 +205,11 @@ impl Communicator {
         const OPERATION: &str = "MPI_Comm_create";
         let ready = self.check_group(OPERATION, group);
         let members = group.world_ranks();
-        if ready.is_ok() {
-            self.agree_on(OPERATION, members.iter().map(|&rank| rank as u64))?;
-        }
-        self.dispatch_together(
+        self.agree_on(OPERATION, ready, |()| {
+            digest(members.iter().map(|&rank| rank as u64))
+        })?;
+        self.dispatch(
             OPERATION,
-            ready,
             |comm| comm.create(self, members),
             |comm| Ok(comm.create(members)?.map(Self::in_process)),
         )

@@ -4,6 +4,7 @@ use std::ops::Deref;
 
 use ranks_launch::Count;
 
+use crate::call::identity::digest;
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
 use crate::topology::{Neighborhood, made, sealed};
@@ -52,7 +53,8 @@ impl Communicator {
     /// # Errors
     /// [`ErrorKind::Length`] if there are not as many periods as dimensions;
     /// [`ErrorKind::Argument`] if a size is zero, the grid has more ranks than this communicator,
-    /// or ranks pass different grids (an error on all of them); what the library reports.
+    /// or ranks pass different grids, of which one may be refused (an error on all of them); what
+    /// the library reports.
     ///
     /// MPI 5.0 §8.5.1 (`MPI_Cart_create`).
     #[doc(alias = "MPI_Cart_create")]
@@ -63,8 +65,10 @@ impl Communicator {
         reorder: bool,
     ) -> Result<Option<Cartesian>> {
         const OPERATION: &str = "MPI_Cart_create";
-        let grid = Grid::new(OPERATION, dims, periods, self.size())?;
-        self.agree_on(OPERATION, grid.words().chain([reorder.into()]))?;
+        let grid = Grid::new(OPERATION, dims, periods, self.size());
+        let grid = self.agree_on(OPERATION, grid, |grid| {
+            digest(grid.words().chain([reorder.into()]))
+        })?;
         let comm = self.dispatch(
             OPERATION,
             |comm| comm.cart_create(self, &grid, reorder),
@@ -84,8 +88,8 @@ impl Communicator {
     #[doc(alias = "MPI_Cart_map")]
     pub fn cart_map(&self, dims: &[usize], periods: &[bool]) -> Result<Option<usize>> {
         const OPERATION: &str = "MPI_Cart_map";
-        let grid = Grid::new(OPERATION, dims, periods, self.size())?;
-        self.agree_on(OPERATION, grid.words())?;
+        let grid = Grid::new(OPERATION, dims, periods, self.size());
+        let grid = self.agree_on(OPERATION, grid, |grid| digest(grid.words()))?;
         self.dispatch(
             OPERATION,
             |comm| comm.cart_map(&grid),
@@ -228,25 +232,28 @@ impl Cartesian {
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if `remain` does not have one value for each dimension;
-    /// [`ErrorKind::Argument`] if ranks pass different ones (an error on all of them); what the
-    /// library reports.
+    /// [`ErrorKind::Argument`] if ranks pass different ones, of which one may be refused (an error
+    /// on all of them); what the library reports.
     ///
     /// MPI 5.0 §8.5.7 (`MPI_Cart_sub`).
     #[doc(alias = "MPI_Cart_sub")]
     pub fn sub(&self, remain: &[bool]) -> Result<Self> {
         const OPERATION: &str = "MPI_Cart_sub";
-        if remain.len() != self.dimensions() {
-            return Err(Error::new(
+        let ready = match remain.len() {
+            length if length == self.dimensions() => Ok(()),
+            length => Err(Error::new(
                 ErrorKind::Length,
                 OPERATION,
                 format_args!(
                     "{} to remain or not, but the grid has {}",
-                    Count(remain.len(), "dimension"),
+                    Count(length, "dimension"),
                     self.dimensions()
                 ),
-            ));
-        }
-        self.agree_on(OPERATION, remain.iter().map(|&remains| remains.into()))?;
+            )),
+        };
+        self.agree_on(OPERATION, ready, |()| {
+            digest(remain.iter().map(|&remains| remains.into()))
+        })?;
         let (grid, part) = self.grid.sub(remain, &self.coords);
         let comm = self.dispatch(
             OPERATION,

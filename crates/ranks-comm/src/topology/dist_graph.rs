@@ -103,7 +103,7 @@ impl Communicator {
         self.agree_on_edges(OPERATION, checked, edges.is_weighted(), reorder)?;
         // Every edge is added at its source and subtracted at its destination.
         let imbalance = edges.imbalance(self.rank());
-        let [imbalance, _] = self.join(OPERATION, [imbalance, 0], Join::Sum)?;
+        let [imbalance, _] = self.join(OPERATION, None, [imbalance, 0], Join::Sum)?;
         if imbalance != 0 {
             return Err(Error::new(
                 ErrorKind::Argument,
@@ -134,7 +134,7 @@ impl Communicator {
         let word = [checked.is_ok(), weighted, !weighted, reorder, !reorder]
             .iter()
             .fold(0, |word, &bit| word << 1 | u64::from(bit));
-        let [all, _] = self.join(operation, [word, 0], Join::And)?;
+        let [all, _] = self.join(operation, None, [word, 0], Join::And)?;
         checked?;
         let detail = if all & 0b10000 == 0 {
             "another rank's arguments cannot be used"

@@ -4,6 +4,7 @@ use std::ops::Deref;
 
 use ranks_launch::Count;
 
+use crate::call::identity::digest;
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
 use crate::topology::{Neighborhood, made, sealed};
@@ -37,9 +38,9 @@ impl Communicator {
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if the graph has more nodes than this communicator ranks, `index`
-    /// decreases, or ranks pass different graphs (an error on all of them); [`ErrorKind::Length`]
-    /// if `edges` is not as long as `index` says; [`ErrorKind::Rank`] if a neighbour is no node;
-    /// what the library reports.
+    /// decreases, or ranks pass different graphs, of which one may be refused (an error on all of
+    /// them); [`ErrorKind::Length`] if `edges` is not as long as `index` says; [`ErrorKind::Rank`]
+    /// if a neighbour is no node; what the library reports.
     ///
     /// MPI 5.0 §8.5.3 (`MPI_Graph_create`).
     #[doc(alias = "MPI_Graph_create")]
@@ -50,8 +51,10 @@ impl Communicator {
         reorder: bool,
     ) -> Result<Option<Graph>> {
         const OPERATION: &str = "MPI_Graph_create";
-        let graph = Adjacency::new(OPERATION, index, edges, self.size())?;
-        self.agree_on(OPERATION, graph.words().chain([reorder.into()]))?;
+        let graph = Adjacency::new(OPERATION, index, edges, self.size());
+        let graph = self.agree_on(OPERATION, graph, |graph| {
+            digest(graph.words().chain([reorder.into()]))
+        })?;
         let comm = self.dispatch(
             OPERATION,
             |comm| comm.graph_create(self, &graph, reorder),
@@ -71,8 +74,8 @@ impl Communicator {
     #[doc(alias = "MPI_Graph_map")]
     pub fn graph_map(&self, index: &[usize], edges: &[usize]) -> Result<Option<usize>> {
         const OPERATION: &str = "MPI_Graph_map";
-        let graph = Adjacency::new(OPERATION, index, edges, self.size())?;
-        self.agree_on(OPERATION, graph.words())?;
+        let graph = Adjacency::new(OPERATION, index, edges, self.size());
+        let graph = self.agree_on(OPERATION, graph, |graph| digest(graph.words()))?;
         self.dispatch(
             OPERATION,
             |comm| comm.graph_map(&graph),

@@ -1,6 +1,8 @@
 //! Cartesian topologies, and their dimensions.
 
-use ranks_comm::{Communicator, Comparison, ErrorKind, Neighborhood, Result, VirtualTopology};
+use ranks_comm::{
+    Communicator, Comparison, Error, ErrorKind, Neighborhood, Result, VirtualTopology,
+};
 
 use crate::{all, square, trade};
 
@@ -243,6 +245,42 @@ fn different_arguments_are_the_same_error_everywhere(world: Communicator) -> Res
     let one_sided = world.dist_graph_create_adjacent(&[], None, to, None, false);
     assert_eq!(one_sided.unwrap_err().kind(), ErrorKind::Argument);
     // Nothing is out of step after that.
+    all(&world, 1).map(drop)
+}
+
+/// The others waited for the rank, or were a call ahead of it.
+#[ranks_test::ranks(2, 3, 4)]
+fn a_rank_that_refuses_its_arguments_tells_the_others(world: Communicator) -> Result<()> {
+    let (size, first) = (world.size(), world.rank() == 0);
+    let compares = world.compares_calls();
+    let told = |error: Error, operation: &str, own: ErrorKind| {
+        let text = error.to_string();
+        let expected = match (first, compares) {
+            (true, _) => own,
+            (false, true) => ErrorKind::Mismatch,
+            (false, false) => ErrorKind::Argument,
+        };
+        assert_eq!((error.kind(), error.operation()), (expected, operation));
+        let refuses = format!("rank 0 refuses its arguments, {operation}: ");
+        assert!(first || !compares || text.contains(&refuses), "{text}");
+    };
+    let dims = if first { [0] } else { [size] };
+    let error = world.cart_create(&dims, &[true], false).unwrap_err();
+    told(error, "MPI_Cart_create", ErrorKind::Argument);
+    let periods: &[bool] = if first { &[] } else { &[true] };
+    let error = world.cart_map(&[size], periods).unwrap_err();
+    told(error, "MPI_Cart_map", ErrorKind::Length);
+    let edges = [if first { size } else { 0 }];
+    let error = world.graph_create(&[1], &edges, false).unwrap_err();
+    told(error, "MPI_Graph_create", ErrorKind::Rank);
+    let error = world.graph_map(&[1], &edges).unwrap_err();
+    told(error, "MPI_Graph_map", ErrorKind::Rank);
+    let grid = square(&world, [true, true])?;
+    let remain: &[bool] = if first { &[true] } else { &[true; 2] };
+    let error = grid.sub(remain).unwrap_err();
+    told(error, "MPI_Cart_sub", ErrorKind::Length);
+    // Nothing is out of step after that.
+    grid.sub(&[true, false])?;
     all(&world, 1).map(drop)
 }
 
