@@ -20,7 +20,7 @@ impl Communicator {
     /// process, for more than 16 million ranks, and where a library refuses.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if no grid of `nnodes` ranks has the sizes that are given.
+    /// As [`balanced_dims`].
     ///
     /// MPI 5.0 §8.5.2 (`MPI_Dims_create`).
     #[doc(alias = "MPI_Dims_create")]
@@ -58,7 +58,8 @@ impl Communicator {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Argument`] if no grid of `nnodes` ranks has the sizes that are given.
+/// [`ErrorKind::Argument`] if no grid of `nnodes` ranks has the sizes that are given, or there are
+/// more than 2 147 483 647 ranks, which is as many as MPI can number.
 ///
 /// MPI 5.0 §8.5.2 (`MPI_Dims_create`).
 #[doc(alias = "MPI_Dims_create")]
@@ -254,5 +255,8 @@ mod tests {
             let error = balanced_dims(nodes, &mut dims).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
         }
+        let error = balanced_dims(MOST + 1, &mut [0, 0]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        assert!(error.to_string().contains("more than the 2147483647"));
     }
 }
