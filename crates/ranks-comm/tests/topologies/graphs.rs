@@ -48,6 +48,11 @@ fn ranks_that_are_no_node_get_none(world: Communicator) -> Result<()> {
         assert_eq!((lonely.size(), lonely.neighbors(0)?), (1, &[][..]));
     }
     assert!(world.graph_create(&[], &[], false)?.is_none());
+    assert_eq!(world.graph_map(&[], &[])?, None);
+    let first = (world.rank() == 0).then_some(0);
+    assert_eq!(world.graph_map(&[0], &[])?, first);
+    // As the grid without dimensions is.
+    assert_eq!(world.cart_map(&[], &[])?, first);
     world.dup()?.free()
 }
 

@@ -37,6 +37,10 @@ impl Comm {
     }
 
     pub(crate) fn graph_map(&self, graph: &Adjacency) -> Result<Option<usize>> {
+        // Open MPI and Intel MPI refuse a graph without nodes.
+        if graph.nodes() == 0 {
+            return Ok(None);
+        }
         let (index, edges) = (ints(graph.index()), ints(graph.edges()));
         let mut rank = sys::MPI_UNDEFINED;
         // SAFETY: the communicator is alive; the index is of this length and ends with that of the
