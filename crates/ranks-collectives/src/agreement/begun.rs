@@ -69,7 +69,7 @@ fn comparing<P: Proven>(
     }
     comm.comes_in_step(call.operation())?;
     let told = match &proven {
-        Ok(proven) => description(call, &proven.lengths()).beginning(),
+        Ok(proven) => description(call, proven.argument(), &proven.lengths()).beginning(),
         Err(error) => CallDescription::refusing(error),
     };
     let compared = comm.begin_comparing(call.operation(), &told)?;

@@ -6,7 +6,7 @@
 mod begun;
 mod edges;
 
-use std::fmt::{self, Display};
+use std::fmt::{self, Debug, Display};
 
 use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, digest, parts_of};
 use ranks_comm::record::{self, Class, Kind};
@@ -178,7 +178,7 @@ fn compared<P: Proven>(comm: &Communicator, call: CallSignature, ready: Result<P
 #[cold]
 fn agreed<P: Proven>(comm: &Communicator, call: CallSignature, proven: Result<P>) -> Result<P> {
     let told = match &proven {
-        Ok(proven) => description(call, &proven.lengths()),
+        Ok(proven) => description(call, proven.argument(), &proven.lengths()),
         Err(error) => CallDescription::refusing(error),
     };
     let compared = comm.compare_descriptions(call.kind.operation, &told);
@@ -197,11 +197,16 @@ fn agreed<P: Proven>(comm: &Communicator, call: CallSignature, proven: Result<P>
 }
 
 /// The words of a rank about its call.
-fn description(call: CallSignature, lengths: &[usize]) -> CallDescription {
-    let text = |text: &'static str| {
+fn description(
+    call: CallSignature,
+    argument: Option<&dyn Debug>,
+    lengths: &[usize],
+) -> CallDescription {
+    fn text(text: &str) -> impl Iterator<Item = u64> + '_ {
         let length = text.len() as u64;
         std::iter::once(length).chain(text.bytes().map(u64::from))
-    };
+    }
+    let argument = argument.map(|argument| format!("{argument:?}"));
     let element = call
         .kind
         .element
@@ -214,14 +219,21 @@ fn description(call: CallSignature, lengths: &[usize]) -> CallDescription {
             .chain(reduction.into_iter().flatten())
             .chain(numbers)
             .chain(call.object)
-            .chain(call.manner.into_iter().flat_map(text)),
+            .chain(call.manner.into_iter().flat_map(text))
+            .chain(argument.iter().flat_map(|argument| text(argument))),
     );
-    CallDescription::calling(digest, &Described { call, lengths }.to_string())
+    let described = Described {
+        call,
+        argument: argument.as_deref(),
+        lengths,
+    };
+    CallDescription::calling(digest, &described.to_string())
 }
 
 /// A call as a reader of an error wants it: `MPI_Reduce of 3 f64 with Sum to rank 0`.
 struct Described<'a> {
     call: CallSignature,
+    argument: Option<&'a str>,
     lengths: &'a [usize],
 }
 
@@ -230,6 +242,9 @@ impl Display for Described<'_> {
         /// The most lengths that are listed.
         const MOST: usize = 16;
         f.write_str(self.call.kind.operation)?;
+        if let Some(argument) = self.argument {
+            write!(f, "({argument})")?;
+        }
         if let Some((name, _)) = self.call.kind.element {
             let name = parts_of(name());
             let name = short(&name);
@@ -285,9 +300,9 @@ mod tests {
     fn a_call_is_told_as_it_was_made() {
         let call = CallSignature::moving::<f64>("MPI_Bcast").at(0);
         let all = [
-            description(call, &[4]),
-            description(call, &[5]),
-            description(call, &[4]),
+            description(call, None, &[4]),
+            description(call, None, &[5]),
+            description(call, None, &[4]),
         ];
         let error = CallDescription::compare(
             "MPI_Bcast",

@@ -2,6 +2,7 @@
 //! slices are put elsewhere.
 
 use std::borrow::Cow;
+use std::fmt::Debug;
 
 use bytemuck::Pod;
 
@@ -15,6 +16,11 @@ use crate::arguments::varying::{Exchange, Gathering, Scattering};
 pub(crate) trait Proven {
     /// The lengths that must be the same on every rank, in elements.
     fn lengths(&self) -> Cow<'_, [usize]>;
+
+    /// An argument other than a slice that must be the same on every rank.
+    fn argument(&self) -> Option<&dyn Debug> {
+        None
+    }
 
     /// The number of elements, as far as one number says that.
     fn elements(&self) -> usize {

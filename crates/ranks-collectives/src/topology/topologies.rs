@@ -1,11 +1,15 @@
 //! The questions that a communicator answers about its ranks.
 
+use std::borrow::Cow;
+use std::fmt::Debug;
+
 use ranks_comm::{Communicator, Error, ErrorKind, Result, backend::Backend};
 use ranks_launch::Domain;
 
 use super::{Answer, Carrier, Policy, Topology, bind};
 use crate::Collectives;
 use crate::agreement::{CallSignature, all_ready};
+use crate::arguments::proven::Proven;
 use crate::operation::varying::allgatherv::allgatherv;
 
 /// The places of the ranks of a communicator.
@@ -32,7 +36,8 @@ pub trait Topologies {
     fn topology(&self) -> Result<Topology>;
 
     /// One communicator for each part of the machines that ranks are bound to, in the order of
-    /// ranks; `None` on ranks that are bound to no single part of this kind. Collective.
+    /// ranks; `None` on ranks that are bound to no single part of this kind. All ranks pass the
+    /// same kind. Collective.
     ///
     /// Which part that is, is found out from what the kernel tells of CPUs, the same way over every
     /// library; what the library itself knows of hardware is asked for by
@@ -46,7 +51,7 @@ pub trait Topologies {
     fn split_by(&self, domain: Domain) -> Result<Option<Communicator>>;
 
     /// Binds the thread that calls, and those that it starts later, to a part of its machine, and
-    /// tells where all ranks are then. Collective.
+    /// tells where all ranks are then. All ranks pass the same policy. Collective.
     ///
     /// Ranks of a host that may run on the same CPUs are dealt among its parts in blocks, in the
     /// order of their local ranks. A rank whose CPUs are its own already, or of which no such part
@@ -64,14 +69,14 @@ impl Topologies for Communicator {
     }
 
     fn split_by(&self, domain: Domain) -> Result<Option<Communicator>> {
-        all_ready(self, CallSignature::of("Topologies::split_by"), Ok(()))?;
+        all_ready(self, CallSignature::of("Topologies::split_by"), Ok(domain))?;
         let topology = find_out(self)?;
         self.split(topology.color(domain), 0)
     }
 
     fn bind(&self, policy: Policy) -> Result<Topology> {
         const OPERATION: &str = "sched_setaffinity";
-        all_ready(self, CallSignature::of("Topologies::bind"), Ok(()))?;
+        all_ready(self, CallSignature::of("Topologies::bind"), Ok(policy))?;
         let topology = find_out(self)?;
         let bound = match bind::cpus(&topology, policy) {
             Some(cpus) => cpus.bind_this_thread().map_err(|error| {
@@ -86,6 +91,26 @@ impl Topologies for Communicator {
         // The others wait for this rank's answer, whatever became of it.
         let after = find_out(self);
         bound.and(after)
+    }
+}
+
+impl Proven for Domain {
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(&[])
+    }
+
+    fn argument(&self) -> Option<&dyn Debug> {
+        Some(self)
+    }
+}
+
+impl Proven for Policy {
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(&[])
+    }
+
+    fn argument(&self) -> Option<&dyn Debug> {
+        Some(self)
     }
 }
 

@@ -429,6 +429,30 @@ fn calls_of_several_steps_are_named_as_the_program_makes_them(world: Communicato
     Ok(())
 }
 
+/// Each rank split and bound as it saw fit.
+#[ranks_test::ranks(2, 3)]
+fn arguments_that_are_no_slices_were_not_compared(world: Communicator) -> Result<()> {
+    let domain = match wrong(&world) {
+        true => Domain::Core,
+        false => Domain::Node,
+    };
+    let text = all_mismatch(&world, world.split_by(domain).map(drop))?;
+    for argument in ["Core", "Node"] {
+        let call = format!(" Topologies::split_by({argument})");
+        assert!(text.contains(&call), "{text}");
+    }
+    let policy = match wrong(&world) {
+        true => Policy::SocketPerRank,
+        false => Policy::NumaPerRank,
+    };
+    let text = all_mismatch(&world, world.bind(policy).map(drop))?;
+    for argument in ["SocketPerRank", "NumaPerRank"] {
+        let call = format!(" Topologies::bind({argument})");
+        assert!(text.contains(&call), "{text}");
+    }
+    Ok(())
+}
+
 #[test]
 fn the_end_of_the_program_against_a_collective_was_not_named() {
     let outcome = Runtime::builder()
