@@ -4,7 +4,7 @@ use ranks_comm::{Communicator, Result};
 
 use super::accumulator::{Accumulator, WORDS};
 use crate::agreement::{CallSignature, all_ready};
-use crate::arguments::lengths;
+use crate::arguments::transfer::Transfer;
 use crate::mpi::functions::Allreduce;
 use crate::operation::reductions;
 use crate::ops::Sum;
@@ -56,11 +56,8 @@ impl Exact<'_> {
     /// what the library reports.
     pub fn allreduce<T: Fractional>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
         const OPERATION: &str = "Exact::allreduce";
-        let ready = match (send.len(), recv.len()) {
-            (send, recv) if send == recv => Ok(()),
-            (send, recv) => Err(lengths::unequal(OPERATION, send, recv)),
-        };
-        all_ready(self.comm, CallSignature::moving::<T>(OPERATION), ready)?;
+        let proven = Transfer::equal(OPERATION, send, recv);
+        all_ready(self.comm, CallSignature::moving::<T>(OPERATION), proven)?;
         for (send, recv) in send.chunks(AT_ONCE).zip(recv.chunks_mut(AT_ONCE)) {
             let components = send
                 .iter()

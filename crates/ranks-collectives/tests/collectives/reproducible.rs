@@ -273,7 +273,19 @@ fn ranks_that_call_differently_are_told(world: Communicator) -> Result<()> {
         .exact()
         .allreduce(&[1.0, 2.0], &mut vec![1.0; right.len()]);
     assert_eq!(error.unwrap_err().kind(), expected);
-    Ok(())
+    // A rank with fewer elements was done, or told of a call that it had not made.
+    for lengths in [[1024, 512], [3, 2]] {
+        let length = lengths[usize::from(me > 0)];
+        let (mine, mut sums) = (vec![1.0; length], vec![0.0; length]);
+        let error = reproducible.exact().allreduce(&mine, &mut sums);
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+        for length in lengths {
+            let call = format!(" Exact::allreduce of {length} f64");
+            assert!(error.to_string().contains(&call), "{error}");
+        }
+    }
+    world.barrier()
 }
 
 /// The rank where a closure panics takes part all the same, and nobody waits for it.
