@@ -33,6 +33,7 @@ impl Compensated<'_> {
                 *leaf = [number, T::zeroed()];
             }
         };
+        let add = |left: &mut [T; 2], right: &[T; 2]| *left = add(*left, *right);
         let sum = reduced(self.comm, OPERATION, mine.len(), fill, add)?;
         Ok(sum.map_or(T::zeroed(), |[sum, _]| sum.canonical()))
     }

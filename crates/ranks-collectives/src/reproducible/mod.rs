@@ -6,7 +6,7 @@ mod exact;
 mod tree;
 
 use bytemuck::Pod;
-use ranks_comm::{Communicator, Result};
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::agreement::{CallSignature, all_ready};
 use crate::operation::varying::allgatherv;
@@ -18,6 +18,10 @@ use crate::ops::{Op, Sum};
 pub use compensated::Compensated;
 pub use exact::Exact;
 use tree::{Nodes, levels};
+
+/// The bytes of the largest element that is reduced: builds without optimization have about thirty
+/// copies on the stack, which is of 2 MiB where a rank is a thread.
+const LARGEST: usize = 32 << 10;
 
 /// Reductions of a distributed array to one value, bit for bit the same for any number of ranks;
 /// from [`Collectives::reproducible`](crate::Collectives::reproducible).
@@ -106,27 +110,35 @@ impl<'a> Reproducible<'a> {
                 *leaf = left.product(right);
             }
         };
-        let sum = reduced(self.comm, OPERATION, left.len(), fill, T::sum)?;
+        let add = |left: &mut T, right: &T| *left = left.sum(*right);
+        let sum = reduced(self.comm, OPERATION, left.len(), fill, add)?;
         Ok(sum.map_or(T::zeroed(), T::canonical))
     }
 
     /// The elements of the array combined with `op`, in order; `None` if it is empty.
     ///
     /// # Errors
-    /// [`Argument`](ranks_comm::ErrorKind::Argument) if a closure of the program's own panics, on
-    /// the rank where it did so, as [`UserOp`](crate::ops::UserOp) says; otherwise what the library
-    /// reports.
+    /// [`Argument`](ErrorKind::Argument) if an element is larger than 32 KiB, since `op` takes and
+    /// returns them on the stack, or if a closure of the program's own panics, on the rank where it
+    /// did so, as [`UserOp`](crate::ops::UserOp) says; otherwise what the library reports.
     pub fn reduce<T: Pod, O: Op<T>>(&self, mine: &[T], op: O) -> Result<Option<T>> {
         const OPERATION: &str = "Reproducible::reduce";
-        all_ready(
-            self.comm,
-            CallSignature::reducing::<T, O>(OPERATION),
-            Ok(()),
-        )?;
+        let ready = match size_of::<T>() {
+            ..=LARGEST => Ok(()),
+            size => Err(Error::new(
+                ErrorKind::Argument,
+                OPERATION,
+                format_args!(
+                    "elements of {size} bytes are too large to be combined on the stack; pass \
+                     smaller ones, of at most {LARGEST}"
+                ),
+            )),
+        };
+        all_ready(self.comm, CallSignature::reducing::<T, O>(OPERATION), ready)?;
         let fill = |first: usize, leaves: &mut [T]| {
             leaves.copy_from_slice(&mine[first..first + leaves.len()]);
         };
-        let combine = |left, right| op.combine(left, right);
+        let combine = |left: &mut T, right: &T| *left = op.combine(*left, *right);
         let whole = reduced(self.comm, OPERATION, mine.len(), fill, combine)?;
         Ok(whole.map(|whole| op.canonical(whole)))
     }
@@ -151,7 +163,7 @@ fn reduced<N: Pod>(
     operation: &'static str,
     length: usize,
     fill: impl Fn(usize, &mut [N]),
-    combine: impl Fn(N, N) -> N,
+    combine: impl Fn(&mut N, &N),
 ) -> Result<Option<N>> {
     let pieces = counts::of_all(comm, length)?;
     let travelling: Vec<usize> = (0..pieces.len())
@@ -170,7 +182,7 @@ fn reduced<N: Pod>(
     Panicked::caught(operation, || {
         let levels = (0..pieces.len()).flat_map(|rank| levels(pieces.range(rank)));
         let mut tree = Nodes::from(0);
-        for (level, &node) in levels.zip(&nodes) {
+        for (level, node) in levels.zip(&nodes) {
             tree.push(level, node, &combine);
         }
         whole = tree.root(&combine);

@@ -3,7 +3,8 @@
 //! A node of level k stands for the 2^k elements from a multiple of 2^k on. It is made of its two
 //! halves, and the nodes at the end of the array of those halves that there are. So the first of n
 //! elements are combined apart from the others, as many as the largest power of two below n, and so
-//! on within both parts: that is all that a result depends on.
+//! on within both parts: that is all that a result depends on. To combine two nodes is to replace
+//! the left one.
 //!
 //! The elements `start..end` that one rank has are the leaves below its largest whole nodes, at
 //! most two of a level. Only these travel, and whoever has them all, in order, completes the tree.
@@ -46,20 +47,21 @@ impl<N: Pod> Nodes<N> {
     pub(super) fn of(
         range: Range<usize>,
         fill: impl Fn(usize, &mut [N]),
-        combine: impl Fn(N, N) -> N,
+        combine: impl Fn(&mut N, &N),
     ) -> Self {
         let mut nodes = Self::from(range.start);
-        let mut block = [N::zeroed(); BLOCK];
+        // A thread's stack has no room for 64 large ones.
+        let mut block: Box<[N; BLOCK]> = bytemuck::zeroed_box();
         while nodes.end < range.end {
             let (first, left) = (nodes.end - range.start, range.end - nodes.end);
             if nodes.end % BLOCK == 0 && left >= BLOCK {
-                fill(first, &mut block);
+                fill(first, &mut *block);
                 nodes.push(BLOCK_LEVEL, top(&mut block, &combine), &combine);
             } else {
                 // As far as the next block begins.
                 let leaves = &mut block[..left.min(BLOCK - nodes.end % BLOCK)];
                 fill(first, leaves);
-                for &leaf in &*leaves {
+                for leaf in &*leaves {
                     nodes.push(0, leaf, &combine);
                 }
             }
@@ -69,21 +71,18 @@ impl<N: Pod> Nodes<N> {
 
     /// Appends the node of the elements from the end on; its level is that of one of the [`levels`]
     /// of what is appended.
-    pub(super) fn push(&mut self, level: u32, node: N, combine: impl Fn(N, N) -> N) {
-        let (mut whole, mut at) = (node, level);
+    pub(super) fn push(&mut self, level: u32, node: &N, combine: impl Fn(&mut N, &N)) {
+        self.nodes.push((level, *node));
         // Where the place of this node is odd among those of its level, its left half is the last
-        // one here, or it was never here as it begins before the start.
-        while self.end >> at & 1 == 1 {
-            match self.nodes.last() {
-                Some(&(level, left)) if level == at => {
-                    whole = combine(left, whole);
-                    self.nodes.pop();
-                    at += 1;
-                }
-                _ => break,
-            }
+        // one before it, or it was never here as it begins before the start.
+        while let [.., left, right] = &mut self.nodes[..]
+            && left.0 == right.0
+            && self.end >> left.0 & 1 == 1
+        {
+            combine(&mut left.1, &right.1);
+            left.0 += 1;
+            self.nodes.pop();
         }
-        self.nodes.push((at, whole));
         self.end += 1 << level;
     }
 
@@ -93,23 +92,28 @@ impl<N: Pod> Nodes<N> {
 
     /// The root of the tree whose nodes these are, from the first element to the last; `None` if
     /// there are no elements.
-    pub(super) fn root(self, combine: impl Fn(N, N) -> N) -> Option<N> {
-        let nodes = self.nodes.into_iter().map(|(_, node)| node).rev();
-        nodes.reduce(|right, left| combine(left, right))
+    pub(super) fn root(mut self, combine: impl Fn(&mut N, &N)) -> Option<N> {
+        while let [.., left, right] = &mut self.nodes[..] {
+            combine(&mut left.1, &right.1);
+            self.nodes.pop();
+        }
+        self.nodes.pop().map(|(_, node)| node)
     }
 }
 
 /// The node above a block of leaves.
 #[inline]
-fn top<N: Pod>(block: &mut [N; BLOCK], combine: impl Fn(N, N) -> N) -> N {
+fn top<N: Pod>(block: &mut [N; BLOCK], combine: impl Fn(&mut N, &N)) -> &N {
     let mut width = BLOCK / 2;
     while width > 0 {
         for index in 0..width {
-            block[index] = combine(block[2 * index], block[2 * index + 1]);
+            let mut node = block[2 * index];
+            combine(&mut node, &block[2 * index + 1]);
+            block[index] = node;
         }
         width /= 2;
     }
-    block[0]
+    &block[0]
 }
 
 #[cfg(test)]
@@ -119,7 +123,7 @@ mod tests {
     /// The shape of a tree: the number of elements, and a digest of how they are combined.
     type Shape = [u64; 2];
 
-    fn join(left: Shape, right: Shape) -> Shape {
+    fn join(left: &Shape, right: &Shape) -> Shape {
         let digest = left[1].wrapping_mul(31) ^ right[1].wrapping_mul(1_000_003);
         [
             left[0] + right[0],
@@ -137,7 +141,11 @@ mod tests {
             return leaf(range.start);
         }
         let middle = range.start + range.len().next_power_of_two() / 2;
-        join(serial(range.start..middle), serial(middle..range.end))
+        join(&serial(range.start..middle), &serial(middle..range.end))
+    }
+
+    fn combine(left: &mut Shape, right: &Shape) {
+        *left = join(left, right);
     }
 
     fn piece(range: Range<usize>) -> Nodes<Shape> {
@@ -146,7 +154,7 @@ mod tests {
                 *place = leaf(range.start + first + index);
             }
         };
-        Nodes::of(range.clone(), fill, join)
+        Nodes::of(range.clone(), fill, combine)
     }
 
     #[test]
@@ -160,13 +168,17 @@ mod tests {
                     let values = piece(range.clone()).values();
                     assert_eq!(values.len(), levels(range.clone()).count(), "{range:?}");
                     for (level, value) in levels(range).zip(values) {
-                        whole.push(level, value, join);
+                        whole.push(level, &value, combine);
                     }
                 }
-                assert_eq!(whole.root(join), Some(expected), "{total} cut at {cuts:?}");
+                assert_eq!(
+                    whole.root(combine),
+                    Some(expected),
+                    "{total} cut at {cuts:?}"
+                );
             }
         }
-        assert_eq!(Nodes::<Shape>::from(0).root(join), None);
+        assert_eq!(Nodes::<Shape>::from(0).root(combine), None);
     }
 
     #[test]

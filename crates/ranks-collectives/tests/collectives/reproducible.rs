@@ -288,6 +288,27 @@ fn ranks_that_call_differently_are_told(world: Communicator) -> Result<()> {
     world.barrier()
 }
 
+/// Many of them at once filled the stack of a thread.
+#[ranks_test::ranks(1, 2, 3)]
+fn elements_may_be_large(world: Communicator) -> Result<()> {
+    type Large = [u64; 4096];
+    let op = UserOp::new(|mut left: Large, right: Large| {
+        for (left, right) in left.iter_mut().zip(right) {
+            *left += right;
+        }
+        left
+    });
+    let mine = vec![[world.rank() as u64 + 1; 4096]; 70];
+    let whole = world.reproducible().reduce(&mine, op)?;
+    let sum = 70 * (1..=world.size() as u64).sum::<u64>();
+    assert!(whole.is_some_and(|whole| whole == [sum; 4096]));
+    let op = UserOp::new(|left: [u64; 4097], _| left);
+    let error = world.reproducible().reduce(&[], op).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Argument);
+    assert!(error.to_string().contains("of at most 32768"), "{error}");
+    Ok(())
+}
+
 /// The rank where a closure panics takes part all the same, and nobody waits for it.
 #[ranks_test::ranks(1, 2, 3)]
 fn a_panic_is_an_error(world: Communicator) -> Result<()> {
