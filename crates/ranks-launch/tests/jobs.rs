@@ -208,6 +208,18 @@ fn what_cannot_start_is_named() {
     ));
 }
 
+/// What followed it was started as another program.
+#[test]
+fn an_argument_that_launchers_do_not_hand_on_is_an_error() {
+    let root = scratch("separator");
+    let installation = with_launcher(&root, "exit 0");
+    let job = Job::new("true").args(["a", ":", "b"]);
+    assert!(job.run().unwrap().success());
+    let refused = job.on(installation).run();
+    assert!(matches!(refused, Err(JobError::Separator)), "{refused:?}");
+    fs::remove_dir_all(root).unwrap();
+}
+
 /// Every MPI of this machine: those provisioned in the workspace, and the system's.
 fn real() -> Vec<Installation> {
     let provisioned = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/mpi");

@@ -163,6 +163,10 @@ fn started() -> Vec<Text> {
             Job::new("heat").ranks(0).run().unwrap_err().to_string(),
         ),
         (
+            "ranks_launch::JobError::Separator",
+            JobError::Separator.to_string(),
+        ),
+        (
             "ranks_launch::JobError::Start",
             JobError::Start {
                 program: program(),

@@ -102,6 +102,10 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         None
     };
     let threads = installation.is_none();
+    let program: Vec<OsString> = match ends {
+        Some(_) => program.map(rank::through_launcher).collect(),
+        None => program.collect(),
+    };
     let variables = arguments.observing.variables();
     let file_name = file.clone().into_os_string();
     let (start, before) = match &ends {

@@ -1,7 +1,7 @@
 //! The ends of ranks: a process between the launcher and each of them notes it, and `ranks run`
 //! tells it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,10 +27,32 @@ pub(crate) struct Arguments {
     program: Vec<OsString>,
 }
 
+/// An argument of a program as it gets past launchers, for which `:` is the beginning of another
+/// program: one of colons alone has one more.
+pub(super) fn through_launcher(argument: OsString) -> OsString {
+    match colons(&argument) {
+        Some(colons) => format!("{colons}:").into(),
+        None => argument,
+    }
+}
+
+/// The argument as it was before [`through_launcher`].
+fn as_it_was(argument: OsString) -> OsString {
+    let less = colons(&argument).and_then(|colons| colons.strip_prefix(':'));
+    less.map(OsString::from).unwrap_or(argument)
+}
+
+/// The text of an argument that is of colons alone.
+fn colons(argument: &OsStr) -> Option<&str> {
+    let text = argument.to_str().filter(|text| !text.is_empty())?;
+    text.chars().all(|letter| letter == ':').then_some(text)
+}
+
 /// The process between: it ends as the rank has ended.
 pub(crate) fn main(arguments: Arguments) -> Outcome {
     let mut program = arguments.program.into_iter();
     let file = PathBuf::from(program.next().ok_or("name a program")?);
+    let program = program.map(as_it_was);
     let status = match stand_in(&file, program, &arguments.folder) {
         Ok(status) => status,
         Err(error) => {

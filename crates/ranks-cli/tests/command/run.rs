@@ -239,6 +239,20 @@ fn in_an_allocation_of_slurm_it_is_srun_with_the_plugin_of_the_mpi() {
     }
 }
 
+/// What followed it was started as another program.
+#[test]
+fn an_argument_that_launchers_do_not_hand_on_is_an_error() {
+    let scratch = Scratch::new("separator");
+    let mut command = with_launchers(&scratch);
+    command.args(["run", "--mpi", "mpich-9", "--host", "a", "program", ":"]);
+    let job = said(&mut command);
+    assert_eq!((job.status, job.text.as_str()), (Some(1), ""));
+    let told = "ranks: the program has an argument `:`, which launchers";
+    assert!(job.errors.contains(told), "{}", job.errors);
+    let job = said(in_process().args(["printf", "%s.", "a", ":", "b"]));
+    assert_eq!(job.text, "a.:.b.", "{}", job.errors);
+}
+
 /// A launcher that was not built for PBS or LSF started all ranks on the first host.
 #[test]
 fn launchers_are_told_the_hosts_of_pbs_and_lsf() {

@@ -33,6 +33,9 @@ pub use system::stand_in;
 /// ends.
 const OVERLAP: &str = "SLURM_OVERLAP";
 
+/// The word between two programs of one job, for launchers.
+const SEPARATOR: &str = ":";
+
 /// The description of a job to start.
 ///
 /// ```no_run
@@ -180,6 +183,11 @@ impl Job {
         if self.ranks == 0 {
             return Err(JobError::NoRanks);
         }
+        let words = [self.program.as_os_str()].into_iter();
+        let mut words = words.chain(self.args.iter().map(OsString::as_os_str));
+        if self.installation.is_some() && words.any(|word| word == SEPARATOR) {
+            return Err(JobError::Separator);
+        }
         let (command, labels) = self.command();
         let program = PathBuf::from(command.get_program());
         let supervised = system::start(self, command, labels)
@@ -243,6 +251,12 @@ pub enum JobError {
     /// A job of no ranks.
     #[error("a job needs at least one rank, and 0 were asked for")]
     NoRanks,
+    /// A job over an MPI with an argument that its launcher does not hand on.
+    #[error(
+        "the program has an argument `:`, which launchers of MPIs take for the beginning of another program; \
+         start a script that has it, or give the program another argument"
+    )]
+    Separator,
     /// The launcher, or the program if there is none, did not start.
     #[error("{} could not be started: {source}", program.display())]
     Start {
