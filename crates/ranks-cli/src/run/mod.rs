@@ -51,8 +51,8 @@ pub(crate) struct Arguments {
     time_limit: Option<Duration>,
     #[command(flatten)]
     observing: Observing,
-    /// The program and its arguments.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    /// The program and its arguments; `--` before a program whose name begins with `-`.
+    #[arg(required = true, trailing_var_arg = true)]
     program: Vec<OsString>,
 }
 

@@ -239,6 +239,28 @@ fn in_an_allocation_of_slurm_it_is_srun_with_the_plugin_of_the_mpi() {
     }
 }
 
+/// It was started as a program.
+#[test]
+fn an_option_that_is_not_known_is_an_error() {
+    for (option, named) in [
+        ("-np", "'--ranks <RANKS>'"),
+        ("--hosts", "'--hosts'"),
+        ("--timelimit", "'--timelimit'"),
+        ("-x", "'-x'"),
+    ] {
+        let job = said(in_process().args([option, "2", "echo"]));
+        assert_eq!((job.status, job.text.as_str()), (Some(2), ""), "{option}");
+        assert!(job.errors.contains(named), "{option}: {}", job.errors);
+    }
+    for number in ["-n3", "-n=3"] {
+        let print = "echo $RANKS_NP \"$@\"";
+        let job = said(in_process().args([number, "sh", "-c", print, "-n", "-x", "--", "a"]));
+        assert_eq!(job.text, "3 -x -- a\n", "{}", job.errors);
+    }
+    let job = said(in_process().args(["--", "-x"]));
+    assert_eq!(job.status, Some(127), "{}", job.errors);
+}
+
 /// What followed it was started as another program.
 #[test]
 fn an_argument_that_launchers_do_not_hand_on_is_an_error() {
