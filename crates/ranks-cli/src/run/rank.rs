@@ -137,7 +137,12 @@ impl Ends {
         let time = time.map_or(0, |time| time.as_nanos());
         let name = format!("ranks-run-{}-{time}", std::process::id());
         let folder = std::env::temp_dir().join(name);
-        system::make_folder(&folder)?;
+        let made = system::make_folder(&folder);
+        made.map_err(|error| {
+            let folder = folder.display();
+            let text = format!("no folder {folder} for the ends of ranks: {error}; set TMPDIR to one that can be written");
+            io::Error::new(error.kind(), text)
+        })?;
         Ok(Ends(folder))
     }
 

@@ -239,6 +239,19 @@ fn in_an_allocation_of_slurm_it_is_srun_with_the_plugin_of_the_mpi() {
     }
 }
 
+/// It said that there was no such file, and not which.
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let scratch = Scratch::new("no-folder");
+    let mut command = with_launchers(&scratch);
+    command.env("TMPDIR", "/nonexistent");
+    let job = said(command.args(["run", "--mpi", "mpich-9", "program"]));
+    assert_eq!(job.status, Some(1), "{}", job.text);
+    for part in ["no folder /nonexistent/ranks-run-", "set TMPDIR"] {
+        assert!(job.errors.contains(part), "{part}: {}", job.errors);
+    }
+}
+
 /// It was started as a program.
 #[test]
 fn an_option_that_is_not_known_is_an_error() {
