@@ -28,7 +28,7 @@ const MOST_RANKS: u64 = 1 << 31;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The number of ranks.
-    #[arg(short = 'n', long, default_value_t = 2, value_parser = RangedU64ValueParser::<usize>::new().range(..MOST_RANKS))]
+    #[arg(short = 'n', long, default_value_t = 2, value_parser = RangedU64ValueParser::<usize>::new().range(1..MOST_RANKS))]
     ranks: usize,
     /// The MPI: a name as `ranks doctor` shows it, a family, the prefix or the library of one;
     /// `none`: ranks are threads of one process. [default: RANKS_MPI, or what a program takes that
@@ -193,7 +193,8 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
             say(format_args!("the {what}: {end}"));
         }
     }
-    if status != 0
+    // What was not started calls nothing, and waits for nobody.
+    if ![0, rank::NOT_STARTED].contains(&status)
         && signal == 0
         && let Some(advice) = arguments
             .observing

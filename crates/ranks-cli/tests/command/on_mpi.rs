@@ -442,3 +442,19 @@ fn a_program_gets_its_arguments() {
         }
     }
 }
+
+/// Options were named that cannot help.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_program_that_cannot_be_started_is_named_alone() {
+    for installation in named() {
+        let name = &installation.name;
+        let mut command = with(&installation, own_folder(&installation));
+        command.args(["run", "-n", "1", "--mpi", name, "/nonexistent/program"]);
+        let job = said(&mut command);
+        let whole = format!("{name}: {}{}", job.text, job.errors);
+        assert_eq!(job.status, Some(127), "{whole}");
+        let told = "/nonexistent/program could not be started";
+        assert!(whole.contains(told) && !whole.contains("--dump"), "{whole}");
+    }
+}

@@ -252,6 +252,16 @@ fn a_folder_that_cannot_be_made_is_named() {
     }
 }
 
+/// Of those that were said to do, 0 was refused as well.
+#[test]
+fn a_number_of_ranks_that_cannot_be_is_an_error() {
+    for number in ["0", "99999999999"] {
+        let job = said(in_process().args(["-n", number, "echo"]));
+        let told = format!("{number} is not in 1..2147483648");
+        assert!(job.errors.contains(&told), "{}", job.errors);
+    }
+}
+
 /// It was started as a program.
 #[test]
 fn an_option_that_is_not_known_is_an_error() {
