@@ -80,7 +80,7 @@ fn on_mpi(test: &Test, installation: &Installation) -> Result<(), String> {
         environment: Vec::new(),
         runner: Vec::new(),
     };
-    let case = Case::parse(test.name())
+    let case = Case::asked_for(test.name())
         .ok_or_else(|| format!("{} is not a name that #[ranks] gives", test.name()))?;
     let suite = Suite {
         binary: &binary,

@@ -249,6 +249,14 @@ fn each_failure_costs_its_own_test_only_on_an_mpi() {
     }
 }
 
+/// It could never run.
+#[ranks_test::ranks(2, mpi_only)]
+#[ignore = "needs an MPI, and to be asked for"]
+#[case(7)]
+fn an_ignored_test_runs_where_it_is_asked_for(world: ranks_comm::Communicator, size: usize) {
+    assert_eq!(world.size() + 5, size);
+}
+
 #[test]
 fn the_ignored_and_the_ordinary_are_not_listed() {
     let cases = this_binary().cases().expect("this is a test binary");

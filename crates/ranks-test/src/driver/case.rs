@@ -27,6 +27,11 @@ impl Case {
     /// it is ignored.
     #[must_use]
     pub fn parse(name: &str) -> Option<Case> {
+        Self::asked_for(name).filter(|_| !name.ends_with("_mpi_ignored"))
+    }
+
+    /// Reads a name of libtest, of one that is ignored and was asked for too.
+    pub(crate) fn asked_for(name: &str) -> Option<Case> {
         let (base, last) = name.rsplit_once("::")?;
         let mut words = last.split('_');
         let ranks = words.next()?.strip_prefix("np")?;
@@ -46,7 +51,7 @@ impl Case {
         }
         let place = match rest.as_slice() {
             [] => CasePlace::Everywhere,
-            ["mpi"] => CasePlace::Mpi,
+            ["mpi"] | ["mpi", "ignored"] => CasePlace::Mpi,
             ["in", "process"] => CasePlace::InProcess,
             _ => return None,
         };
@@ -125,6 +130,16 @@ mod tests {
 
         let case = Case::parse("ring::np1_in_process").unwrap();
         assert!(!case.runs_on_mpi() && case.runs_in_process());
+    }
+
+    /// It could never run.
+    #[test]
+    fn an_ignored_test_is_one_on_ranks_if_it_is_asked_for() {
+        let name = "ring::case_1::np2_single_mpi_ignored";
+        assert_eq!(Case::parse(name), None);
+        let case = Case::asked_for(name).unwrap();
+        assert_eq!((case.name(), case.ranks()), (name, 2));
+        assert!(case.runs_on_mpi() && !case.runs_in_process());
     }
 
     #[test]
