@@ -314,6 +314,26 @@ fn a_binary_is_run_by_its_runner() {
     assert!(!listed && matches!(ran, Verdict::Failed { .. }), "{ran:?}");
 }
 
+/// Each rank panicked, since no clock goes as far.
+#[test]
+fn a_test_may_take_as_long_as_there_are_seconds() {
+    let limit = ("RANKS_TEST_TIMEOUT".to_owned(), u64::MAX.to_string());
+    let ran = Suite {
+        binary: &Binary {
+            environment: vec![limit],
+            ..this_binary()
+        },
+        cases: &[Case::parse("fixture::a_passes::np1").expect("a case")],
+        ranks: 1,
+        faults: &[],
+        launch: &alone,
+        folder: None,
+    }
+    .run(&mut |_| ())
+    .expect("the driver runs");
+    assert_eq!(ran.reports[0].verdict, Verdict::Passed, "{ran:#?}");
+}
+
 #[test]
 fn a_launcher_that_ends_badly_is_a_failure_of_the_job() {
     let cases = [Case::parse("fixture::a_passes::np1").expect("a case")];

@@ -46,7 +46,7 @@ pub(crate) fn run<R: Outcome>(
         .unwrap_or_else(PoisonError::into_inner)
         .send(work)
         .map_err(|_| "the thread of MPI has ended".to_owned())?;
-    match verdict.recv_timeout(test.limit() + DRIVER_GONE) {
+    match verdict.recv_timeout(test.limit().saturating_add(DRIVER_GONE)) {
         Ok(()) => Ok(()),
         Err(RecvTimeoutError::Disconnected) => Err("the thread of MPI has ended".to_owned()),
         Err(RecvTimeoutError::Timeout) => {
