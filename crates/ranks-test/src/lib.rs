@@ -85,10 +85,10 @@
 //! that is:
 //!
 //! ```text
-//! RANKS_TEST_MPI=all cargo test                        # all that are found on this machine
-//! RANKS_TEST_MPI=mpich,openmpi cargo test ring         # by name
-//! RANKS_TEST_MPI=/opt/openmpi-5 cargo test ring::np2   # by the folder that it is installed in
-//! RANKS_TEST_MPI=all cargo test -- --include-ignored   # with those that are mpi_only
+//! RANKS_TEST_MPI=all cargo test                          # all that are found on this machine
+//! RANKS_TEST_MPI=mpich,openmpi cargo test before         # by name
+//! RANKS_TEST_MPI=/opt/openmpi-5 cargo test before::np2   # by the folder that it is installed in
+//! RANKS_TEST_MPI=all cargo test -- --include-ignored     # with those that are mpi_only
 //! ```
 //!
 //! A job is started for each test then, which costs about a second. A runner that wants a whole
