@@ -10,6 +10,8 @@ use ranks_comm::{Backend, Communicator, Error, Runtime};
 use crate::outcome::Outcome;
 use crate::test::Test;
 
+mod exit;
+
 /// The time that the other ranks have to end after one failed.
 const FAILED_LIMIT: Duration = Duration::from_secs(5);
 
@@ -81,6 +83,7 @@ pub(crate) fn run<R: Outcome>(
     test: &'static Test,
     body: fn(Communicator) -> R,
 ) -> Result<(), String> {
+    let _running = exit::RunningTest::new(test.name());
     let states = States(Arc::new(Mutex::new(vec![State::NotBegun; test.ranks])));
     let (ended, end) = channel();
     let shared = states.clone();
@@ -136,6 +139,7 @@ fn rank<R: Outcome>(
     world: Communicator,
 ) -> Result<(), RankError> {
     let me = world.rank();
+    exit::is_rank_of(test.name());
     states.set(me, State::Within);
     let result = test.attempt(|| {
         if world.size() != test.ranks {

@@ -119,8 +119,9 @@
 //!
 //! # What it does not do
 //!
-//! In process the ranks of a test share the statics of the program, and one that ends the process
-//! ends them all.
+//! In process the ranks of a test share the statics of the program, and one that ends the process,
+//! by `exit` or `Communicator::abort`, ends them all and the tests that follow: with status 101,
+//! whichever it asks for, and a line that names the test.
 #![cfg_attr(doc, doc = concat!(
     "\n# The guide\n\n[Tests on n ranks](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/testing.md), ",
     "[environment variables](", env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guide/environment.md).",
@@ -143,6 +144,8 @@ mod installations;
 mod job_rank;
 #[cfg(feature = "attribute")]
 mod outcome;
+#[cfg(feature = "attribute")]
+mod system;
 #[cfg(feature = "attribute")]
 mod test;
 

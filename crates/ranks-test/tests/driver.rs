@@ -424,6 +424,20 @@ fn a_failure_in_process_says_what_became_of_each_rank() {
     assert_eq!(told, 3, "{text}");
 }
 
+/// It was a pass for who looks at the status, and the tests that followed did not run.
+#[test]
+fn a_test_that_ends_the_process_in_process_has_failed() {
+    for name in ["np1", "np3"].map(|ranks| format!("fixture::g_ends_the_process::{ranks}")) {
+        let mut alone = Command::new(this_binary().path);
+        let output = alone.args(["--ignored", "--exact", &name]).output();
+        let output = output.expect("this binary runs");
+        assert_eq!(output.status.code(), Some(101), "{name}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let told = format!("{name} failed in process: it has ended the process, by exit or abort");
+        assert!(errors.contains(&told), "{errors}");
+    }
+}
+
 #[test]
 fn a_hang_in_process_ends_with_its_time() {
     let began = Instant::now();

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use super::{THREAD, system, thread::Work};
+use super::{THREAD, thread::Work};
+use crate::system;
 
 /// The time that the process waits for the thread to finalize; the driver has its own limit, and
 /// this one is below it.

@@ -17,7 +17,6 @@ use crate::test::Test;
 
 mod exit;
 mod recorder;
-mod system;
 mod thread;
 
 use thread::Work;

@@ -9,9 +9,10 @@ use std::time::Duration;
 use ranks_comm::{Backend, Communicator, Runtime, Source, Tag, ThreadLevel};
 use ranks_launch::Environment;
 
+use super::exit;
 use super::recorder::Recorder;
-use super::{exit, system};
 use crate::record::{self, Event};
+use crate::system;
 use crate::test::Test;
 
 /// The time that a rank that failed waits before it ends the job, so that others can record that
