@@ -14,7 +14,7 @@ use ranks_launch::{Allocation, Count, Installation, Job, JobError, Outcome, Star
 
 use crate::choice::{self, Choice};
 use crate::run::observing::Observing;
-use crate::run::rank::{End, Ends};
+use crate::run::rank::{End, Ends, Silence};
 use crate::tell::say;
 
 mod observing;
@@ -136,6 +136,9 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     let signalled = system::watch_signals()?;
     let labels = Labels::new(arguments.ranks);
     let mut is_lost = false;
+    let silence = Silence::new();
+    let watched = ends.as_ref().filter(|_| !arguments.fault_tolerant);
+    let mut is_stuck = false;
     let running = match job.start() {
         Err(error @ JobError::Start { .. }) if threads => {
             say(error);
@@ -144,20 +147,26 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         started => started?,
     };
     let outcome = running.follow(
-        || signalled.load(Ordering::Relaxed) != 0,
-        |written| match labels.write(written) {
-            // As a launcher whose reader has gone away does.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                signalled.store(system::PIPE, Ordering::Relaxed);
+        || {
+            is_stuck = watched.is_some_and(|ends| silence.is_for_good(ends));
+            is_stuck || signalled.load(Ordering::Relaxed) != 0
+        },
+        |written| {
+            match labels.write(written) {
+                // As a launcher whose reader has gone away does.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    signalled.store(system::PIPE, Ordering::Relaxed);
+                }
+                // Its results may be elsewhere: the job goes on.
+                Err(error) if !is_lost => {
+                    is_lost = true;
+                    say(format_args!(
+                        "the output of the ranks could not be written: {error}"
+                    ));
+                }
+                _ => {}
             }
-            // Its results may be elsewhere: the job goes on.
-            Err(error) if !is_lost => {
-                is_lost = true;
-                say(format_args!(
-                    "the output of the ranks could not be written: {error}"
-                ));
-            }
-            _ => {}
+            silence.is_broken();
         },
     );
     let signal = signalled.load(Ordering::Relaxed);
@@ -187,7 +196,11 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
             say(told);
             status = status.max(1);
         }
+        if is_stuck {
+            say("the launcher waited for the other ranks; all processes of the job were killed");
+        }
         let end = outcome.status.and_then(system::signal).map(End::Signal);
+        let end = end.filter(|_| !is_stuck);
         if let Some(end) = end.filter(|end| bad.iter().all(|(_, of_rank)| of_rank != end)) {
             let what = if threads { "program" } else { "launcher" };
             say(format_args!("the {what}: {end}"));

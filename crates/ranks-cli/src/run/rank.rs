@@ -1,12 +1,13 @@
 //! The ends of ranks: a process between the launcher and each of them notes it, and `ranks run`
 //! tells it.
 
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ranks_launch::{Count, Environment, stand_in};
 
@@ -196,6 +197,40 @@ impl Ends {
             .collect();
         ends.sort_by_key(|&(time, rank, _)| (time, rank));
         ends.into_iter().map(|(_, rank, end)| (rank, end)).collect()
+    }
+}
+
+/// The silence of a job, in which its launcher may wait for ranks that wait for one that has ended
+/// badly. Hydra does, where that one has not come to `MPI_Init`.
+#[derive(Debug)]
+pub(crate) struct Silence {
+    since: Cell<Instant>,
+    had_bad_end: Cell<bool>,
+}
+
+impl Silence {
+    /// The time that a launcher has to end a job by itself, or to hand on what ranks have written.
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    pub(crate) fn new() -> Silence {
+        Silence {
+            since: Cell::new(Instant::now()),
+            had_bad_end: Cell::new(false),
+        }
+    }
+
+    /// Begins again: the job has written something.
+    pub(crate) fn is_broken(&self) {
+        self.since.set(Instant::now());
+    }
+
+    /// True if a rank has ended badly before a whole time of silence.
+    pub(crate) fn is_for_good(&self, ends: &Ends) -> bool {
+        if self.since.get().elapsed() < Self::PATIENCE {
+            return false;
+        }
+        self.is_broken();
+        self.had_bad_end.replace(!ends.bad().is_empty())
     }
 }
 

@@ -8,6 +8,7 @@ use std::thread;
 use nix::sys::signal::{Signal, kill, raise};
 use nix::unistd::Pid;
 use ranks::prelude::*;
+use ranks_launch::Environment;
 
 use crate::on_mpi::{named, own_folder, with};
 use crate::{Failure, RANKS, Said, Scratch, bare};
@@ -19,6 +20,9 @@ const JOB: &str = "RANKS_CLI_TEST_ENDS";
 #[test]
 fn job() {
     if let Ok(how) = std::env::var(JOB) {
+        if how == "early" && Environment::detect().rank == Some(1) {
+            std::process::exit(5);
+        }
         ranks::run(|world| act(&world, &how)).unwrap();
     }
 }
@@ -114,6 +118,18 @@ fn a_rank_that_dies_is_named_with_its_signal_or_status() {
             assert_eq!(job.status, Some(status), "{whole}");
         });
     }
+}
+
+/// The launchers of MPICH and Intel MPI waited for the others, which waited for it.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_rank_that_dies_before_it_comes_to_mpi_ends_the_job() {
+    on_each("early", "", |name, job| {
+        let whole = format!("{name}: {}{}", job.text, job.errors);
+        let told = |line: &str| line == "ranks: rank 1: ended with status 5";
+        assert!(job.errors.lines().any(told), "{whole}");
+        assert_eq!(job.status, Some(5), "{whole}");
+    });
 }
 
 /// Half of such jobs on MPICH were a success, without a word.
