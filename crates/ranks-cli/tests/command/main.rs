@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "these are tests")]
 
+mod arguments;
 mod doctor;
 mod dumps;
 mod ends;

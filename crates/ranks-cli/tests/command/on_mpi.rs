@@ -417,32 +417,6 @@ fn output_bears_the_rank_and_the_status_is_the_programs() {
     }
 }
 
-/// Launchers took what followed a `:` for another program.
-#[test]
-#[ignore = "needs an MPI"]
-fn a_program_gets_its_arguments() {
-    for installation in named() {
-        let name = &installation.name;
-        let mut command = with(&installation, own_folder(&installation));
-        command.args([
-            "run",
-            "-n",
-            "2",
-            "--mpi",
-            name,
-            "printf",
-            "%s.%s.%s.%s.%s\n",
-        ]);
-        let job = said(command.args([":", "-n", "::", "--", ""]));
-        let whole = format!("{name}: {}{}", job.text, job.errors);
-        assert_eq!(job.status, Some(0), "{whole}");
-        for rank in 0..2 {
-            let line = format!("[{rank}] :.-n.::.--.\n");
-            assert!(job.text.contains(&line), "{whole}");
-        }
-    }
-}
-
 /// Options were named that cannot help.
 #[test]
 #[ignore = "needs an MPI"]

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use crate::{RANKS, Scratch, bare, said};
 
 /// The command with the programs of a shell, and no MPI.
-fn in_process() -> Command {
+pub(crate) fn in_process() -> Command {
     let mut command = bare();
     command
         .env("PATH", "/usr/bin:/bin")
@@ -147,7 +147,7 @@ fn a_signal_that_is_ignored_ends_no_job() {
 }
 
 /// The command with two MPIs that cannot be opened, whose launchers say how they were called.
-fn with_launchers(scratch: &Scratch) -> Command {
+pub(crate) fn with_launchers(scratch: &Scratch) -> Command {
     scratch.mpi("mpich-9", "libmpi.so.12");
     scratch.mpi("openmpi-9", "libmpi.so.40");
     scratch.script("bin/srun", "printf '0: %s\\n1: again\\n' \"$*\"");
@@ -250,52 +250,6 @@ fn a_folder_that_cannot_be_made_is_named() {
     for part in ["no folder /nonexistent/ranks-run-", "set TMPDIR"] {
         assert!(job.errors.contains(part), "{part}: {}", job.errors);
     }
-}
-
-/// Of those that were said to do, 0 was refused as well.
-#[test]
-fn a_number_of_ranks_that_cannot_be_is_an_error() {
-    for number in ["0", "99999999999"] {
-        let job = said(in_process().args(["-n", number, "echo"]));
-        let told = format!("{number} is not in 1..2147483648");
-        assert!(job.errors.contains(&told), "{}", job.errors);
-    }
-}
-
-/// It was started as a program.
-#[test]
-fn an_option_that_is_not_known_is_an_error() {
-    for (option, named) in [
-        ("-np", "'--ranks <RANKS>'"),
-        ("--hosts", "'--hosts'"),
-        ("--timelimit", "'--timelimit'"),
-        ("-x", "'-x'"),
-    ] {
-        let job = said(in_process().args([option, "2", "echo"]));
-        assert_eq!((job.status, job.text.as_str()), (Some(2), ""), "{option}");
-        assert!(job.errors.contains(named), "{option}: {}", job.errors);
-    }
-    for number in ["-n3", "-n=3"] {
-        let print = "echo $RANKS_NP \"$@\"";
-        let job = said(in_process().args([number, "sh", "-c", print, "-n", "-x", "--", "a"]));
-        assert_eq!(job.text, "3 -x -- a\n", "{}", job.errors);
-    }
-    let job = said(in_process().args(["--", "-x"]));
-    assert_eq!(job.status, Some(127), "{}", job.errors);
-}
-
-/// What followed it was started as another program.
-#[test]
-fn an_argument_that_launchers_do_not_hand_on_is_an_error() {
-    let scratch = Scratch::new("separator");
-    let mut command = with_launchers(&scratch);
-    command.args(["run", "--mpi", "mpich-9", "--host", "a", "program", ":"]);
-    let job = said(&mut command);
-    assert_eq!((job.status, job.text.as_str()), (Some(1), ""));
-    let told = "ranks: the program has an argument `:`, which launchers";
-    assert!(job.errors.contains(told), "{}", job.errors);
-    let job = said(in_process().args(["printf", "%s.", "a", ":", "b"]));
-    assert_eq!(job.text, "a.:.b.", "{}", job.errors);
 }
 
 /// A launcher that was not built for PBS or LSF started all ranks on the first host.

@@ -1,0 +1,77 @@
+//! The words behind `ranks run`: its options, the program, and what that gets.
+
+use crate::on_mpi::{named, own_folder, with};
+use crate::run::{in_process, with_launchers};
+use crate::{Scratch, said};
+
+/// Of those that were said to do, 0 was refused as well.
+#[test]
+fn a_number_of_ranks_that_cannot_be_is_an_error() {
+    for number in ["0", "99999999999"] {
+        let job = said(in_process().args(["-n", number, "echo"]));
+        let told = format!("{number} is not in 1..2147483648");
+        assert!(job.errors.contains(&told), "{}", job.errors);
+    }
+}
+
+/// It was started as a program.
+#[test]
+fn an_option_that_is_not_known_is_an_error() {
+    for (option, named) in [
+        ("-np", "'--ranks <RANKS>'"),
+        ("--hosts", "'--hosts'"),
+        ("--timelimit", "'--timelimit'"),
+        ("-x", "'-x'"),
+    ] {
+        let job = said(in_process().args([option, "2", "echo"]));
+        assert_eq!((job.status, job.text.as_str()), (Some(2), ""), "{option}");
+        assert!(job.errors.contains(named), "{option}: {}", job.errors);
+    }
+    for number in ["-n3", "-n=3"] {
+        let print = "echo $RANKS_NP \"$@\"";
+        let job = said(in_process().args([number, "sh", "-c", print, "-n", "-x", "--", "a"]));
+        assert_eq!(job.text, "3 -x -- a\n", "{}", job.errors);
+    }
+    let job = said(in_process().args(["--", "-x"]));
+    assert_eq!(job.status, Some(127), "{}", job.errors);
+}
+
+/// What followed it was started as another program.
+#[test]
+fn an_argument_that_launchers_do_not_hand_on_is_an_error() {
+    let scratch = Scratch::new("separator");
+    let mut command = with_launchers(&scratch);
+    command.args(["run", "--mpi", "mpich-9", "--host", "a", "program", ":"]);
+    let job = said(&mut command);
+    assert_eq!((job.status, job.text.as_str()), (Some(1), ""));
+    let told = "ranks: the program has an argument `:`, which launchers";
+    assert!(job.errors.contains(told), "{}", job.errors);
+    let job = said(in_process().args(["printf", "%s.", "a", ":", "b"]));
+    assert_eq!(job.text, "a.:.b.", "{}", job.errors);
+}
+
+/// Launchers took what followed a `:` for another program.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_program_gets_its_arguments() {
+    for installation in named() {
+        let name = &installation.name;
+        let mut command = with(&installation, own_folder(&installation));
+        command.args([
+            "run",
+            "-n",
+            "2",
+            "--mpi",
+            name,
+            "printf",
+            "%s.%s.%s.%s.%s\n",
+        ]);
+        let job = said(command.args([":", "-n", "::", "--", ""]));
+        let whole = format!("{name}: {}{}", job.text, job.errors);
+        assert_eq!(job.status, Some(0), "{whole}");
+        for rank in 0..2 {
+            let line = format!("[{rank}] :.-n.::.--.\n");
+            assert!(job.text.contains(&line), "{whole}");
+        }
+    }
+}
