@@ -25,8 +25,7 @@ use crate::transport::pending_op::PendingOp;
 /// The call site of waiting for all operations of a scope.
 const WAITALL: &record::Kind = &record::Kind::of(Class::Message, "MPI_Waitall");
 
-/// The time for which a scope that unwinds waits for operations that cannot be cancelled, before it
-/// aborts the job.
+/// The time after which a scope that unwinds aborts the job, if an operation cannot be cancelled.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The time for a scope in which an operation cannot end in time.
@@ -438,6 +437,15 @@ impl<'a> Inner<'a> {
         }
     }
 
+    /// Gives up what is pending, and drops what was kept apart from the first batch.
+    #[cold]
+    fn end(&mut self) {
+        if !self.is_idle() {
+            self.give_up();
+        }
+        drop(self.rest.take());
+    }
+
     /// Ends everything as fast as possible; cannot fail.
     #[cold]
     fn give_up(&self) {
@@ -488,16 +496,5 @@ impl Drop for Inner<'_> {
         if !self.batch.is_empty() || self.rest.get().is_some() {
             self.end();
         }
-    }
-}
-
-impl Inner<'_> {
-    /// Gives up what is pending, and drops what was kept apart from the first batch.
-    #[cold]
-    fn end(&mut self) {
-        if !self.is_idle() {
-            self.give_up();
-        }
-        drop(self.rest.take());
     }
 }
