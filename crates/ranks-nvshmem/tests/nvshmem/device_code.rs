@@ -99,8 +99,10 @@ fn in_process_there_are_no_kernels() {
     let body = |pe: Nvshmem<'_>| {
         let any = ptr::without_provenance_mut(8);
         // SAFETY: in process nothing looks at it.
-        let outcomes = unsafe { [pe.init_raw_module(any), pe.init_raw_library(any)] };
-        for outcome in outcomes {
+        let module = unsafe { pe.init_raw_module(any) };
+        // SAFETY: as above.
+        let library = unsafe { pe.init_raw_library(any) };
+        for outcome in [module, library] {
             is_refused(outcome, ErrorKind::NotInLibrary, "in process");
         }
     };
