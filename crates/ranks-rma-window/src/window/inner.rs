@@ -159,7 +159,7 @@ impl<T: Pod> Inner<T> {
     }
 
     /// As [`call`](Self::call), to end what this thread has started.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn call_to_end(
         &self,
         kind: &'static Kind,
