@@ -269,7 +269,7 @@ impl Display for Described<'_> {
             write!(f, ", root {root}")?;
         }
         if let Some(number) = self.call.object {
-            write!(f, ", on number {number} of these")?;
+            write!(f, ", on object {number}")?;
         }
         match self.call.manner {
             Some(manner) => write!(f, ", {manner}"),

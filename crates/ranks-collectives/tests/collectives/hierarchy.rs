@@ -172,7 +172,7 @@ fn objects_of_one_communicator_are_told_apart(world: Communicator) -> Result<()>
     for outcome in outcomes {
         let error = outcome.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
-        assert!(error.to_string().contains(" of these"), "{error}");
+        assert!(error.to_string().contains(", on object "), "{error}");
     }
     world.barrier()
 }
