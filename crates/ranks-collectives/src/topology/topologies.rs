@@ -69,14 +69,22 @@ impl Topologies for Communicator {
     }
 
     fn split_by(&self, domain: Domain) -> Result<Option<Communicator>> {
-        all_ready(self, CallSignature::of("Topologies::split_by"), Ok(domain))?;
+        all_ready(
+            self,
+            CallSignature::of("Topologies::split_by"),
+            Ok(Equal(domain)),
+        )?;
         let topology = find_out(self)?;
         self.split(topology.color(domain), 0)
     }
 
     fn bind(&self, policy: Policy) -> Result<Topology> {
         const OPERATION: &str = "sched_setaffinity";
-        all_ready(self, CallSignature::of("Topologies::bind"), Ok(policy))?;
+        all_ready(
+            self,
+            CallSignature::of("Topologies::bind"),
+            Ok(Equal(policy)),
+        )?;
         let topology = find_out(self)?;
         let bound = match bind::cpus(&topology, policy) {
             Some(cpus) => cpus.bind_this_thread().map_err(|error| {
@@ -94,23 +102,16 @@ impl Topologies for Communicator {
     }
 }
 
-impl Proven for Domain {
+/// An argument that all ranks pass alike.
+struct Equal<A>(A);
+
+impl<A: Debug> Proven for Equal<A> {
     fn lengths(&self) -> Cow<'_, [usize]> {
         Cow::Borrowed(&[])
     }
 
     fn argument(&self) -> Option<&dyn Debug> {
-        Some(self)
-    }
-}
-
-impl Proven for Policy {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-
-    fn argument(&self) -> Option<&dyn Debug> {
-        Some(self)
+        Some(&self.0)
     }
 }
 
