@@ -208,7 +208,7 @@ fn what_cannot_start_is_named() {
     ));
 }
 
-/// What followed it was started as another program.
+/// The words behind it were started as another program.
 #[test]
 fn an_argument_that_launchers_do_not_hand_on_is_an_error() {
     let root = scratch("separator");

@@ -166,7 +166,7 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
                 }
                 _ => {}
             }
-            silence.is_broken();
+            silence.begin_again();
         },
     );
     let signal = signalled.load(Ordering::Relaxed);

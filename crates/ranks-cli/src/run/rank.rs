@@ -220,7 +220,7 @@ impl Silence {
     }
 
     /// Begins again: the job has written something.
-    pub(crate) fn is_broken(&self) {
+    pub(crate) fn begin_again(&self) {
         self.since.set(Instant::now());
     }
 
@@ -229,7 +229,7 @@ impl Silence {
         if self.since.get().elapsed() < Self::PATIENCE {
             return false;
         }
-        self.is_broken();
+        self.begin_again();
         self.had_bad_end.replace(!ends.bad().is_empty())
     }
 }

@@ -36,7 +36,7 @@ fn an_option_that_is_not_known_is_an_error() {
     assert_eq!(job.status, Some(127), "{}", job.errors);
 }
 
-/// What followed it was started as another program.
+/// The words behind it were started as another program.
 #[test]
 fn an_argument_that_launchers_do_not_hand_on_is_an_error() {
     let scratch = Scratch::new("separator");
