@@ -13,6 +13,7 @@ use crate::result::{Error, ErrorKind, Result};
 const FINALIZED: u8 = 1;
 const MAIN_ONLY: u8 = 2;
 const ONE_AT_A_TIME: u8 = 4;
+const ONE_THREAD: u8 = 8;
 
 /// The checks before every call of MPI in this process.
 pub(crate) static THREAD_GUARD: ThreadGuard = ThreadGuard::new();
@@ -46,7 +47,8 @@ impl ThreadGuard {
     pub(crate) fn set_level(&self, level: ThreadLevel) {
         self.main.store(this_thread(), Ordering::Relaxed);
         let flag = match level {
-            ThreadLevel::Single | ThreadLevel::Funneled => MAIN_ONLY,
+            ThreadLevel::Single => MAIN_ONLY | ONE_THREAD,
+            ThreadLevel::Funneled => MAIN_ONLY,
             ThreadLevel::Serialized => ONE_AT_A_TIME,
             ThreadLevel::Multiple => 0,
         };
@@ -88,7 +90,9 @@ impl ThreadGuard {
     /// The level that was set.
     pub(crate) fn level(&self) -> ThreadLevel {
         let flags = self.flags.load(Ordering::Acquire);
-        if flags & MAIN_ONLY != 0 {
+        if flags & ONE_THREAD != 0 {
+            ThreadLevel::Single
+        } else if flags & MAIN_ONLY != 0 {
             ThreadLevel::Funneled
         } else if flags & ONE_AT_A_TIME != 0 {
             ThreadLevel::Serialized
@@ -169,6 +173,21 @@ mod tests {
         let error = gate.enter("MPI_Send").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Finalized);
         assert!(error.to_string().starts_with("MPI_Send: "));
+    }
+
+    #[test]
+    fn a_gate_tells_the_level_that_was_set() {
+        let levels = [
+            ThreadLevel::Single,
+            ThreadLevel::Funneled,
+            ThreadLevel::Serialized,
+            ThreadLevel::Multiple,
+        ];
+        for level in levels {
+            let gate = ThreadGuard::new();
+            gate.set_level(level);
+            assert_eq!(gate.level(), level);
+        }
     }
 
     #[test]
