@@ -135,14 +135,14 @@ impl Processes for OverMpi {
             sends(None);
         }
         loop {
-            // Others may take the lock between two polls.
-            let Some(queries) = &mut *lock() else {
+            let mut queries = lock();
+            let Some(open) = &mut *queries else {
                 return states;
             };
-            queries.listen();
+            open.listen();
             let mut all = true;
             for (rank, state) in &mut states {
-                *state = match queries.heard.get(rank) {
+                *state = match open.heard.get(rank) {
                     Some((when, state)) if *when >= since => state.clone(),
                     _ => RankState::Unheard,
                 };
@@ -151,6 +151,8 @@ impl Processes for OverMpi {
             if all || begin.elapsed() >= GRACE {
                 return states;
             }
+            // Other threads ask and answer between two looks.
+            drop(queries);
             thread::sleep(Duration::from_millis(1));
         }
     }
