@@ -61,6 +61,21 @@ fn the_end_has_its_limit_where_statistics_are_kept_too() {
     }
 }
 
+/// A limit beyond all clocks is none, at the end as elsewhere.
+#[test]
+#[ignore = "needs an MPI"]
+fn statistics_come_together_under_a_limit_that_no_clock_reaches() {
+    for installation in named() {
+        let name = format!("{}, a limit beyond all clocks", installation.name);
+        let job = job(&["world"]).on(installation).ranks(2);
+        let job = job.env("RANKS_TIMEOUT", "18446744073709549568s");
+        let outcome = job.env("RANKS_STATS", "1").run().unwrap();
+        assert_done(&name, &outcome);
+        let said = said(&outcome);
+        assert!(said.contains("ranks: 2 ranks on "), "{name}: {outcome}");
+    }
+}
+
 fn ends_at_its_limit(name: &str, job: Job, operation: &str) -> String {
     let outcome = job.env("RANKS_TIMEOUT", LIMIT).run().unwrap();
     // Launchers end the silent rank when the other one fails. Should one not: it is silent for 5 s,

@@ -130,8 +130,8 @@ impl GatherStatistics {
     }
 
     fn bring_together(&self, limit: Duration) -> Result<()> {
-        let end = Instant::now() + limit;
-        let left = || end.saturating_duration_since(Instant::now());
+        let begin = Instant::now();
+        let left = || limit.saturating_sub(begin.elapsed());
         let mut others: Vec<usize> = (1..self.size).collect();
         if self.together.statistics && self.rank == 0 {
             let mut job = self.job();
