@@ -106,8 +106,6 @@ pub struct Call<'a> {
     pub number: Option<u64>,
     /// The thread, as [`this_thread`] numbers it.
     pub thread: u64,
-    /// The number of calls of this thread around it.
-    pub depth: usize,
     /// The time at which it was begun.
     pub started: Instant,
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::call::{Call, Comm, Home};
 use crate::clock::Clock;
-use crate::observer::{self, Failure, Observer};
+use crate::observer::{self, Failure};
 use crate::statistics::part::{Line, Part};
 use crate::statistics::{OperationStatistics, Statistics, Table, sizes};
 use crate::timeline::{self, Event, Events, Member, Whose};
@@ -44,7 +44,7 @@ pub(crate) struct Collected {
     pub(crate) clock: Clock,
 }
 
-static COLLECTOR: OnceLock<Option<Arc<Collector>>> = OnceLock::new();
+static COLLECTOR: OnceLock<Option<Collector>> = OnceLock::new();
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -52,25 +52,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Collector {
     /// Starts the collector of this process, if anything is wanted.
-    pub(crate) fn start() -> Option<&'static Arc<Self>> {
-        let collector = COLLECTOR.get_or_init(|| {
+    pub(crate) fn start() {
+        COLLECTOR.get_or_init(|| {
             let wanted = Wanted::of_environment();
             if wanted.is_nothing() {
                 return None;
             }
-            let collector = Arc::new(Self {
+            observer::observe();
+            Some(Self {
                 wanted,
                 origin: Instant::now(),
                 ranks: RwLock::default(),
-            });
-            observer::tell(Arc::clone(&collector) as Arc<dyn Observer>);
-            Some(collector)
+            })
         });
-        collector.as_ref()
     }
 
     /// The collector, if it was started.
-    pub(crate) fn get() -> Option<&'static Arc<Self>> {
+    pub(crate) fn get() -> Option<&'static Self> {
         COLLECTOR.get()?.as_ref()
     }
 
@@ -141,17 +139,22 @@ impl Collector {
             eprintln!("ranks: the timeline of rank {rank} is not written to {folder}: {error}");
         }
     }
-}
 
-impl Observer for Collector {
-    fn ended(&self, call: &Call<'_>, took: Duration, failed: Option<Failure>) {
+    /// Counts a call that has so many calls around it.
+    pub(crate) fn ended(
+        &self,
+        call: &Call<'_>,
+        around: usize,
+        took: Duration,
+        failed: Option<Failure>,
+    ) {
         let Call { comm, facts, .. } = call;
         let Some(kept) = self.of(comm.home) else {
             return;
         };
         let mut kept = lock(&kept);
         kept.meet(comm, facts.operation);
-        if call.depth == 0 {
+        if around == 0 {
             let which = (comm.id, facts.operation);
             kept.table.count(which, facts.bytes, took, failed.is_some());
         }
@@ -170,7 +173,8 @@ impl Observer for Collector {
         }
     }
 
-    fn process_ends(&self) {
+    /// Writes the timelines of all registered ranks.
+    pub(crate) fn write_all(&self) {
         for home in self.homes() {
             self.with(home, |kept| self.write(kept));
         }

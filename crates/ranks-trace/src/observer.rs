@@ -1,66 +1,63 @@
-//! Observers of calls, and the calls that they are told of.
+//! Observation of calls: statistics and the timeline, and spans of `tracing`.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use crate::call::Call;
+use crate::collector::Collector;
+#[cfg(feature = "tracing")]
+use crate::spans;
 
 /// The reason why a call failed, in the words of its kind of error.
 pub type Failure = &'static str;
 
-/// Observes calls. Must not itself communicate. A panic ends after the panic hook.
-pub(crate) trait Observer: Send + Sync {
-    /// Called at the start of a call, on its thread.
-    fn begun(&self, _call: &Call<'_>) {}
+static OBSERVED: AtomicBool = AtomicBool::new(false);
 
-    /// Called at the end of a call, on the same thread.
-    fn ended(&self, call: &Call<'_>, took: Duration, failed: Option<Failure>);
-
-    /// Called before the process is ended from outside.
-    fn process_ends(&self) {}
+thread_local! {
+    /// The number of calls that this thread is in.
+    static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-static OBSERVERS: RwLock<Vec<Arc<dyn Observer>>> = RwLock::new(Vec::new());
-static ANY: AtomicBool = AtomicBool::new(false);
-
-/// Returns `true` if there is an observer; there is one for ever then.
+/// Returns `true` if calls are observed; they are for ever then.
 #[inline]
 #[must_use]
 pub fn is_observed() -> bool {
-    ANY.load(Ordering::Relaxed)
+    OBSERVED.load(Ordering::Relaxed)
 }
 
-/// Registers an observer of every later call.
-pub(crate) fn tell(observer: Arc<dyn Observer>) {
-    let mut observers = OBSERVERS.write().unwrap_or_else(PoisonError::into_inner);
-    observers.push(observer);
-    ANY.store(true, Ordering::Relaxed);
+/// Observes every later call.
+pub(crate) fn observe() {
+    OBSERVED.store(true, Ordering::Relaxed);
 }
 
-/// Tells the observers that a call begins.
+/// Notes that a call begins, on its thread.
 pub fn begun(call: &Call<'_>) {
-    for_observers(|observer| observer.begun(call));
+    let around = CALLS.get();
+    CALLS.set(around + 1);
+    #[cfg(feature = "tracing")]
+    contained(|| spans::begun(call, around));
+    #[cfg(not(feature = "tracing"))]
+    let _ = call;
 }
 
-/// Tells the observers that it has ended.
+/// Notes that it has ended, on the same thread. No panic of a subscriber goes on: this is called
+/// while a library may have addresses.
 pub fn ended(call: &Call<'_>, failed: Option<Failure>) {
     let took = call.started.elapsed();
-    for_observers(|observer| observer.ended(call, took, failed));
+    let around = CALLS.get().saturating_sub(1);
+    CALLS.set(around);
+    if let Some(collector) = Collector::get() {
+        collector.ended(call, around, took, failed);
+    }
+    #[cfg(feature = "tracing")]
+    contained(|| spans::ended(call, around, failed));
 }
 
-/// Tells the observers that the process is about to be ended.
+/// Notes that the process is about to be ended from outside.
 pub fn the_process_ends() {
-    for_observers(|observer| observer.process_ends());
-}
-
-/// Calls the observers. No panic of one goes on: they are called while a library may have
-/// addresses.
-fn for_observers(what: impl Fn(&dyn Observer)) {
-    let observers = OBSERVERS.read().unwrap_or_else(PoisonError::into_inner);
-    for observer in observers.iter() {
-        contained(|| what(&**observer));
+    if let Some(collector) = Collector::get() {
+        collector.write_all();
     }
 }
 

@@ -4,13 +4,12 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
 
 use tracing::{Dispatch, Level, Span, span};
 
 use crate::call::Call;
-use crate::observer::{self, Failure, Observer, contained};
+use crate::observer::{self, Failure, contained};
 
 /// The target that spans and events are filtered by.
 const TARGET: &str = "ranks::comm";
@@ -21,8 +20,9 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 /// Returns `true` if there is one.
 pub fn look_for_subscriber() -> bool {
     let wanted = tracing::span_enabled!(target: TARGET, Level::DEBUG);
-    if wanted && !WATCHED.swap(true, Ordering::Relaxed) {
-        observer::tell(Arc::new(Spans));
+    if wanted {
+        WATCHED.store(true, Ordering::Relaxed);
+        observer::observe();
     }
     wanted
 }
@@ -39,10 +39,8 @@ pub(crate) fn opened(library: &str, path: &Path) {
     }
 }
 
-struct Spans;
-
 thread_local! {
-    /// The spans of the calls that this thread is in, each with the depth of its call.
+    /// The spans of the calls that this thread is in, each with the number of calls around its own.
     static OPEN: RefCell<Vec<(usize, Entered)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -73,39 +71,45 @@ impl Drop for Entered {
     }
 }
 
-impl Observer for Spans {
-    fn begun(&self, call: &Call<'_>) {
-        let span = span_of(call);
-        if span.is_disabled() {
-            return;
-        }
-        let entered = Entered::new(span);
-        // While a thread ends there is no place for it, and it is closed immediately.
-        let _ = OPEN.try_with(|open| {
-            if let Ok(mut open) = open.try_borrow_mut() {
-                open.push((call.depth, entered));
-            }
-        });
+/// Enters the span of a call, which has so many calls around it.
+pub(crate) fn begun(call: &Call<'_>, around: usize) {
+    if !WATCHED.load(Ordering::Relaxed) {
+        return;
     }
+    let span = span_of(call);
+    if span.is_disabled() {
+        return;
+    }
+    let entered = Entered::new(span);
+    // While a thread ends there is no place for it, and it is closed immediately.
+    let _ = OPEN.try_with(|open| {
+        if let Ok(mut open) = open.try_borrow_mut() {
+            open.push((around, entered));
+        }
+    });
+}
 
-    fn ended(&self, call: &Call<'_>, _took: Duration, failed: Option<Failure>) {
-        if let Some(error) = failed {
-            let op = call.facts.operation;
-            contained(|| tracing::warn!(target: TARGET, op, %error, "failed"));
-        }
-        let over = OPEN.try_with(|open| {
-            let mut open = open.try_borrow_mut().ok()?;
-            let place = open.iter().position(|(depth, _)| *depth >= call.depth)?;
-            Some(open.split_off(place))
-        });
-        // Left in the opposite order, and with nothing borrowed: a subscriber may communicate.
-        over.ok()
-            .flatten()
-            .into_iter()
-            .flatten()
-            .rev()
-            .for_each(drop);
+/// Leaves the span of a call.
+pub(crate) fn ended(call: &Call<'_>, around: usize, failed: Option<Failure>) {
+    if !WATCHED.load(Ordering::Relaxed) {
+        return;
     }
+    if let Some(error) = failed {
+        let op = call.facts.operation;
+        contained(|| tracing::warn!(target: TARGET, op, %error, "failed"));
+    }
+    let over = OPEN.try_with(|open| {
+        let mut open = open.try_borrow_mut().ok()?;
+        let place = open.iter().position(|(outer, _)| *outer >= around)?;
+        Some(open.split_off(place))
+    });
+    // Left in the opposite order, and with nothing borrowed: a subscriber may communicate.
+    over.ok()
+        .flatten()
+        .into_iter()
+        .flatten()
+        .rev()
+        .for_each(drop);
 }
 
 fn span_of(call: &Call<'_>) -> Span {
@@ -133,12 +137,16 @@ fn span_of(call: &Call<'_>) -> Span {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use tracing::field::{Field, Visit};
     use tracing::span::{Attributes, Id, Record};
     use tracing::subscriber::with_default;
     use tracing::{Event, Metadata, Subscriber};
 
     use super::*;
+    use crate::call::Facts;
+    use crate::track::Track;
 
     #[derive(Clone, Default)]
     struct Notes(Arc<Mutex<Vec<String>>>);
@@ -151,11 +159,13 @@ mod tests {
 
     impl Subscriber for Notes {
         fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-            metadata.target() == "ranks::load"
+            ["ranks::load", TARGET].contains(&metadata.target())
         }
 
-        fn new_span(&self, _: &Attributes<'_>) -> Id {
-            Id::from_u64(1)
+        fn new_span(&self, span: &Attributes<'_>) -> Id {
+            let mut depth = Depth::default();
+            span.record(&mut depth);
+            Id::from_u64(depth.0)
         }
 
         fn record(&self, _: &Id, _: &Record<'_>) {}
@@ -166,9 +176,61 @@ mod tests {
             event.record(&mut self.clone());
         }
 
-        fn enter(&self, _: &Id) {}
+        fn enter(&self, id: &Id) {
+            self.0.lock().unwrap().push(format!("in {}", id.into_u64()));
+        }
 
-        fn exit(&self, _: &Id) {}
+        fn exit(&self, id: &Id) {
+            self.0
+                .lock()
+                .unwrap()
+                .push(format!("out {}", id.into_u64()));
+        }
+    }
+
+    /// The count of a call, which numbers its span here.
+    #[derive(Default)]
+    struct Depth(u64);
+
+    impl Visit for Depth {
+        fn record_u64(&mut self, field: &Field, value: u64) {
+            if field.name() == "count" {
+                self.0 = value;
+            }
+        }
+
+        fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+    }
+
+    /// The span of the outer call was closed with that of the inner one.
+    #[test]
+    fn calls_inside_calls_are_spans_inside_spans() {
+        let track = Track::new("nvshmem", "heap", 0, 1);
+        let call = |count: u64, inner: &dyn Fn()| {
+            let facts = || Facts {
+                count,
+                ..Facts::from("nvshmem_quiet")
+            };
+            let called = track.call(
+                facts,
+                |()| "failed",
+                || {
+                    inner();
+                    Ok(())
+                },
+            );
+            called.unwrap();
+        };
+        let notes = Notes::default();
+        with_default(notes.clone(), || {
+            assert!(look_for_subscriber());
+            call(1, &|| {
+                call(2, &|| {});
+                call(3, &|| {});
+            });
+        });
+        let told = ["in 1", "in 2", "out 2", "in 3", "out 3", "out 1"];
+        assert_eq!(*notes.0.lock().unwrap(), told);
     }
 
     #[test]

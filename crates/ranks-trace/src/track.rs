@@ -75,7 +75,6 @@ impl Track {
             facts,
             number: Some(self.calls.fetch_add(1, Ordering::Relaxed)),
             thread: this_thread(),
-            depth: 0,
             started: Instant::now(),
         }
     }

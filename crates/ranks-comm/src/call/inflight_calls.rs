@@ -34,8 +34,6 @@ pub(crate) struct CallInFlight {
     pub(crate) thread: u64,
     /// `true` if observers are told of it: it is a call, and not a part of one.
     pub(crate) is_whole: bool,
-    /// The number of calls of this thread around it.
-    pub(crate) depth: usize,
     pub(crate) started: Instant,
     /// The world, in process.
     pub(crate) world: Option<Arc<dyn Threads>>,
@@ -84,7 +82,7 @@ pub(crate) fn of_the_program() -> Vec<Arc<CallInFlight>> {
 
 /// Returns `true` if this thread is in a call.
 pub(crate) fn is_within_another() -> bool {
-    around().0 > 0
+    !ThreadCalls::mine().calls().is_empty()
 }
 
 /// The outermost call of this thread that has a limit.
@@ -116,12 +114,11 @@ impl Held {
     #[cold]
     #[inline(never)]
     pub(crate) fn enter(on: &impl Callee, call: Call, number: Option<u64>, whole: bool) -> Self {
-        let (around, depth) = around();
+        let outermost = !is_within_another();
         Self::hold(CallInFlight {
             number,
             is_whole: whole,
-            depth,
-            limit: on.limit(call.operation()).filter(|_| around == 0),
+            limit: on.limit(call.operation()).filter(|_| outermost),
             world: on.threads(),
             ..CallInFlight::new(call, Arc::clone(on.recorder()))
         })
@@ -171,14 +168,6 @@ impl Drop for Held {
     }
 }
 
-/// The number of this thread's calls in the list, and of those that are not parts.
-fn around() -> (usize, usize) {
-    let mine = ThreadCalls::mine();
-    let calls = mine.calls();
-    let whole = calls.iter().filter(|call| call.is_whole).count();
-    (calls.len(), whole)
-}
-
 impl CallInFlight {
     fn new(what: Call, recorder: Arc<Recorder>) -> Self {
         Self {
@@ -187,7 +176,6 @@ impl CallInFlight {
             recorder,
             thread: this_thread(),
             is_whole: false,
-            depth: 0,
             started: Instant::now(),
             world: None,
             limit: None,
@@ -205,7 +193,6 @@ impl CallInFlight {
             facts: self.what.facts(),
             number: self.number,
             thread: self.thread,
-            depth: self.depth,
             started: self.started,
         }
     }

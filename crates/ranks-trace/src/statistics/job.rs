@@ -143,23 +143,14 @@ impl Job {
     }
 
     fn by_size(&self, out: &mut String) -> fmt::Result {
-        let columns = text::BY_SIZE;
         let rows = self.sorted().into_iter().flat_map(|(name, row)| {
             row.sizes.iter().map(|(&class, sum)| {
-                [
-                    name.operation.clone(),
-                    text::printable(&name.communicator),
-                    text::bytes(*sizes(class).start()),
-                    sum.calls.to_string(),
-                    sum.failed.to_string(),
-                    text::bytes(sum.bytes),
-                    text::seconds(sum.time),
-                    text::seconds(sum.longest),
-                ]
+                let least = *sizes(class).start();
+                text::row_by_size(&name.operation, &name.communicator, least, sum)
             })
         });
         out.push('\n');
-        text::table(out, &columns, rows)
+        text::table(out, &text::BY_SIZE, rows)
     }
 }
 

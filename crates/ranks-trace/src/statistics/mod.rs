@@ -74,20 +74,18 @@ impl Statistics {
 
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns = text::BY_SIZE;
         let rows = self.operations.iter().map(|line| {
-            [
-                line.operation.to_owned(),
-                line.communicator.clone(),
-                text::bytes(*line.sizes.start()),
-                line.calls.to_string(),
-                line.failed.to_string(),
-                text::bytes(line.bytes),
-                text::seconds(line.time),
-                text::seconds(line.longest),
-            ]
+            let sum = Sum {
+                calls: line.calls,
+                failed: line.failed,
+                bytes: line.bytes,
+                time: line.time,
+                longest: line.longest,
+            };
+            let least = *line.sizes.start();
+            text::row_by_size(line.operation, &line.communicator, least, &sum)
         });
-        text::table(f, &columns, rows)
+        text::table(f, &text::BY_SIZE, rows)
     }
 }
 
@@ -211,6 +209,23 @@ mod tests {
             longest: millis(3),
         };
         assert_eq!(table.sums[&first], sum);
+    }
+
+    #[test]
+    fn a_name_that_the_program_has_given_is_on_one_line() {
+        let line = OperationStatistics {
+            operation: "MPI_Send",
+            communicator: "two\nlines\x1b[2J".to_owned(),
+            sizes: sizes(4),
+            calls: 1,
+            failed: 0,
+            bytes: 8,
+            time: Duration::ZERO,
+            longest: Duration::ZERO,
+        };
+        let text = Statistics::new(vec![line], Duration::ZERO).to_string();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.contains(r"two\nlines\u{1b}[2J"), "{text}");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::fmt::{self, Write};
 use std::time::Duration;
 
+use super::Sum;
+
 /// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alignment {
@@ -25,6 +27,25 @@ pub(super) const BY_SIZE: [Column; 8] = [
     Column("seconds", Alignment::Right),
     Column("longest", Alignment::Right),
 ];
+
+/// A row of it, for calls of at least so many bytes.
+pub(super) fn row_by_size(
+    operation: &str,
+    communicator: &str,
+    least: u64,
+    sum: &Sum,
+) -> [String; 8] {
+    [
+        operation.to_owned(),
+        printable(communicator),
+        bytes(least),
+        sum.calls.to_string(),
+        sum.failed.to_string(),
+        bytes(sum.bytes),
+        seconds(sum.time),
+        seconds(sum.longest),
+    ]
+}
 
 /// Writes rows under their columns, each as wide as its widest cell.
 pub(super) fn table<const N: usize>(
