@@ -85,9 +85,6 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The limit of the job, over MPI.
-static JOB: Mutex<Option<(Limit, Hold)>> = Mutex::new(None);
-
 /// The longest limit at which an operation over MPI has timed out.
 static PASSED: Mutex<Option<Limit>> = Mutex::new(None);
 
@@ -127,11 +124,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sets the limit of the job, over MPI.
-pub(crate) fn set_of_job(limit: Option<Limit>) {
-    *lock(&JOB) = limit.map(|limit| (limit, Hold::new()));
-}
-
 /// Notes that an operation over MPI has timed out.
 fn has_passed(limit: Limit) {
     let mut passed = lock(&PASSED);
@@ -140,16 +132,9 @@ fn has_passed(limit: Limit) {
     }
 }
 
-/// Returns `true` if one has.
-pub(crate) fn one_has_passed() -> bool {
-    lock(&PASSED).is_some()
-}
-
-/// The time that the end may take, over MPI: the limit of the job, or else the longest limit at
-/// which an operation has timed out.
-pub(crate) fn of_end() -> Option<Limit> {
-    let of_job = lock(&JOB).as_ref().map(|(limit, _)| *limit);
-    of_job.or(*lock(&PASSED))
+/// The longest limit at which an operation over MPI has timed out, if one has.
+pub(crate) fn longest_passed() -> Option<Limit> {
+    *lock(&PASSED)
 }
 
 /// A communicator's own limit.

@@ -297,7 +297,7 @@ impl Communicator {
         };
         dump::write(Reason::Abort, Some(&code_given), Some(rank));
         if let Backend::Mpi(comm) = self.backend() {
-            if limit::one_has_passed() {
+            if limit::longest_passed().is_some() {
                 limit::end_soon(code);
             }
             comm.abort(code);

@@ -14,7 +14,7 @@ use crate::communicator::Communicator;
 use crate::result::Result;
 use crate::transport::join::Join;
 use crate::transport::mpi::children::{Children, Lineage};
-use crate::transport::mpi::communicator::{Comm, Group, Origin, rank_and_size};
+use crate::transport::mpi::communicator::{Comm, Group, Origin, rank_and_size, return_errors};
 use crate::transport::mpi::error::check;
 use crate::transport::mpi::free_by_group::{Dropped, Members, of_both};
 use crate::transport::mpi::{peer, session};
@@ -88,7 +88,7 @@ impl Comm {
         let children = Arc::new(Children::default());
         let mut comm = Comm::new(new, session, children, Some((key, origin)));
         comm.between = between;
-        self.session.return_errors(new)?;
+        return_errors(new)?;
         let number = comm.free_old(&members, key)?;
         comm.children = Arc::new(Children::of(Lineage::of_number(number)));
         comm.origin = Some((key, Origin::FreeByGroup { members, number }));
@@ -185,8 +185,7 @@ impl Comm {
     }
 
     pub(crate) fn recorder(&self, origin: u64, rank: usize, size: usize) -> Arc<Recorder> {
-        let place = session::whoami().unwrap_or((rank, size));
-        let world = self.session.world_recorder(place.0, place.1);
+        let world = &self.session.world_recorder;
         let is_world = !self.between && self.is_world().unwrap_or(false);
         let ranks = if is_world {
             Arc::clone(&world.world_ranks)
@@ -197,7 +196,7 @@ impl Comm {
             Arc::default()
         };
         let home = Home::PROCESS.world;
-        Recorder::with(home, origin, (rank, size), ranks, is_world, place)
+        Recorder::with(home, origin, (rank, size), ranks, is_world, world.place())
     }
 
     pub(crate) fn remote_size(&self) -> Result<usize> {

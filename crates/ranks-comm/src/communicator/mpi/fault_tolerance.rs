@@ -8,7 +8,7 @@ use crate::communicator::Communicator;
 use crate::communicator::fault_tolerance::Agreed;
 use crate::result::{ErrorKind, Result};
 use crate::transport::mpi::children::Children;
-use crate::transport::mpi::communicator::{Comm, Origin};
+use crate::transport::mpi::communicator::{Comm, Origin, return_errors};
 use crate::transport::mpi::error::check;
 use crate::transport::mpi::fault_tolerance;
 
@@ -41,7 +41,7 @@ impl Comm {
     ) -> Result<Communicator> {
         self.tolerance(operation)?;
         let new = fault_tolerance::shrink(self.canonical)?;
-        self.session.return_errors(new)?;
+        return_errors(new)?;
         // After it was dropped, nobody agrees on when to free it: it is kept until MPI ends.
         let origin = Origin::FreeByGroup {
             members: Arc::default(),

@@ -12,7 +12,7 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::transport::info::Info;
 use crate::transport::join::Join;
 use crate::transport::mpi::children::Children;
-use crate::transport::mpi::communicator::{Comm, Group, Origin};
+use crate::transport::mpi::communicator::{Comm, Group, Origin, return_errors};
 use crate::transport::mpi::error::{check_with, library};
 use crate::transport::mpi::info::InfoHandle;
 use crate::transport::mpi::peer;
@@ -133,7 +133,7 @@ impl Comm {
         let session = Arc::clone(&self.session);
         let mut comm = Comm::new(new, session, children, Some((self.session.key(), origin)));
         comm.between = between;
-        self.session.return_errors(new)?;
+        return_errors(new)?;
         if self.between {
             // Messages of the program may be in flight between the groups; the new one has none
             // yet, and the same ranks.

@@ -12,7 +12,7 @@ use crate::data::raw_slice::OpInfo;
 use crate::interop::Ownership;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::mpi::children::Children;
-use crate::transport::mpi::communicator::{Comm, Origin, is_between, rank_and_size};
+use crate::transport::mpi::communicator::{Comm, Origin, is_between, rank_and_size, return_errors};
 use crate::transport::mpi::error::library;
 use crate::transport::mpi::pending_op::{Cell, PendingOp};
 use crate::transport::pending_op;
@@ -100,7 +100,7 @@ impl Comm {
             return refused("this communicator connects two groups; pass one of a single group");
         }
         let (rank, size) = rank_and_size(raw)?;
-        self.session.return_errors(raw)?;
+        return_errors(raw)?;
         // No parent of ours agrees on when it is freed: nobody else knows of these siblings.
         let origin = (ownership == Ownership::Owned).then(|| {
             let (siblings, number) = (Arc::default(), 0);

@@ -17,7 +17,7 @@ use super::peer::Sentinels;
 use super::session::Session;
 use super::status::CountWord;
 use super::unreceived;
-use crate::call::{callback, limit};
+use crate::call::callback;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::comparison::Comparison;
 
@@ -197,7 +197,7 @@ impl Comm {
     /// Gathers the observations of the ranks, once; where a time limit is set that is done later,
     /// when all of them have come.
     pub(crate) fn end_observing(&self) {
-        if limit::of_end().is_none() {
+        if self.session.limit_of_end().is_none() {
             self.session.end_observing(None);
         }
     }
@@ -363,6 +363,26 @@ pub(crate) fn rank_and_size(comm: MPI_Comm) -> Result<(usize, usize)> {
         usize::try_from(rank).unwrap_or(0),
         usize::try_from(size).unwrap_or(1),
     ))
+}
+
+/// Makes a communicator of this process alone, with whose messages no other ones match, and frees it
+/// after `use_it`.
+pub(super) fn on_own_comm<R>(use_it: impl FnOnce(MPI_Comm) -> Result<R>) -> Result<R> {
+    let mut alone = sys::MPI_COMM_NULL;
+    // SAFETY: MPI is initialised, and the new handle is ours.
+    let code = unsafe { sys::MPI_Comm_dup(sys::MPI_COMM_SELF, &raw mut alone) };
+    check(code, "MPI_Comm_dup")?;
+    let outcome = use_it(alone);
+    // SAFETY: it was just made, and is freed once.
+    let code = unsafe { sys::MPI_Comm_free(&raw mut alone) };
+    outcome.and_then(|used| check(code, "MPI_Comm_free").map(|()| used))
+}
+
+/// Lets errors on a communicator return.
+pub(crate) fn return_errors(comm: MPI_Comm) -> Result<()> {
+    // SAFETY: the communicator is alive, and the handler is the library's own.
+    let code = unsafe { sys::MPI_Comm_set_errhandler(comm, sys::MPI_ERRORS_RETURN) };
+    check(code, "MPI_Comm_set_errhandler")
 }
 
 /// Returns `true` for an intercommunicator.

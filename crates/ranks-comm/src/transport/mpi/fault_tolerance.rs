@@ -16,7 +16,7 @@ use ranks_mpi_sys::fault_tolerance::{KEY, not_exported};
 use ranks_mpi_sys::{Family, Loaded, MPI_Comm, MPI_Status};
 
 use super::attributes::attribute;
-use super::communicator::{Group, is_between, rank_and_size};
+use super::communicator::{Group, is_between, on_own_comm, rank_and_size, return_errors};
 use super::error::check;
 use crate::call::limit::Pause;
 use crate::data::source::Source;
@@ -53,28 +53,15 @@ fn find(loaded: &Loaded) -> Result<(), String> {
         Ok(Some(1..)) => {}
         _ => return Err(format!("this job cannot go on without a rank; {REMEDY}")),
     }
-    on_oneself().map_err(|error| {
+    on_own_comm(try_on).map_err(|error| {
         format!("{name} says that it can go on without a rank, but a trial of it fails: {error}")
     })
 }
 
 /// Revokes and shrinks a communicator of this process alone.
-fn on_oneself() -> Result<()> {
-    let mut alone = sys::MPI_COMM_NULL;
-    // SAFETY: MPI is initialised, and the new handle is ours.
-    let code = unsafe { sys::MPI_Comm_dup(sys::MPI_COMM_SELF, &raw mut alone) };
-    check(code, "MPI_Comm_dup")?;
-    let outcome = try_on(alone);
-    // SAFETY: it was just made, and is freed once.
-    let code = unsafe { sys::MPI_Comm_free(&raw mut alone) };
-    outcome.and(check(code, "MPI_Comm_free"))
-}
-
 fn try_on(alone: MPI_Comm) -> Result<()> {
     const SHRINK: &str = "MPIX_Comm_shrink";
-    // SAFETY: the communicator is alive.
-    let code = unsafe { sys::MPI_Comm_set_errhandler(alone, sys::MPI_ERRORS_RETURN) };
-    check(code, "MPI_Comm_set_errhandler")?;
+    return_errors(alone)?;
     if is_revoked(alone)? {
         return Err(surprise("MPIX_Comm_is_revoked", "a new one is revoked"));
     }

@@ -9,8 +9,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::MPI_Comm;
-use ranks_trace::Home;
 pub(crate) use start::{Started, Wishes, start};
 
 use super::buffered::Attached;
@@ -19,7 +17,6 @@ use super::claims::Claims;
 use super::datatypes::Cache;
 use super::deferred_free::{DeferredFrees, Waiting};
 use super::detached::DetachedOps;
-use super::error::check;
 use super::free_by_group::FreeByGroup;
 use super::gather_statistics::GatherStatistics;
 use super::oneself::Packed;
@@ -30,7 +27,6 @@ use crate::call::checks::{Checks, Comparing};
 use crate::call::hold::Hold;
 use crate::call::limit::Limit;
 use crate::call::record::Recorder;
-use crate::call::thread_level::ThreadLevel;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::facts::Facts;
 
@@ -43,7 +39,7 @@ static WHO: OnceLock<(usize, usize)> = OnceLock::new();
 
 enum SessionState {
     NotStarted,
-    Live(Weak<Session>, Arc<Facts>, i32),
+    Live(Weak<Session>),
     /// `MPI_Finalize` has run, or is about to; there is no second `MPI_Init`.
     Ended,
 }
@@ -55,14 +51,14 @@ pub(crate) struct Session {
     pub(crate) count_word: CountWord,
     /// `true` if this crate has initialised MPI, and so finalizes it.
     owner: bool,
-    level: ThreadLevel,
-    size: usize,
+    facts: Arc<Facts>,
+    max_tag: i32,
     world_children: Arc<Children>,
     pub(crate) free_by_group: FreeByGroup,
     /// Receives on the world that wait for their message, as long as a handle of it lives.
     world_claims: Mutex<Weak<Claims>>,
     /// The recorder of the world, for all its handles.
-    world_recorder: OnceLock<Arc<Recorder>>,
+    pub(crate) world_recorder: Arc<Recorder>,
     /// `true` if its ranks are out of step in its collectives.
     world_step: Arc<AtomicBool>,
     deferred: Mutex<DeferredFrees>,
@@ -76,7 +72,7 @@ pub(crate) struct Session {
     pub(crate) comparing: Comparing,
     /// The time limit of the job.
     pub(crate) limit: Option<Limit>,
-    /// Held while other ranks may ask for the state of this one.
+    /// Held while there is a limit, or other ranks may ask for the state of this one.
     hold: Option<Hold>,
     /// The observations that are gathered at the end, until they are.
     gathering: Mutex<Option<GatherStatistics>>,
@@ -109,18 +105,6 @@ fn ended() -> Error {
 }
 
 impl Session {
-    /// Sets `MPI_ERRORS_RETURN` on `comm`.
-    pub(crate) fn return_errors(&self, comm: MPI_Comm) -> Result<()> {
-        // SAFETY: the communicator is alive, and the handler is the library's own.
-        let code = unsafe { sys::MPI_Comm_set_errhandler(comm, sys::MPI_ERRORS_RETURN) };
-        check(code, "MPI_Comm_set_errhandler")
-    }
-
-    pub(crate) fn world_recorder(&self, rank: usize, size: usize) -> Arc<Recorder> {
-        let new = || Recorder::of_world(Home::PROCESS.world, rank, size);
-        Arc::clone(self.world_recorder.get_or_init(new))
-    }
-
     fn world_claims(&self) -> Arc<Claims> {
         let mut known = lock(&self.world_claims);
         let claims = known.upgrade().filter(|claims| claims.join());

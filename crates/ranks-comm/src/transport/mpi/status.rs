@@ -3,10 +3,11 @@
 use std::ffi::c_int;
 
 use ranks_mpi_sys::{
-    MPI_BYTE, MPI_COMM_SELF, MPI_Count, MPI_Get_elements_x, MPI_SUCCESS, MPI_Status, native,
+    MPI_BYTE, MPI_Comm, MPI_Count, MPI_Get_elements_x, MPI_SUCCESS, MPI_Status, native,
     native::MPI_Test_cancelled,
 };
 
+use super::communicator::on_own_comm;
 use super::error::check;
 use super::session;
 use crate::call::thread_guard::THREAD_GUARD;
@@ -118,11 +119,15 @@ const WORDS: [Word; size_of::<Words>() / size_of::<u32>()] = {
 impl CountWord {
     /// Sends three messages from this process to itself and compares their statuses.
     pub(crate) fn find() -> Result<Option<Self>> {
+        on_own_comm(Self::find_on)
+    }
+
+    fn find_on(alone: MPI_Comm) -> Result<Option<Self>> {
         const LENGTHS: [u32; 3] = [13, 0, 102];
         const TAG: c_int = 3;
         let mut candidates = WORDS.to_vec();
         // SAFETY: the library is loaded.
-        let comm = unsafe { native::comm(MPI_COMM_SELF) };
+        let comm = unsafe { native::comm(alone) };
         // SAFETY: the library is loaded.
         let byte = unsafe { native::datatype(MPI_BYTE) };
         let (data, mut room) = ([0u8; 128], [0u8; 128]);

@@ -1,11 +1,12 @@
 //! The end of MPI: first pending operations, then objects that ranks share, then the library.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use ranks_mpi_sys as sys;
 
-use super::{STATE, Session, SessionState, lock, whoami};
+use super::{STATE, Session, SessionState, lock};
 use crate::call::inflight_calls::Held;
 use crate::call::last_words::last_words;
 use crate::call::limit::{self, Limit, OnTimeLimit};
@@ -13,6 +14,7 @@ use crate::call::record::dump::{self, Reason};
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::call::thread_level::ThreadLevel;
 use crate::result::Result;
+use crate::transport::facts::Facts;
 use crate::transport::mpi::error::check;
 use crate::transport::mpi::{fault_tolerance, over_hosts, progress, query_ranks, unreceived};
 
@@ -28,6 +30,12 @@ impl Session {
         }
     }
 
+    /// The time that the end may take: the limit of the job, or else the longest limit at which an
+    /// operation has timed out.
+    pub(in crate::transport::mpi) fn limit_of_end(&self) -> Option<Limit> {
+        self.limit.or_else(limit::longest_passed)
+    }
+
     /// Ends MPI, and returns the outcome.
     pub(in crate::transport::mpi) fn finish(mut self) -> Result<()> {
         self.end()
@@ -38,8 +46,8 @@ impl Session {
             return Ok(());
         }
         progress::stop();
-        if thread::panicking() && self.size > 1 && self.owner {
-            let (rank, size) = whoami().unwrap_or_default();
+        if thread::panicking() && self.facts.size > 1 && self.owner {
+            let Facts { rank, size, .. } = *self.facts;
             dump::write(Reason::Panic, None, None);
             last_words(format_args!(
                 "rank {rank} of {size} panicked; the job is aborted"
@@ -47,8 +55,9 @@ impl Session {
             // SAFETY: MPI is alive until the end of this function.
             unsafe { sys::MPI_Abort(sys::MPI_COMM_WORLD, 101) };
         }
-        let may_call = self.level == ThreadLevel::Multiple || THREAD_GUARD.is_main();
-        let limit = limit::of_end();
+        let level = self.facts.thread_level;
+        let may_call = level == ThreadLevel::Multiple || THREAD_GUARD.is_main();
+        let limit = self.limit_of_end();
         // Before the state is locked: an operation that completes may use it to find out a length.
         let settled = if may_call {
             self.last_call(limit).and_then(|alike| {
@@ -82,8 +91,7 @@ impl Session {
             THREAD_GUARD.close();
             eprintln!(
                 "ranks: MPI_Finalize was not called, because the last handle went on another thread than the one \
-                 that initialised, and the thread level is {}{}",
-                self.level,
+                 that initialised, and the thread level is {level}{}",
                 self.detached.kept_for_ever()
             );
             return Ok(());
@@ -117,16 +125,13 @@ impl Session {
             outcome = outcome.and(check(code, "MPI_Finalize"));
         }
         drop(held);
-        limit::set_of_job(None);
         limit::stop();
         outcome
     }
 
     /// The entry of the end of this rank among the calls in flight.
     pub(super) fn ending(&self, limit: Option<Limit>) -> Held {
-        let (rank, size) = whoami().unwrap_or_default();
-        let world = self.world_recorder(rank, size);
-        Held::at_the_end("MPI_Finalize", world, limit)
+        Held::at_the_end("MPI_Finalize", Arc::clone(&self.world_recorder), limit)
     }
 
     /// Waits until all ranks are about to end, where a time limit is set for the job.

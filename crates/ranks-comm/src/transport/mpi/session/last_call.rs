@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Session, whoami};
+use super::Session;
 use crate::call::call_description::{CallDescription, Groups, Joined};
 use crate::call::checks::not_all_came;
 use crate::call::limit::{Limit, OnTimeLimit, Others};
 use crate::result::Result;
+use crate::transport::facts::Facts;
 use crate::transport::join::Join;
 use crate::transport::mpi::exchange::OfWorld;
 use crate::transport::mpi::{fault_tolerance, query_ranks};
@@ -24,7 +25,8 @@ impl Session {
     /// [`Mismatch`](crate::ErrorKind::Mismatch) if some wait for an operation that never completes:
     /// MPI cannot be finalized then.
     pub(super) fn last_call(&self, limit: Option<Limit>) -> Result<Result<()>> {
-        let is_told = self.owner && self.size > 1 && self.compares();
+        let Facts { rank, size, .. } = *self.facts;
+        let is_told = self.owner && size > 1 && self.compares();
         // Those that have failed come no more.
         if !is_told || fault_tolerance::is_on() {
             return Ok(Ok(()));
@@ -49,10 +51,9 @@ impl Session {
             }
             let states = held.call.states();
             let others = Others(Some(&held.call), &states);
-            not_all_came(OPERATION, self.size, &others)
+            not_all_came(OPERATION, size, &others)
         };
-        let rank = whoami().map_or(0, |(rank, _)| rank);
-        let exchange = |mine: &[u8]| OfWorld::exchange(mine, self.size)?.wait(patience, look);
+        let exchange = |mine: &[u8]| OfWorld::exchange(mine, size)?.wait(patience, look);
         let join = |words: &[u64], by| OfWorld::join(words, by)?.wait(patience, look);
         let by_digests = || {
             let Some(words) = join(&Joined::words(&told, rank, true), Join::Min)? else {
@@ -78,7 +79,7 @@ impl Session {
         };
         let mut alike = Ok(());
         while !self.is_out_of_step() {
-            let all = match self.comparing.is_by_digests(self.size) {
+            let all = match self.comparing.is_by_digests(size) {
                 true => by_digests()?,
                 false => by_what_is_told()?,
             };

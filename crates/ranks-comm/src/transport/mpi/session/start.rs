@@ -4,14 +4,16 @@
 use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use ranks_launch::{Environment, LoadedMpi};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::Loaded;
+use ranks_trace::Home;
 
 use super::{OPERATION, STATE, Session, SessionState, WHO, ended, lock};
 use crate::call::checks::Comparing;
+use crate::call::hold::Hold;
 use crate::call::inflight_calls::Held;
 use crate::call::limit::{self, Limit};
 use crate::call::record::{Recorder, dump};
@@ -22,7 +24,7 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::transport::facts::{Backend, Facts};
 use crate::transport::mpi::attributes::attribute;
 use crate::transport::mpi::children::{Children, Lineage};
-use crate::transport::mpi::communicator::{Comm, rank_and_size};
+use crate::transport::mpi::communicator::{Comm, rank_and_size, return_errors};
 use crate::transport::mpi::datatypes::Cache;
 use crate::transport::mpi::detached::DetachedOps;
 use crate::transport::mpi::error::check;
@@ -58,16 +60,16 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    fn of(session: &Arc<Session>, facts: &Arc<Facts>, max_tag: i32, joined: bool) -> Self {
+    fn of(session: &Arc<Session>, joined: bool) -> Self {
         let children = Arc::clone(&session.world_children);
         let claims = session.world_claims();
         let handle = sys::MPI_COMM_WORLD;
         Self {
             world: Comm::with_claims(handle, Arc::clone(session), children, None, claims),
-            recorder: session.world_recorder(facts.rank, facts.size),
+            recorder: Arc::clone(&session.world_recorder),
             step: Arc::clone(&session.world_step),
-            max_tag,
-            facts: Arc::clone(facts),
+            max_tag: session.max_tag,
+            facts: Arc::clone(&session.facts),
             joined,
         }
     }
@@ -82,12 +84,11 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
     match &*state {
         SessionState::NotStarted => {}
         SessionState::Ended => return Err(ended()),
-        SessionState::Live(session, facts, max_tag) => {
-            let Some(session) = session.upgrade().filter(|_| !THREAD_GUARD.is_closed()) else {
-                return Err(ended());
-            };
-            enough(required, facts.thread_level, "of the runtime that lives")?;
-            return Ok(Started::of(&session, facts, *max_tag, true));
+        SessionState::Live(session) => {
+            let session = session.upgrade();
+            // This may be the last handle by now, and the end needs the state.
+            drop(state);
+            return join(session.ok_or_else(ended)?, required);
         }
     }
     let loaded = load(environment)?;
@@ -116,7 +117,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
         // Whatever fails from here on, there is no second start.
         *state = SessionState::Ended;
     }
-    let (session, facts, max_tag) = match take_over(
+    let session = match take_over(
         environment,
         loaded,
         owner,
@@ -134,32 +135,45 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
             return Err(error);
         }
     };
+    let facts = &session.facts;
     let _ = WHO.set((facts.rank, facts.size));
     if let Some(path) = facts.library_path() {
         ranks_trace::opened(&facts.library, path);
     }
     dump::at_every_end();
-    if let Err(error) = begin_limits(wishes.limit, &session, facts.rank, facts.size) {
+    if let Err(error) = begin_limits(&session) {
         // There is no handle, and the session ends.
         drop(state);
         return Err(error);
     }
-    *state = SessionState::Live(Arc::downgrade(&session), Arc::clone(&facts), max_tag);
+    *state = SessionState::Live(Arc::downgrade(&session));
     drop(state);
-    *lock(&session.gathering) = GatherStatistics::open(&facts, max_tag, owner)?;
-    Ok(Started::of(&session, &facts, max_tag, false))
+    *lock(&session.gathering) = GatherStatistics::open(facts, session.max_tag, owner)?;
+    Ok(Started::of(&session, false))
 }
 
-/// Sets the time limit of the job, and prepares to ask the other ranks at that limit, or at that of
-/// a comparison.
-fn begin_limits(limit: Option<Limit>, session: &Session, rank: usize, size: usize) -> Result<()> {
-    limit::set_of_job(limit);
-    if size == 1 || limit.is_none() && session.hold.is_none() {
+/// Joins the runtime that lives.
+fn join(session: Arc<Session>, required: Option<ThreadLevel>) -> Result<Started> {
+    if THREAD_GUARD.is_closed() {
+        return Err(ended());
+    }
+    enough(
+        required,
+        session.facts.thread_level,
+        "of the runtime that lives",
+    )?;
+    Ok(Started::of(&session, true))
+}
+
+/// Prepares to ask the other ranks at the time limit of the job, or at that of a comparison.
+fn begin_limits(session: &Session) -> Result<()> {
+    if session.facts.size == 1 || session.hold.is_none() {
         return Ok(());
     }
     limit::watch();
     // If not all ranks have a limit, not all of them come to this.
-    let _held = Held::at_the_end(OPERATION, session.world_recorder(rank, size), limit);
+    let world = Arc::clone(&session.world_recorder);
+    let _held = Held::at_the_end(OPERATION, world, session.limit);
     query_ranks::open()
 }
 
@@ -263,20 +277,47 @@ fn take_over(
     (provided, level): (ThreadLevel, ThreadLevel),
     wishes: &Wishes,
     (prevented, loses): (&Prevented, bool),
-) -> Result<(Arc<Session>, Arc<Facts>, i32)> {
+) -> Result<Arc<Session>> {
     let (rank, size) = rank_and_size(sys::MPI_COMM_WORLD)?;
     let (found, overruns) = overruns::find_out(loaded, prevented, owner, size)?;
-    let mut session = Session {
-        receives: Receives::on(loaded, overruns, loses, wishes.trusting),
-        sentinels: Sentinels::of_library(),
-        count_word: CountWord::default(),
-        owner,
-        level,
+    let mut receives = Receives::on(loaded, overruns, loses, wishes.trusting);
+    return_errors(sys::MPI_COMM_WORLD)?;
+    return_errors(sys::MPI_COMM_SELF)?;
+    fault_tolerance::find_out(loaded);
+    if fault_tolerance::is_on() {
+        receives.claim(Receives::Failing);
+    }
+    enough(wishes.required, level, loaded.name())?;
+    ranks_launch::check_after_init(environment, &described(loaded), size).map_err(|reason| {
+        Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
+    })?;
+    let count_word = CountWord::find()?;
+    if count_word.is_none() {
+        receives.claim(Receives::Unmeasured);
+    }
+    let max_tag = max_tag()?;
+    let facts = Facts {
+        backend: Backend::Mpi,
+        library: loaded.name().to_owned(),
+        path: Some(loaded.path().to_path_buf()),
+        standard: Some(loaded.standard()),
+        thread_level: level,
+        launcher: environment.launcher.as_ref().map(ToString::to_string),
+        receives: receives.told(&found),
+        rank,
         size,
+    };
+    let mut session = Session {
+        receives,
+        sentinels: Sentinels::of_library(),
+        count_word: count_word.unwrap_or_default(),
+        owner,
+        facts: Arc::new(facts),
+        max_tag,
         world_children: Arc::new(Children::of(Lineage::WORLD)),
         free_by_group: FreeByGroup::default(),
         world_claims: Mutex::default(),
-        world_recorder: OnceLock::new(),
+        world_recorder: Recorder::of_world(Home::PROCESS.world, rank, size),
         world_step: Arc::default(),
         deferred: Mutex::default(),
         datatypes: Cache::default(),
@@ -285,40 +326,16 @@ fn take_over(
         attached: Mutex::default(),
         comparing: wishes.comparing,
         limit: wishes.limit,
-        hold: None,
+        hold: wishes.limit.map(|_| Hold::new()),
         gathering: Mutex::default(),
         polls: provided == ThreadLevel::Multiple,
-        finished: true,
+        finished: false,
     };
-    session.return_errors(sys::MPI_COMM_WORLD)?;
-    session.return_errors(sys::MPI_COMM_SELF)?;
-    fault_tolerance::find_out(loaded);
-    if fault_tolerance::is_on() {
-        session.receives.claim(Receives::Failing);
+    if session.hold.is_none() {
+        let compares = session.compares() && size > 1;
+        session.hold = session.comparing.hold(compares);
     }
-    enough(wishes.required, level, loaded.name())?;
-    ranks_launch::check_after_init(environment, &described(loaded), size).map_err(|reason| {
-        Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
-    })?;
-    match CountWord::find()? {
-        Some(word) => session.count_word = word,
-        None => session.receives.claim(Receives::Unmeasured),
-    }
-    let max_tag = max_tag()?;
-    session.hold = session.comparing.hold(session.compares() && size > 1);
-    session.finished = false;
-    let facts = Facts {
-        backend: Backend::Mpi,
-        library: loaded.name().to_owned(),
-        path: Some(loaded.path().to_path_buf()),
-        standard: Some(loaded.standard()),
-        thread_level: level,
-        launcher: environment.launcher.as_ref().map(ToString::to_string),
-        receives: session.receives.told(&found),
-        rank,
-        size,
-    };
-    Ok((Arc::new(session), Arc::new(facts), max_tag))
+    Ok(Arc::new(session))
 }
 
 fn enough(required: Option<ThreadLevel>, granted: ThreadLevel, whose: &str) -> Result<()> {
