@@ -77,6 +77,14 @@ impl Element {
         }
     }
 
+    /// The bytes of elements, or of some of their fields.
+    const fn bytes_of<T>() -> Self {
+        Self {
+            width: 1,
+            name: type_name::<T>,
+        }
+    }
+
     /// Returns `true` if `bytes` are a whole number of elements.
     pub(crate) fn divides(self, bytes: usize) -> bool {
         match self.width {
@@ -317,6 +325,17 @@ impl RecvTarget {
 /// The name of a receive of `T` in calls and errors, and its element type.
 pub(crate) fn receive_of<T>() -> &'static OpInfo {
     const { &OpInfo::receiving::<T>("MPI_Irecv") }
+}
+
+/// As [`receive_of`], for the elements that a layout selects, whose number is checked when the
+/// message is unpacked.
+pub(crate) fn receive_view_of<T>() -> &'static OpInfo {
+    const {
+        &OpInfo {
+            operation: "MPI_Irecv",
+            element: Some(Element::bytes_of::<T>()),
+        }
+    }
 }
 
 #[cfg(test)]

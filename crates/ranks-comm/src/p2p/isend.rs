@@ -185,7 +185,7 @@ impl Communicator {
                     comm.fits_attached(role.operation, size_of_val(data))?;
                 }
                 let synchronous = mode == SendMode::Synchronous;
-                Ok(comm.isend(role, Sent::of(data), dest, tag, synchronous))
+                comm.isend(role, Sent::of(data), dest, tag, synchronous)
             }
         }
     }

@@ -196,3 +196,21 @@ fn a_receive_through_a_layout_is_tested_cancelled_and_dropped(world: Communicato
     second.wait()?;
     Ok(())
 }
+
+/// The elements of a nonblocking view were bytes, which are received as any type.
+#[ranks_test::ranks(2, in_process_only)]
+fn selected_elements_of_another_type_were_bits_of_this_one(world: Communicator) -> Result<()> {
+    let layout = Layout::vector(3, 1, 2);
+    let other = 1 - world.rank();
+    let (numbers, mut bits) = ([0.5f64; 6], [CANARY; 6]);
+    world.scope(|s| {
+        s.isend_view(layout.of(&numbers)?, other, 0)?.wait()?;
+        let received = world.recv_view(&mut layout.of_mut(&mut bits)?, other, 0);
+        let mut kinds = vec![received.unwrap_err().kind()];
+        world.send_view(&layout.of(&numbers)?, other, 0)?;
+        let receiving = world.irecv_layout(vec![0u64; 6], &layout, other, 0)?;
+        kinds.push(receiving.wait().unwrap_err().kind());
+        assert_eq!((kinds, bits), (vec![ErrorKind::Type; 2], [CANARY; 6]));
+        Ok(())
+    })
+}

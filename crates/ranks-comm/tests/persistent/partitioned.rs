@@ -254,3 +254,45 @@ fn partitioned_operations_of_one_form_are_separated_by_the_order_in_which_they_a
     }
     Ok(())
 }
+
+/// The other leader took the partition for the group of the first one.
+#[ranks_test::ranks(2, in_process_only)]
+fn a_partition_was_taken_for_the_group_of_a_leader(world: Communicator) -> Result<()> {
+    let (me, other) = (world.rank(), 1 - world.rank());
+    let part = world.split(Some(i32::try_from(me).unwrap()), 0)?;
+    let part = part.expect("every rank has a color");
+    let mut pending = None;
+    if me == 0 {
+        let sending = world.psend_init(vec![7u64, 8], 2, other, 7)?.start()?;
+        sending.pready(0)?;
+        pending = Some(sending);
+    }
+    let between = part.intercomm_create(0, &world, other, 7)?;
+    assert_eq!((between.size(), between.remote_size()), (1, 1));
+    match pending {
+        Some(sending) => drop(sending.wait()?),
+        None => {
+            let receiving = world.precv_init(vec![0u64; 2], 1, other, 7)?;
+            assert_eq!(receiving.start()?.wait()?.buffer(), [7, 8]);
+        }
+    }
+    Ok(())
+}
+
+/// It was waited for until the sender ended.
+#[ranks_test::ranks(2, in_process_only)]
+fn a_revoked_communicator_ends_partitioned_operations(world: Communicator) -> Result<()> {
+    let comm = world.dup()?;
+    if world.rank() == 0 {
+        let sending = comm.psend_init(vec![0u8; 2], 2, 1, 7)?.start()?;
+        sending.pready(0)?;
+        comm.revoke()?;
+        let error = sending.pready(1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Revoked, "{error}");
+    } else {
+        let receiving = comm.precv_init(vec![0u8; 2], 2, 0, 7)?.start()?;
+        let error = receiving.wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Revoked, "{error}");
+    }
+    Ok(())
+}

@@ -10,12 +10,9 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::transport::in_process::agreements::Purpose;
 use crate::transport::in_process::collective::Collective;
 use crate::transport::in_process::comm::Comm;
+use crate::transport::in_process::contexts;
 use crate::transport::in_process::mailbox::{Envelope, Pattern};
 use crate::transport::in_process::payload::Payload;
-
-/// A bit in the context of the two messages between the leaders, so that no other receive matches
-/// them.
-const LEADERS: u64 = 1 << 63;
 
 impl Comm {
     /// Makes an intercommunicator of the ranks of this communicator and those of another one, whose
@@ -83,7 +80,7 @@ impl Comm {
         let mine = world.new_contexts(1);
         let members = self.members.iter().map(|&rank| rank as u64);
         let words: Vec<u64> = std::iter::once(mine).chain(members).collect();
-        let context = peer.context | LEADERS;
+        let context = contexts::of_leaders(peer.context);
         let card = Envelope {
             source: peer.rank,
             tag,

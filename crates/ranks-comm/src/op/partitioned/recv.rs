@@ -77,11 +77,8 @@ impl Communicator {
                     Ok(Link::Mpi(parts))
                 },
                 |comm| {
-                    Ok(Link::InProcess(comm.channel(
-                        Direction::Receiver,
-                        source,
-                        tag,
-                    )))
+                    let channel = comm.channel(RECV.operation, Direction::Receiver, source, tag);
+                    channel.map(Link::InProcess)
                 },
             )?;
             Ok((place, link))
@@ -177,7 +174,8 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
         let width = inner.arrived.width();
         let part = inner.place.part::<B::Element>(index, width);
         // SAFETY: these are elements of the buffer, which stays as long as `self`; they have
-        // arrived, and are not written to before the next start.
+        // arrived, and are not written to before the next start: the sender sends each once
+        // (`States`), and nobody else in this context (`Comm::channel`).
         Ok(Some(unsafe { part.as_slice() }))
     }
 

@@ -130,7 +130,10 @@ impl Communicator {
                         unsafe { comm.psend_init(&SEND, span, item, partitions, dest, tag)? };
                     Ok(Link::Mpi(parts))
                 },
-                |comm| Ok(Link::InProcess(comm.channel(Direction::Sender, dest, tag))),
+                |comm| {
+                    let channel = comm.channel(SEND.operation, Direction::Sender, dest, tag);
+                    channel.map(Link::InProcess)
+                },
             )?;
             Ok((place, link))
         })?;
@@ -304,7 +307,7 @@ impl Shares {
                     // SAFETY: this partition was made ready just now by the caller, and nobody
                     // writes to it any more.
                     let bytes = unsafe { self.place.span.part(start, self.width).as_bytes() };
-                    comm.send_part(*channel, self.place.span.bytes(), start, bytes);
+                    comm.send_part(*channel, self.place.span.bytes(), start, bytes)?;
                 }
                 Ok(())
             }

@@ -48,13 +48,13 @@ pub(super) fn begin(comm: &Communicator, plan: &mut Plan, places: Places) -> Res
             if mode == SendMode::Buffered {
                 over.fits_attached(role.operation, bytes.len())?;
             }
-            Ok(over.isend(
+            over.isend(
                 role,
                 Sent::with(bytes, element),
                 dest,
                 tag,
                 mode == SendMode::Synchronous,
-            ))
+            )
         }
         (What::Other(again), _) => {
             let begun = again(comm, places)?;

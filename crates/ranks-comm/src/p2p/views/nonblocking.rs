@@ -9,7 +9,7 @@ use crate::communicator::Communicator;
 use crate::data::element::Pod;
 use crate::data::layout::{Layout, Taken, View};
 use crate::data::owned::{RecvBuffer, SendBuffer};
-use crate::data::raw_slice::{RawSlice, RecvTarget, receive_of};
+use crate::data::raw_slice::{Element, RawSlice, RecvTarget, receive_view_of};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::op::request::Request;
@@ -102,7 +102,8 @@ impl Communicator {
             |comm| {
                 let mut payload = Vec::new();
                 data.gather(role.operation, &mut payload)?;
-                Ok(comm.isend(role, Sent::bytes(&payload), dest, tag, false))
+                let sent = Sent::with(&payload, Element::of::<T>());
+                comm.isend(role, sent, dest, tag, false)
             },
         )
     }
@@ -115,8 +116,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<PendingOp> {
-        // The element type is checked when the message is unpacked.
-        let flight = self.begin_landing(receive_of::<u8>(), RecvTarget::New(1), source, tag)?;
+        let flight = self.begin_landing(receive_view_of::<T>(), RecvTarget::New(1), source, tag)?;
         let scatter = Scatter {
             place: Spread { span, taken },
             check: Taken::check_whole::<T>,

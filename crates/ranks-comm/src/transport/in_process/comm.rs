@@ -202,8 +202,7 @@ impl Comm {
     /// Sends a copy of `bytes` and returns.
     pub(crate) fn send(&self, sent: Sent<'_>, dest: Destination, tag: i32) -> Result<()> {
         if let Destination::Rank(dest) = dest {
-            self.place.world.not_revoked("MPI_Send", self.context)?;
-            self.deliver(dest, self.context, tag, sent, None);
+            self.deliver("MPI_Send", dest, self.context, tag, sent, None)?;
         }
         Ok(())
     }
@@ -220,7 +219,8 @@ impl Comm {
             return Ok(());
         };
         let receipt = Receipt::new(self.place.rank, self.context);
-        self.deliver(dest, self.context, tag, sent, Some(receipt.clone()));
+        let signed = Some(receipt.clone());
+        self.deliver(operation, dest, self.context, tag, sent, signed)?;
         self.place
             .world
             .await_receipt(operation, &receipt, self.peers[dest])
@@ -440,12 +440,14 @@ impl Comm {
 
     pub(crate) fn deliver(
         &self,
+        operation: &'static str,
         dest: usize,
         context: u64,
         tag: i32,
         sent: Sent<'_>,
         receipt: Option<Receipt>,
-    ) {
+    ) -> Result<()> {
+        self.place.world.not_revoked(operation, context)?;
         let message = Envelope {
             source: self.rank,
             tag,
@@ -455,6 +457,7 @@ impl Comm {
             receipt,
         };
         self.place.world.deliver(self.peers[dest], context, message);
+        Ok(())
     }
 
     pub(crate) fn pattern(&self, source: Source, tag: Tag) -> Option<Pattern> {

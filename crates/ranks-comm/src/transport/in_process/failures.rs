@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use super::contexts;
 use super::lock::lock;
 use super::world::{Failure, World};
 use crate::result::{Error, ErrorKind, Result};
@@ -67,11 +68,9 @@ impl World {
         self.any_revoked.load(Ordering::Acquire) && lock(&self.revoked).contains(&context)
     }
 
-    /// Returns an error if the communicator of that context, which may be the one for its
-    /// collectives, is revoked.
+    /// Returns an error if the communicator that a context belongs to is revoked.
     pub(crate) fn not_revoked(&self, operation: &'static str, context: u64) -> Result<()> {
-        // Odd contexts are for collectives.
-        if !self.is_revoked(context & !1) {
+        if !self.is_revoked(contexts::of_communicator(context)) {
             return Ok(());
         }
         let what = "this communicator was revoked; shrink it and go on with the new one";

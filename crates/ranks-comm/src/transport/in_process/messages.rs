@@ -164,6 +164,7 @@ impl World {
         me: usize,
         pattern: &Pattern,
     ) -> Result<Option<Envelope>> {
+        self.not_revoked(operation, pattern.context)?;
         let Some(found) = self.queues(me).take(pattern) else {
             return self.no_failure(operation, me).map(|()| None);
         };
@@ -191,6 +192,7 @@ impl World {
         me: usize,
         pattern: &Pattern,
     ) -> Result<Option<(usize, i32, usize)>> {
+        self.not_revoked(operation, pattern.context)?;
         match self.queues(me).peek(pattern).map(describe) {
             Some(found) => Ok(Some(found)),
             None => self.no_failure(operation, me).map(|()| None),

@@ -21,6 +21,7 @@ pub(crate) mod buffered;
 pub(crate) mod channels;
 pub(crate) mod collective;
 pub(crate) mod comm;
+pub(crate) mod contexts;
 mod ends;
 pub(crate) mod exchange;
 pub(crate) mod exchanges;

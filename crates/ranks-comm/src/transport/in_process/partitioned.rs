@@ -8,6 +8,7 @@ use ranks_launch::Count;
 
 use super::channels::Direction;
 use super::comm::Comm;
+use super::contexts;
 use super::mailbox::Pattern;
 use super::payload::Sent;
 use crate::data::raw_slice::RawSlice;
@@ -24,42 +25,60 @@ pub(crate) struct Channel {
 /// The length of the header of a message: the position of its bytes, and their total number.
 const HEADER: usize = 16;
 
-/// The upper half of all contexts belongs to channels; no message of the program's is there.
-const CHANNELS: u64 = 1 << 63;
-/// The bits of a context that number the channels of a communicator.
-const NUMBER: u32 = 20;
-
 /// A message of the program as its receiver knows it: of a partition the context of its
 /// communicator, and its own bytes.
 pub(super) fn as_sent(mut pattern: Pattern, bytes: usize) -> (Pattern, usize, &'static str) {
-    if pattern.context & CHANNELS == 0 {
+    if !contexts::is_of_channel(pattern.context) {
         return (pattern, bytes, "");
     }
-    pattern.context = (pattern.context & !CHANNELS) >> NUMBER;
+    pattern.context = contexts::of_communicator(pattern.context);
     (pattern, bytes.saturating_sub(HEADER), "a partition of ")
 }
 
 impl Comm {
-    pub(crate) fn channel(&self, direction: Direction, peer: usize, tag: i32) -> Channel {
+    /// Makes one side of a channel, of which no other one has the context.
+    pub(crate) fn channel(
+        &self,
+        operation: &'static str,
+        direction: Direction,
+        peer: usize,
+        tag: i32,
+    ) -> Result<Channel> {
         let number = self.channels.next(direction, peer, tag);
-        let number = number & !(u64::MAX << NUMBER);
-        let context = CHANNELS | self.context << NUMBER | number;
-        Channel { context, peer, tag }
+        let context = contexts::of_channel(self.context, number).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Library,
+                operation,
+                format_args!(
+                    "too many were made on this communicator with rank {peer} and tag {tag}; start one again, or \
+                     duplicate the communicator"
+                ),
+            )
+        })?;
+        Ok(Channel { context, peer, tag })
     }
 
     /// Sends the part of the whole that starts at `start`.
-    pub(crate) fn send_part(&self, channel: Channel, total: usize, start: usize, bytes: &[u8]) {
+    pub(crate) fn send_part(
+        &self,
+        channel: Channel,
+        total: usize,
+        start: usize,
+        bytes: &[u8],
+    ) -> Result<()> {
         let mut message = Vec::with_capacity(HEADER + bytes.len());
         message.extend_from_slice(&(start as u64).to_le_bytes());
         message.extend_from_slice(&(total as u64).to_le_bytes());
         message.extend_from_slice(bytes);
+        let sent = Sent::bytes(&message);
         self.deliver(
+            "MPI_Pready",
             channel.peer,
             channel.context,
             channel.tag,
-            Sent::bytes(&message),
+            sent,
             None,
-        );
+        )
     }
 
     /// Copies the next part to its place in `span`; returns its start and end, or `None` if none
@@ -124,7 +143,7 @@ mod tests {
         };
         let of = |context| as_sent(pattern(context), HEADER + 4);
         assert_eq!(of(6), (pattern(6), HEADER + 4, ""));
-        let channel = CHANNELS | 6 << NUMBER | 3;
+        let channel = contexts::of_channel(6, 3).unwrap();
         assert_eq!(of(channel), (pattern(6), 4, "a partition of "));
     }
 }

@@ -48,21 +48,22 @@ impl Comm {
         dest: Destination,
         tag: i32,
         synchronous: bool,
-    ) -> pending_op::PendingOp {
+    ) -> Result<pending_op::PendingOp> {
+        let over = pending_op::PendingOp::over(Status::null());
         let Destination::Rank(dest) = dest else {
-            return pending_op::PendingOp::over(Status::null());
+            return Ok(over);
         };
-        if !synchronous {
-            self.deliver(dest, self.context, tag, sent, None);
-            return pending_op::PendingOp::over(Status::null());
-        }
-        let receipt = Receipt::new(self.place.rank, self.context);
-        self.deliver(dest, self.context, tag, sent, Some(receipt.clone()));
+        let receipt = synchronous.then(|| Receipt::new(self.place.rank, self.context));
+        let signed = receipt.clone();
+        self.deliver(role.operation, dest, self.context, tag, sent, signed)?;
         let dest = self.peers[dest];
-        pending_op::PendingOp::InProcess(PendingOp::Unmatched {
-            receipt,
-            dest,
-            role,
+        Ok(match receipt {
+            None => over,
+            Some(receipt) => pending_op::PendingOp::InProcess(PendingOp::Unmatched {
+                receipt,
+                dest,
+                role,
+            }),
         })
     }
 
