@@ -32,7 +32,9 @@ impl Lent {
     /// A pointer that only reads.
     #[must_use]
     pub fn to_read<T: Pod>(data: &[T]) -> Self {
-        Self::of(RawSlice::to_read(data), data.len())
+        // SAFETY: who writes has to promise that the pointer does (`as_mut_slice`), and operations
+        // that receive get one `to_write`.
+        Self::of(unsafe { RawSlice::to_read(data) }, data.len())
     }
 
     /// A pointer that reads and writes.

@@ -141,8 +141,11 @@ impl RawSlice {
         }
     }
 
-    /// The memory of `data`, which must not be written through the span.
-    pub(crate) fn to_read<T: Pod>(data: &[T]) -> Self {
+    /// The memory of `data`.
+    ///
+    /// # Safety
+    /// Nothing is written through the span, which is given to no operation that does.
+    pub(crate) unsafe fn to_read<T: Pod>(data: &[T]) -> Self {
         Self {
             bytes: size_of_val(data),
             start: NonNull::from(data).cast(),

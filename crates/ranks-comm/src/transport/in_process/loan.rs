@@ -27,7 +27,10 @@ impl Loan {
     /// returned or panicked and every reader is done.
     pub(crate) fn lend<R>(&self, parts: [(usize, &[u8]); 2], meanwhile: impl FnOnce() -> R) -> R {
         let _lent = Lent(self);
-        self.set(parts.map(|(start, bytes)| Some((start, RawSlice::to_read(bytes)))));
+        self.set(parts.map(|(start, bytes)| {
+            // SAFETY: `read` alone uses it, and only reads.
+            Some((start, unsafe { RawSlice::to_read(bytes) }))
+        }));
         meanwhile()
     }
 
