@@ -205,14 +205,14 @@ impl Communicator {
         const OPERATION: &str = "MPI_Comm_create";
         let ready = self.check_group(OPERATION, group);
         let members = group.world_ranks();
-        self.agree_on(OPERATION, ready, |()| {
-            digest(members.iter().map(|&rank| rank as u64))
-        })?;
-        self.dispatch(
+        let digest = |(): &()| digest(members.iter().map(|&rank| rank as u64));
+        let ((), new) = self.dispatch_agreed(
             OPERATION,
-            |comm| comm.create(self, members),
-            |comm| Ok(comm.create(members)?.map(Self::in_process)),
-        )
+            || self.agree_on(OPERATION, ready, digest),
+            |comm, ()| comm.create(self, members),
+            |comm, ()| Ok(comm.create(members)?.map(Self::in_process)),
+        )?;
+        Ok(new)
     }
 
     /// As [`create`](Self::create), but the other ranks of this communicator need not call:

@@ -170,13 +170,32 @@ impl Communicator {
         over_mpi: impl FnOnce(&mpi::Comm) -> Result<R>,
         in_process: impl FnOnce(&in_process::Comm) -> Result<R>,
     ) -> Result<R> {
+        let agreed = self.dispatch_agreed(
+            operation,
+            || self.all_call(operation, ready),
+            |comm, ()| over_mpi(comm),
+            |comm, ()| in_process(comm),
+        );
+        agreed.map(|((), result)| result)
+    }
+
+    /// As [`dispatch`](Self::dispatch), for a collective with arguments that all ranks first
+    /// `agree` on.
+    pub(crate) fn dispatch_agreed<A, R>(
+        &self,
+        operation: &'static str,
+        agree: impl FnOnce() -> Result<A>,
+        over_mpi: impl FnOnce(&mpi::Comm, &A) -> Result<R>,
+        in_process: impl FnOnce(&in_process::Comm, &A) -> Result<R>,
+    ) -> Result<(A, R)> {
         let mut entered = self.enter(operation)?;
-        let result = self
-            .all_call(operation, ready)
-            .and_then(|()| match self.backend() {
-                Backend::Mpi(comm) => over_mpi(comm),
-                Backend::InProcess(comm) => in_process(comm),
-            });
+        let result = agree().and_then(|agreed| {
+            let result = match self.backend() {
+                Backend::Mpi(comm) => over_mpi(comm, &agreed),
+                Backend::InProcess(comm) => in_process(comm, &agreed),
+            };
+            result.map(|result| (agreed, result))
+        });
         entered.note(&result);
         result
     }

@@ -66,13 +66,12 @@ impl Communicator {
     ) -> Result<Option<Cartesian>> {
         const OPERATION: &str = "MPI_Cart_create";
         let grid = Grid::new(OPERATION, dims, periods, self.size());
-        let grid = self.agree_on(OPERATION, grid, |grid| {
-            digest(grid.words().chain([reorder.into()]))
-        })?;
-        let comm = self.dispatch(
+        let digest = |grid: &Grid| digest(grid.words().chain([reorder.into()]));
+        let (grid, comm) = self.dispatch_agreed(
             OPERATION,
-            |comm| comm.cart_create(self, &grid, reorder),
-            |comm| Ok(comm.cart_create(&grid)?.map(Self::in_process)),
+            || self.agree_on(OPERATION, grid, digest),
+            |comm, grid| comm.cart_create(self, grid, reorder),
+            |comm, grid| Ok(comm.cart_create(grid)?.map(Self::in_process)),
         )?;
         let comm = made(OPERATION, comm, grid.size())?;
         Ok(comm.map(|comm| Cartesian::new(comm, grid)))
@@ -89,12 +88,13 @@ impl Communicator {
     pub fn cart_map(&self, dims: &[usize], periods: &[bool]) -> Result<Option<usize>> {
         const OPERATION: &str = "MPI_Cart_map";
         let grid = Grid::new(OPERATION, dims, periods, self.size());
-        let grid = self.agree_on(OPERATION, grid, |grid| digest(grid.words()))?;
-        self.dispatch(
+        let mapped = self.dispatch_agreed(
             OPERATION,
-            |comm| comm.cart_map(&grid),
-            |comm| Ok(Some(comm.rank()).filter(|&rank| rank < grid.size())),
-        )
+            || self.agree_on(OPERATION, grid, |grid| digest(grid.words())),
+            |comm, grid| comm.cart_map(grid),
+            |comm, grid| Ok(Some(comm.rank()).filter(|&rank| rank < grid.size())),
+        );
+        mapped.map(|(_, rank)| rank)
     }
 }
 
@@ -251,15 +251,16 @@ impl Cartesian {
                 ),
             )),
         };
-        self.agree_on(OPERATION, ready, |()| {
-            digest(remain.iter().map(|&remains| remains.into()))
-        })?;
-        let (grid, part) = self.grid.sub(remain, &self.coords);
-        let comm = self.dispatch(
+        let digest = |(): &()| digest(remain.iter().map(|&remains| remains.into()));
+        let ((grid, _), comm) = self.dispatch_agreed(
             OPERATION,
-            |comm| comm.cart_sub(&self.comm, remain),
-            |comm| {
-                let sub = comm.cart_sub(&grid, part)?;
+            || {
+                self.agree_on(OPERATION, ready, digest)?;
+                Ok(self.grid.sub(remain, &self.coords))
+            },
+            |comm, _| comm.cart_sub(&self.comm, remain),
+            |comm, (grid, part)| {
+                let sub = comm.cart_sub(grid, *part)?;
                 Ok(sub.map(Communicator::in_process))
             },
         )?;

@@ -58,11 +58,11 @@ impl Communicator {
             weights,
         };
         let checked = named.check(OPERATION, self.size());
-        self.agree_on_edges(OPERATION, checked, weights.is_some(), reorder)?;
-        let comm = self.dispatch(
+        let ((), comm) = self.dispatch_agreed(
             OPERATION,
-            |comm| comm.dist_graph_create(self, &named, reorder),
-            |comm| Ok(comm.dist_graph_create(&named)?.map(Self::in_process)),
+            || self.agree_on_edges(OPERATION, checked, weights.is_some(), reorder),
+            |comm, ()| comm.dist_graph_create(self, &named, reorder),
+            |comm, ()| Ok(comm.dist_graph_create(&named)?.map(Self::in_process)),
         )?;
         DistGraph::of(OPERATION, comm)
     }
@@ -100,27 +100,35 @@ impl Communicator {
             destination_weights: destination_weights.map(<[_]>::to_vec),
         };
         let checked = edges.check(OPERATION, self.size());
-        self.agree_on_edges(OPERATION, checked, edges.is_weighted(), reorder)?;
-        // Every edge is added at its source and subtracted at its destination.
-        let imbalance = edges.imbalance(self.rank());
-        let [imbalance, _] = self.join(OPERATION, None, [imbalance, 0], Join::Sum)?;
-        if imbalance != 0 {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                OPERATION,
-                "an edge is named at one of its ends only; its source must name it among its \
-                 destinations, and its destination among its sources",
-            ));
-        }
-        let comm = self.dispatch(
+        let ((), comm) = self.dispatch_agreed(
             OPERATION,
-            |comm| comm.dist_graph_create_adjacent(self, &edges, reorder),
-            |comm| {
+            || {
+                self.agree_on_edges(OPERATION, checked, edges.is_weighted(), reorder)?;
+                self.agree_on_ends(OPERATION, &edges)
+            },
+            |comm, ()| comm.dist_graph_create_adjacent(self, &edges, reorder),
+            |comm, ()| {
                 let graph = comm.dist_graph_create_adjacent(&edges)?;
                 Ok(graph.map(Self::in_process))
             },
         )?;
         DistGraph::of(OPERATION, comm)
+    }
+
+    /// Returns an error on all ranks unless every edge is named at both of its ends.
+    fn agree_on_ends(&self, operation: &'static str, edges: &Edges) -> Result<()> {
+        // Every edge is added at its source and subtracted at its destination.
+        let imbalance = edges.imbalance(self.rank());
+        let [imbalance, _] = self.join(operation, None, [imbalance, 0], Join::Sum)?;
+        if imbalance == 0 {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Argument,
+            operation,
+            "an edge is named at one of its ends only; its source must name it among its \
+             destinations, and its destination among its sources",
+        ))
     }
 
     /// Returns the same error everywhere for arguments that every rank has checked for itself.

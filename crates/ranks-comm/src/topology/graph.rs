@@ -52,13 +52,12 @@ impl Communicator {
     ) -> Result<Option<Graph>> {
         const OPERATION: &str = "MPI_Graph_create";
         let graph = Adjacency::new(OPERATION, index, edges, self.size());
-        let graph = self.agree_on(OPERATION, graph, |graph| {
-            digest(graph.words().chain([reorder.into()]))
-        })?;
-        let comm = self.dispatch(
+        let digest = |graph: &Adjacency| digest(graph.words().chain([reorder.into()]));
+        let (graph, comm) = self.dispatch_agreed(
             OPERATION,
-            |comm| comm.graph_create(self, &graph, reorder),
-            |comm| Ok(comm.graph_create(&graph)?.map(Self::in_process)),
+            || self.agree_on(OPERATION, graph, digest),
+            |comm, graph| comm.graph_create(self, graph, reorder),
+            |comm, graph| Ok(comm.graph_create(graph)?.map(Self::in_process)),
         )?;
         let comm = made(OPERATION, comm, graph.nodes())?;
         Ok(comm.map(|comm| Graph::new(comm, graph)))
@@ -75,12 +74,13 @@ impl Communicator {
     pub fn graph_map(&self, index: &[usize], edges: &[usize]) -> Result<Option<usize>> {
         const OPERATION: &str = "MPI_Graph_map";
         let graph = Adjacency::new(OPERATION, index, edges, self.size());
-        let graph = self.agree_on(OPERATION, graph, |graph| digest(graph.words()))?;
-        self.dispatch(
+        let mapped = self.dispatch_agreed(
             OPERATION,
-            |comm| comm.graph_map(&graph),
-            |comm| Ok(Some(comm.rank()).filter(|&rank| rank < graph.nodes())),
-        )
+            || self.agree_on(OPERATION, graph, |graph| digest(graph.words())),
+            |comm, graph| comm.graph_map(graph),
+            |comm, graph| Ok(Some(comm.rank()).filter(|&rank| rank < graph.nodes())),
+        );
+        mapped.map(|(_, rank)| rank)
     }
 }
 

@@ -6,8 +6,13 @@ use crate::transport::in_process::comm::Comm;
 use crate::transport::join::Join;
 
 impl Comm {
-    pub(crate) fn join(&self, words: [u64; 2], join: Join) -> Result<[u64; 2]> {
-        let call = Collective::named("Communicator::join");
+    pub(crate) fn join(
+        &self,
+        operation: &'static str,
+        words: [u64; 2],
+        join: Join,
+    ) -> Result<[u64; 2]> {
+        let call = Collective::named(operation);
         let mut joined = words;
         if self.rank() != 0 {
             self.coll_send(call, 0, bytemuck::cast_slice(&joined))?;
