@@ -200,8 +200,11 @@ impl fmt::Display for RecordedCall {
             &self.operation
         })?;
         match (&self.element, self.items) {
-            (Some(element), Some(items)) => write!(f, " of {items} {}", short(element))?,
-            (Some(element), None) => write!(f, " of {}", short(element))?,
+            // The length of what `recv_vec` receives is not known before.
+            (Some(element), Some(items)) if items > 0 || self.operation != "MPI_Mrecv" => {
+                write!(f, " of {items} {}", short(element))?;
+            }
+            (Some(element), _) => write!(f, " of {}", short(element))?,
             (None, Some(items)) if items > 0 => write!(f, " of {}", Count(items, "element"))?,
             _ => {}
         }

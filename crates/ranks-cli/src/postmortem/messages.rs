@@ -14,6 +14,38 @@ pub(super) struct KnownMessages {
     is_whole: bool,
 }
 
+/// The side of messages that is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Sends,
+    Receives,
+}
+
+/// The messages of operations that a rank which waits for requests has begun, and that are not
+/// coming: any of them may be what it waits for.
+pub(super) fn why_none_completes(
+    group: &Group<'_>,
+    at: usize,
+    call: &RecordedCall,
+) -> Option<String> {
+    const MOST: usize = 3;
+    if !call.operation.starts_with("MPI_Wait") {
+        return None;
+    }
+    let mine = group.parts.get(&at)?;
+    let begun = mine.messages.iter().filter(|begun| {
+        let waits = ["MPI_Irecv", "MPI_Issend"].contains(&begun.operation.as_str());
+        waits && begun.number < call.number
+    });
+    let whys = begun.filter_map(|begun| {
+        let why = why_not(group, at, begun)?;
+        let operation = mine.describe(begun);
+        Some(format!("{operation} is not complete: {why}"))
+    });
+    let whys: Vec<String> = whys.take(MOST).collect();
+    (!whys.is_empty()).then(|| whys.join("; "))
+}
+
 /// The reason why the send or receive that `call`, of the rank `at` of the world, waits for is not
 /// coming; `None` if it may be on its way, or if nothing is known.
 pub(super) fn why_not(group: &Group<'_>, at: usize, call: &RecordedCall) -> Option<String> {
@@ -30,14 +62,16 @@ pub(super) fn why_not(group: &Group<'_>, at: usize, call: &RecordedCall) -> Opti
         .iter()
         .filter(|other| other.number < call.number);
     if call.receives() {
-        let told = theirs.told(call.tag, |sent| sent.sends_to(mine.rank));
+        let told = theirs.told(call.tag, Side::Sends, |sent| sent.sends_to(mine.rank));
         let taken = before
             .filter(|one| one.receives_from(peer, call.tag))
             .count();
         (told.matching <= taken || !told.is_whole && told.matching == 0)
             .then(|| told.say(other, "sent it", taken))
     } else {
-        let told = theirs.told(call.tag, |begun| begun.may_receive_from(mine.rank));
+        let told = theirs.told(call.tag, Side::Receives, |begun| {
+            begun.may_receive_from(mine.rank)
+        });
         let sent = before
             .filter(|one| one.sends_to(peer) && one.tag == call.tag)
             .count();
@@ -58,7 +92,7 @@ fn nobody_has_sent(
         let told = group
             .parts
             .get(rank)?
-            .told(call.tag, |sent| sent.sends_to(mine.rank));
+            .told(call.tag, Side::Sends, |sent| sent.sends_to(mine.rank));
         (told.is_whole && told.matching == 0).then_some(())
     };
     let all_silent = others.map(silent).collect::<Option<Vec<()>>>().is_some();
@@ -81,8 +115,12 @@ impl KnownMessages {
             )
         };
         // A message with another tag may be the one that was meant.
-        for (tag, count) in self.others.iter().take(4) {
-            text.push_str(&format!(", but {count} with tag {tag}"));
+        let others = self.others.iter().take(4);
+        let others: Vec<String> = others
+            .map(|(tag, count)| format!("{count} with tag {tag}"))
+            .collect();
+        if !others.is_empty() {
+            text.push_str(&format!(", but {}", others.join(" and ")));
         }
         text
     }
@@ -90,7 +128,12 @@ impl KnownMessages {
 
 impl Communicator {
     /// The calls of this that `belongs` chooses, with that tag or any.
-    fn told(&self, tag: Option<i64>, belongs: impl Fn(&RecordedCall) -> bool) -> KnownMessages {
+    fn told(
+        &self,
+        tag: Option<i64>,
+        side: Side,
+        belongs: impl Fn(&RecordedCall) -> bool,
+    ) -> KnownMessages {
         let mut told = KnownMessages {
             matching: 0,
             others: Vec::new(),
@@ -107,9 +150,10 @@ impl Communicator {
                 continue;
             }
             match (tag, call.tag) {
-                // A call that sends and receives has one tag in the dump: it may be the other
-                // one's.
-                (Some(tag), Some(other)) if tag != other && !(call.sends() && call.receives()) => {
+                // Of a call that sends and receives, the dump has the tag of what it receives.
+                (Some(tag), Some(other))
+                    if tag != other && !(side == Side::Sends && call.exchanges()) =>
+                {
                     match told.others.iter_mut().find(|(one, _)| *one == other) {
                         Some((_, count)) => *count += 1,
                         None => told.others.push((other, 1)),
@@ -126,7 +170,9 @@ impl RecordedCall {
     /// Returns `true` if it receives a message, or probes for one.
     pub(super) fn receives(&self) -> bool {
         let names = ["MPI_Recv", "MPI_Irecv", "MPI_Mprobe", "MPI_Probe"];
-        names.contains(&self.operation.as_str()) || self.exchanges()
+        // One without a rank may be the receive of a message that was matched before.
+        let claims = self.operation == "MPI_Mrecv" && self.peer.is_some();
+        names.contains(&self.operation.as_str()) || claims || self.exchanges()
     }
 
     /// Returns `true` if it sends a message.

@@ -128,6 +128,7 @@ impl Group<'_> {
             let why = messages::why_not(self, rank, call);
             // A message that may be on its way makes no wait for its rank.
             let on = part.peer(call).filter(|_| why.is_some());
+            let why = why.or_else(|| messages::why_none_completes(self, rank, call));
             (on.into_iter().collect(), why)
         };
         Wait {

@@ -1,6 +1,6 @@
 //! Waits of ranks: for messages, failures, each other.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Report, allreduce, collective, dump, message, report, says, world};
 
@@ -246,4 +246,52 @@ fn a_send_that_nobody_receives_is_named() {
         report.waits[1].call,
         "MPI_Recv of 1 i32 from any rank, tag 4"
     );
+}
+
+/// Nothing was said of them, and the command ended with 0.
+#[test]
+fn receives_that_are_waited_for_as_requests_are_told() {
+    let of = |rank: usize| {
+        let messages = [
+            message("MPI_Irecv", Some(1 - rank), 77, true),
+            json!({"operation": "MPI_Wait", "done": false}),
+        ];
+        dump(rank, 2, &[world(rank, 2, 0, &[], &messages)])
+    };
+    let (report, text) = report(vec![of(0), of(1)]);
+    assert!(!report.is_well(), "{text}");
+    let expected = "TROUBLE  rank 0 waits in MPI_Wait: MPI_Irecv of 1 i32 from rank 1, tag 77 is not complete: \
+                    rank 1 has sent it nothing with that tag\n";
+    says(&text, &[expected]);
+}
+
+/// What an exchange had received long ago was taken for what is sent now.
+#[test]
+fn a_send_that_waits_after_an_exchange_is_told() {
+    let of = |rank: usize| {
+        let mut exchange = message("MPI_Sendrecv", Some(1 - rank), 1, true);
+        exchange["dest"] = (1 - rank).into();
+        let messages = [exchange, message("MPI_Ssend", Some(1 - rank), 40, false)];
+        dump(rank, 2, &[world(rank, 2, 0, &[], &messages)])
+    };
+    let (report, text) = report(vec![of(0), of(1)]);
+    assert_eq!(report.deadlock, [0, 1], "{text}");
+    let expected = "rank 1 has begun to receive from it nothing with that tag, but 1 with tag 1\n";
+    says(&text, &[expected]);
+}
+
+/// It was told of as a send, without its rank and its tag.
+#[test]
+fn a_receive_of_any_length_is_a_receive() {
+    let mut waits = message("MPI_Mrecv", Some(1), 77, false);
+    waits["items"] = 0.into();
+    let sent = [78, 79].map(|tag| message("MPI_Send", Some(0), tag, true));
+    let files = vec![
+        dump(0, 2, &[world(0, 2, 0, &[], &[waits])]),
+        dump(1, 2, &[world(1, 2, 0, &[], &sent)]),
+    ];
+    let (_, text) = report(files);
+    let expected = "TROUBLE  rank 0 waits in MPI_Mrecv of i32 from rank 1, tag 77: \
+                    rank 1 has sent it nothing with that tag, but 1 with tag 78 and 1 with tag 79\n";
+    says(&text, &[expected]);
 }
