@@ -223,8 +223,9 @@ impl<'scope> Scope<'scope, '_> {
         let span = unsafe { RawSlice::of(buf) };
         let call = irecv_of::<T>(length, source, tag);
         let fast_path = || {
-            // MPICH 4.0 says of a message from nobody that it is from rank 0.
-            if source == Source::Null {
+            // MPICH 4.0 says of a message from nobody that it is from rank 0. Of one from any rank
+            // the status is needed, see `transport/mpi/recv.rs`.
+            if !matches!(source, Source::Rank(_)) {
                 return None;
             }
             let room = self.inner.batch.room()?;
@@ -302,7 +303,7 @@ impl<'scope> Scope<'scope, '_> {
         tag: Tag,
     ) -> Result<RequestSlot> {
         let call = irecv_of::<T>(length, source, tag);
-        if source != Source::Null
+        if matches!(source, Source::Rank(_))
             && self.inner.batch.room().is_none()
             && let Some(comm) = self.inner.lanes.fast_path_receive(call, span.bytes())
         {

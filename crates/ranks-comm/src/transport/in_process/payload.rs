@@ -7,7 +7,7 @@ use crate::data::buffer::{Buffer, Memory};
 use crate::data::element::Pod;
 use crate::data::raw_slice::Element;
 use crate::result::status::whole;
-use crate::result::{Error, Result, Status, error};
+use crate::result::{Result, Status, error};
 
 /// The bytes that are sent, and the type of their elements.
 #[derive(Debug, Clone, Copy)]
@@ -124,7 +124,7 @@ impl Matched {
             ));
         };
         if whole::<T>(payload.len()).is_none() {
-            return Err(not_whole::<T>(operation, payload.len()));
+            return Err(Element::of::<T>().not_whole(operation, payload.len()));
         }
         into.copy_from_slice(payload);
         Ok(self.status())
@@ -135,7 +135,7 @@ impl Matched {
         let status = self.status();
         let payload = self.payload();
         let Some(count) = whole::<T>(payload.len()) else {
-            return Err(not_whole::<T>(operation, payload.len()));
+            return Err(Element::of::<T>().not_whole(operation, payload.len()));
         };
         let mut values = vec![T::zeroed(); count];
         bytemuck::cast_slice_mut::<T, u8>(&mut values).copy_from_slice(payload);
@@ -149,14 +149,10 @@ impl Matched {
         self.is_for(operation, Element::of::<T>())?;
         let payload = self.payload();
         let Some(count) = whole::<T>(payload.len()) else {
-            return Err(not_whole::<T>(operation, payload.len()));
+            return Err(Element::of::<T>().not_whole(operation, payload.len()));
         };
         let memory = Memory::of_bytes(count, payload)
             .map_err(|reason| error::no_memory(operation, payload.len(), &reason))?;
         Ok((Buffer::filled(memory), self.status()))
     }
-}
-
-fn not_whole<T>(operation: &'static str, bytes: usize) -> Error {
-    error::not_whole(operation, bytes, size_of::<T>(), std::any::type_name::<T>())
 }

@@ -9,10 +9,11 @@ use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Message};
 
 use super::buffer::{large_count, to_write};
 use super::error::{check, library};
-use super::recv::{not_received, not_whole};
+use super::recv::not_received;
 use crate::data::buffer::{Buffer, Memory};
 use crate::data::datatype::TypeOf;
 use crate::data::element::Pod;
+use crate::data::raw_slice::Element;
 use crate::result::status::whole;
 use crate::result::{Error, Result, Status, error};
 
@@ -42,7 +43,7 @@ impl Message {
         }
         if whole::<T>(bytes).is_none() {
             self.discard(status);
-            return Err(not_whole::<T>(operation, bytes));
+            return Err(Element::of::<T>().not_whole(operation, bytes));
         }
         let (pointer, count) = (to_write(buf), large_count::<T>(buf.len()));
         // SAFETY: `buf` holds `count` items, and the message is no longer.
@@ -91,7 +92,7 @@ impl Message {
         let bytes = status.bytes();
         let Some(length) = whole::<T>(bytes) else {
             self.discard(status);
-            return Err(not_whole::<T>(operation, bytes));
+            return Err(Element::of::<T>().not_whole(operation, bytes));
         };
         Ok(Whole {
             message: self,

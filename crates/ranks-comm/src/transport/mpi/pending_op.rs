@@ -8,7 +8,7 @@ use ranks_mpi_sys::{MPI_Request, native};
 use super::claims::Claim;
 use super::communicator::Comm;
 use super::error::{check, failed, is_pending};
-use super::recv::not_received;
+use super::recv::{fits, not_received};
 use super::status::{self, CountWord};
 use crate::data::in_flight::{InFlight, Keep, KeepAlive, Over};
 use crate::data::raw_slice::{Element, OpInfo};
@@ -191,7 +191,9 @@ impl Native {
         }
         match self.role.element {
             None => Ok(Status::null()),
-            Some(element) if self.count_word.is_surely_multiple(words, element.width) => {
+            Some(Element { width, .. })
+                if self.count_word.surely_fits(words, width, self.capacity) =>
+            {
                 Ok(Status::new(Kind::MPI, *words))
             }
             Some(_) => Err(code),
@@ -301,33 +303,10 @@ pub(crate) fn outcome(
             Err(not_received(code, role.operation, capacity, element.width))
         }
         Some(element) => {
-            whole(role, element, words, count_word)?;
+            if !count_word.surely_fits(words, element.width, capacity) {
+                fits(role.operation, element, words, capacity)?;
+            }
             Ok(Status::new(Kind::MPI, *words))
         }
-    }
-}
-
-/// Returns an error if the message is not a whole number of elements.
-#[inline(always)]
-pub(crate) fn whole(
-    role: &'static OpInfo,
-    element: Element,
-    words: &Words,
-    count_word: CountWord,
-) -> Result<()> {
-    if count_word.is_surely_multiple(words, element.width) {
-        return Ok(());
-    }
-    asked_whole(role, element, words)
-}
-
-#[cold]
-#[inline(never)]
-fn asked_whole(role: &'static OpInfo, element: Element, words: &Words) -> Result<()> {
-    let bytes = status::bytes(words).unwrap_or(0);
-    if element.divides(bytes) {
-        Ok(())
-    } else {
-        Err(element.not_whole(role.operation, bytes))
     }
 }

@@ -186,7 +186,8 @@ impl<C: Over<Target = Comm>> Unclaimed<C> {
             )
         };
         self.0.over();
-        self.0.received::<R>(code, OPERATION, words, recv.len())
+        self.0
+            .received::<R>(code, OPERATION, words, source, recv.len())
     }
 
     /// Sends and receives as much as an `int` can count.
@@ -225,7 +226,8 @@ impl<C: Over<Target = Comm>> Unclaimed<C> {
             )
         };
         self.0.over();
-        self.0.received::<T>(code, OPERATION, words, buf.len())
+        self.0
+            .received::<T>(code, OPERATION, words, source, buf.len())
     }
 }
 

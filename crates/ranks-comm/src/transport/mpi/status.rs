@@ -160,24 +160,11 @@ impl CountWord {
     }
 
     /// Returns `true` if it is certain, without calling the library, that the message is a whole
-    /// number of `T`.
+    /// number of elements of `width` bytes, and no more than `capacity` of them.
     #[inline(always)]
-    pub(crate) fn is_surely_whole<T>(self, status: &Words) -> bool {
-        match u32::try_from(size_of::<T>()) {
-            Ok(1) => true,
-            Ok(width) if width.is_power_of_two() => self.of(status) & (width - 1) == 0,
-            _ => false,
-        }
-    }
-
-    /// As [`is_surely_whole`](Self::is_surely_whole), for elements of that size.
-    #[inline(always)]
-    pub(crate) fn is_surely_multiple(self, status: &Words, width: usize) -> bool {
-        match u32::try_from(width) {
-            Ok(1) => true,
-            Ok(width) if width.is_power_of_two() => self.of(status) & (width - 1) == 0,
-            _ => false,
-        }
+    pub(crate) fn surely_fits(self, status: &Words, width: usize, capacity: usize) -> bool {
+        let bytes = self.of(status) as usize;
+        width.is_power_of_two() && bytes & (width - 1) == 0 && bytes <= capacity * width
     }
 
     /// The word of that status.
