@@ -49,8 +49,8 @@
 //! | order of a sum | in process that of ranks; the library's own over MPI and NCCL, unless [`NumrOptions::rank_order`] asks for that of ranks |
 //! | a NaN in `Min` and `Max` | the library's affair; with [`NumrOptions::rank_order`] a number wins |
 //! | `split` | always gives a communicator: all ranks are of some color |
-//! | ranks that call differently | the same error on all ranks, and nothing is done, where calls are compared: [`NumrOptions::compare_calls`] |
-//! | one rank | as numr's `NoOpCommunicator`, for arguments that would be right on more of them |
+//! | ranks that call differently | an error on all ranks, on one that refuses its own call its own, and nothing is done, where calls are compared: [`NumrOptions::compare_calls`] |
+//! | one rank | as numr's `NoOpCommunicator`, for arguments that would be right on more of them; any tag will do |
 //! | streams | those that [`NumrCommunicator::show_stream`] has shown, and the driver's default ones; any other number is an error |
 //! | a drop with operations in flight | waits for them for as long as [`NumrOptions::drop_limit`] says, then logs an error by `tracing` and gives them up |
 //!

@@ -60,8 +60,9 @@ impl NumrOptions {
         self
     }
 
-    /// Makes ranks compare their collective calls before they make them: all get the same error if
-    /// those differ, or if one of them is refused, and the communicator stays usable.
+    /// Makes ranks compare their collective calls before they make them: all get an error if those
+    /// differ, or if one of them is refused (there that of the refusal), and the communicator stays
+    /// usable.
     ///
     /// That is one exchange more a call. By default, ranks do what those of the
     /// [`Communicator`](ranks_comm::Communicator) do that they were made over

@@ -90,7 +90,7 @@ fn received<V: DeserializeOwned>((bytes, status): (Buffer<u8>, Status)) -> Resul
     let value = from_bytes("MPI_Mrecv", &bytes, || {
         match (status.source(), status.tag()) {
             (Some(rank), Some(tag)) => format!("rank {rank} with tag {tag}"),
-            _ => "nobody".to_owned(),
+            _ => "MPI_PROC_NULL, which sends no value,".to_owned(),
         }
     })?;
     Ok((value, status))
