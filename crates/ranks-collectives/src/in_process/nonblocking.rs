@@ -131,7 +131,7 @@ pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
     reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
-    let call = RankCall::of::<T>(comm, transfer.get().operation());
+    let call = RankCall::begun::<T>(comm, transfer.get().operation());
     let root = transfer.get().root_rank();
     let slices = copied(transfer);
     if call.rank() != root {

@@ -86,6 +86,35 @@ fn rooted_operations_at_every_root_at_once(world: Communicator) -> Result<()> {
     still_works(&world)
 }
 
+/// In process, the first took the contributions to the second.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn reductions_at_one_root_end_in_any_order(world: Communicator) -> Result<()> {
+    let (root, size) = (world.size() - 1, world.size());
+    let first = world.ireduce(vec![1], vec![0], Sum, root)?;
+    let second = world.ireduce(vec![10], vec![0], Sum, root)?;
+    let sums = [received(second)?, received(first)?];
+    if world.rank() == root {
+        assert_eq!(sums, [[10 * size], [size]]);
+    }
+    still_works(&world)
+}
+
+/// In process, these took the contribution to what was begun before.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn blocking_operations_at_a_root_may_come_between(world: Communicator) -> Result<()> {
+    let (me, size, root) = (world.rank(), world.size(), 0);
+    let early = world.ireduce(vec![1], vec![0], Sum, root)?;
+    let (mut sum, mut all) = ([0], vec![0; if me == root { size } else { 0 }]);
+    world.reduce(&[10], &mut sum, Sum, root)?;
+    world.gather(&[me], &mut all, root)?;
+    let early = received(early)?;
+    if me == root {
+        assert_eq!((early, sum), (vec![size], [10 * size]));
+        assert_eq!(all, (0..size).collect::<Vec<_>>());
+    }
+    still_works(&world)
+}
+
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn blocks_with_gaps_leave_them_alone(world: Communicator) -> Result<()> {
     let (me, size) = (world.rank(), world.size());
@@ -264,6 +293,9 @@ fn what_is_dropped_leaves_nothing_to_later_operations(world: Communicator) -> Re
         drop(world.iallreduce(vec![1000 + round], vec![0], Sum)?);
         drop(world.iallgather(vec![round; 50], vec![0; 50 * size])?);
         drop(world.ibarrier()?);
+        drop(world.ireduce(vec![1000 + round], vec![0], Sum, 0)?);
+        let reduced = received(world.ireduce(vec![1], vec![0], Sum, 0)?)?;
+        assert_eq!(reduced, [if world.rank() == 0 { size } else { 0 }]);
         let sum = received(world.iallreduce(vec![1], vec![0], Sum)?)?;
         assert_eq!(sum, [size]);
     }
