@@ -197,6 +197,15 @@ impl<T: Pod> Inner<T> {
         )
     }
 
+    /// Lets go of the locks whose guards were forgotten: of all, whatever becomes of one.
+    pub(crate) fn unlock_held(&self) -> Result<()> {
+        let mut outcome = Ok(());
+        for hold in self.epochs.take_held() {
+            outcome = outcome.and(self.unlock(hold));
+        }
+        outcome
+    }
+
     /// Does an operation on `items` (of their datatype) at `place`: at once if it may go ahead,
     /// else after a closer look.
     #[inline(always)]

@@ -149,9 +149,7 @@ impl<T: Pod> PassiveWindow<T> {
     pub fn close(self) -> Result<Window<T>> {
         let inner = self.inner;
         // Locks whose guards were forgotten.
-        for hold in inner.epochs.take_held() {
-            inner.unlock(hold)?;
-        }
+        inner.unlock_held()?;
         inner.agree_on_state(CLOSE)?;
         inner.dispatch(CLOSE, |_| Ok(()), |window| window.close(CLOSE))?;
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
@@ -180,5 +178,29 @@ impl<T: Pod> PassiveWindow<T> {
 impl<T: Pod> fmt::Debug for PassiveWindow<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.describe(f, "PassiveWindow")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ranks_comm::{Backend, ErrorKind, Runtime};
+
+    use super::*;
+
+    /// The other locks were forgotten, and held for ever.
+    #[test]
+    fn a_lock_that_is_not_released_keeps_none_of_the_others() {
+        let runtime = Runtime::builder().backend(Backend::InProcess).ranks(2);
+        let outcome = runtime.run(|world| {
+            let window = Window::<u8>::allocate(&world, 1)?.passive()?;
+            // A lock that the backend does not know.
+            window.inner.epochs.hold(LOCK.operation, Hold::Rank(0))?;
+            std::mem::forget(window.lock(LockKind::Shared, 1)?);
+            let error = window.inner.unlock_held().expect_err("not locked");
+            assert_eq!(error.kind(), ErrorKind::Argument);
+            window.lock(LockKind::Exclusive, 1)?.unlock()?;
+            window.close().map(drop)
+        });
+        assert!(outcome.is_ok(), "{outcome:?}");
     }
 }
