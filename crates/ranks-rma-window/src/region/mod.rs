@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-use ranks_comm::backend::{Backend, Child, FreedTogether, InProcessComm, MpiComm};
+use ranks_comm::backend::{Backend, Child, FreedTogether, InProcessComm, InfoHandle, MpiComm};
 use ranks_comm::{Communicator, Error, ErrorKind, Info, Result};
 use ranks_mpi_sys::MPI_Win;
 
@@ -96,6 +96,8 @@ impl Region {
             (_, Backend::InProcess(comm)) => heap_of_threads(parent, comm, bytes)?,
             (Backend::Mpi(above), Backend::Mpi(comm)) => {
                 let heap = alone || backing == Backing::Heap;
+                // Who cannot tell the library its hints keeps nobody in what comes now.
+                let hints = parent.agree(hints.map(InfoHandle::new).transpose())?;
                 let asked = Asked {
                     parent,
                     node,
@@ -104,7 +106,7 @@ impl Region {
                 if heap {
                     asked.heap(above)?
                 } else {
-                    asked.window(above, comm, hints)?
+                    asked.window(above, comm, hints.as_ref())?
                 }
             }
             (Backend::InProcess(_), Backend::Mpi(_)) => {
@@ -283,7 +285,7 @@ impl Asked<'_> {
         Ok(Memory::Heap(Arc::new(heap)))
     }
 
-    fn window(self, above: &MpiComm, comm: &MpiComm, hints: Option<&Info>) -> Result<Memory> {
+    fn window(self, above: &MpiComm, comm: &MpiComm, hints: Option<&InfoHandle>) -> Result<Memory> {
         let child = above.make_child(|| {
             let made = Window::allocate(comm, self.node.rank(), self.bytes, hints);
             // If it failed anywhere, the windows of the others are lost: they could only be freed
@@ -386,6 +388,18 @@ mod tests {
         let mine = 3 + color;
         assert!((0..1000).all(|at| byte(&region, at).load(Ordering::Relaxed) == mine));
         world.barrier()?;
+        Ok(())
+    }
+
+    /// The others waited for it, where a library refuses keys of that length.
+    #[ranks_test::ranks(2, 3, 4)]
+    fn a_hint_that_one_rank_cannot_tell_is_the_same_everywhere(world: Communicator) -> Result<()> {
+        let node = world.split_shared(0)?;
+        let length = if world.rank() == 1 { 200 } else { 1 };
+        let hints = Info::new().with(&"k".repeat(length), "v")?;
+        let refused = Region::allocate(&world, &node, 100, Backing::MpiWindow, Some(&hints));
+        let all = world.exchange("a test", &[u8::from(refused.is_err())])?;
+        assert!(all.iter().all(|&other| other == all[0]), "{all:?}");
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
 use ranks_comm::backend::{FreedTogether, InfoHandle, MpiComm, check, check_with};
-use ranks_comm::{Communicator, Error, ErrorKind, Info, Result};
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Win};
@@ -44,7 +44,7 @@ impl Window {
         comm: &MpiComm,
         rank: usize,
         bytes: usize,
-        hints: Option<&Info>,
+        hints: Option<&InfoHandle>,
     ) -> Result<Self> {
         const OPERATION: &str = "MPI_Win_allocate_shared";
         let size = bytes
@@ -56,10 +56,7 @@ impl Window {
             return Err(Error::new(ErrorKind::Length, OPERATION, why));
         };
         let size = if rank == 0 { size } else { 0 };
-        let hints = hints.map(InfoHandle::new).transpose()?;
-        let info = hints
-            .as_ref()
-            .map_or(sys::MPI_INFO_NULL, InfoHandle::canonical);
+        let info = hints.map_or(sys::MPI_INFO_NULL, InfoHandle::canonical);
         let comm = OwnComm::dup(comm)?;
         let mut base: *mut c_void = ptr::null_mut();
         let mut handle = sys::MPI_WIN_NULL;
