@@ -17,8 +17,8 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use bytemuck::Pod;
-use ranks_comm::Result;
 use ranks_comm::backend::{Keep, check, do_what_is_left};
+use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Datatype, MPI_Op};
 
@@ -163,12 +163,24 @@ fn operation(commutes: bool) -> Result<MPI_Op> {
 
 /// A datatype of `size` bytes that nothing else has. Elements of no size are sent as none of one
 /// byte.
+///
+/// # Errors
+/// [`ErrorKind::Argument`] if an `int` does not count so many bytes; otherwise what the library
+/// reports.
 fn element(size: usize) -> Result<MPI_Datatype> {
-    let bytes = c_int::try_from(size.max(1)).unwrap_or(c_int::MAX);
+    const MAKE: &str = "MPI_Type_contiguous";
+    let Ok(bytes) = c_int::try_from(size.max(1)) else {
+        let why = format_args!(
+            "elements of {size} bytes are larger than a datatype of an operation of the program's own \
+             can be; pass smaller ones, of at most {}",
+            c_int::MAX
+        );
+        return Err(Error::new(ErrorKind::Argument, MAKE, why));
+    };
     let mut datatype = sys::MPI_DATATYPE_NULL;
     // SAFETY: the library is initialised, as there is a `Comm`; the place is ours.
     let code = unsafe { sys::MPI_Type_contiguous(bytes, sys::MPI_BYTE, &raw mut datatype) };
-    check(code, "MPI_Type_contiguous")?;
+    check(code, MAKE)?;
     // SAFETY: the datatype was made just now.
     let code = unsafe { sys::MPI_Type_commit(&raw mut datatype) };
     check(code, "MPI_Type_commit")?;
@@ -240,4 +252,18 @@ fn abort() -> ! {
          the process ends here"
     );
     std::process::abort()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// They were taken for shorter ones, and what was behind those was read and written.
+    #[test]
+    fn elements_that_no_int_counts_are_refused() {
+        let error = element(1 << 31).expect_err("an int counts less");
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        let text = error.to_string();
+        assert!(text.contains("2147483648 bytes"), "{text}");
+    }
 }
