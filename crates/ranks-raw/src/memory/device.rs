@@ -3,8 +3,10 @@
 
 use std::ffi::c_void;
 
-use ranks_comm::{Error, ErrorKind, Result};
+use ranks_comm::Result;
 use ranks_cuda::{Context, Cuda, DeviceSlice, DeviceSliceMut, Event, Memory, Stream};
+
+use crate::driver::of_driver;
 
 /// A part of the memory of a device.
 #[derive(Debug, Clone)]
@@ -26,7 +28,7 @@ pub(crate) fn on_device(
     let Some(cuda) = cuda.or_else(Cuda::loaded) else {
         return Ok(None);
     };
-    let failed = |error| failed(name, error);
+    let failed = |error| of_driver(name, error);
     let Memory::Device { ordinal } = cuda.attributes_of(address).map_err(failed)? else {
         return Ok(None);
     };
@@ -51,7 +53,7 @@ impl OnDevice {
     /// It is there, and nobody writes to it.
     pub(crate) unsafe fn read(&self, to: &mut [u8]) -> Result<()> {
         let copied = self.context.copy_to_host(self, to);
-        copied.map_err(|error| failed("RawComm", error))
+        copied.map_err(|error| of_driver("RawComm", error))
     }
 
     /// Copies bytes there, no more than there is room for.
@@ -64,7 +66,7 @@ impl OnDevice {
             ..self.clone()
         };
         let copied = self.context.copy_to_device(&from[..part.bytes], &mut part);
-        copied.map_err(|error| failed("RawComm", error))
+        copied.map_err(|error| of_driver("RawComm", error))
     }
 }
 
@@ -99,8 +101,26 @@ unsafe impl DeviceSlice for OnDevice {
 // SAFETY: by the contract of `write` nobody else uses the memory meanwhile.
 unsafe impl DeviceSliceMut for OnDevice {}
 
-/// A failure of the driver.
-#[cold]
-pub(crate) fn failed(name: &'static str, error: ranks_cuda::Error) -> Error {
-    Error::new(ErrorKind::Device, name, &error).with_source(error)
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ranks_comm::ErrorKind;
+
+    use super::super::pool::Pool;
+    use super::*;
+
+    /// It was told as a failure of the device.
+    #[test]
+    fn memory_that_a_driver_has_not_is_told_as_that() {
+        let here = std::env::current_exe().expect("this program is a file");
+        let file = here.with_file_name("libcuda_double.so");
+        // SAFETY: nothing happens when the double is loaded, and its functions do what the driver's
+        // do.
+        let cuda = unsafe { Cuda::open(file) }.expect("the double is beside this program");
+        let device = cuda.device(0).expect("the double has devices");
+        let context = device.context().expect("they have contexts");
+        let refused = Arc::new(Pool::default()).take_pinned(1 << 50, &context);
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Memory);
+    }
 }

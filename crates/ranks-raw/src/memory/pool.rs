@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, PinnedVec};
 
-use super::device::failed;
+use crate::driver::of_driver;
 
 /// Memory that nobody uses now. New memory costs more than a copy: the system fills it with zeros,
 /// page by page.
@@ -56,7 +56,7 @@ impl Pool {
     pub(crate) fn take_pinned(self: &Arc<Self>, bytes: usize, context: &Context) -> Result<Staged> {
         self.take_or(bytes, true, |words| {
             let pinned = context.pinned(words).map(Memory::Pinned);
-            pinned.map_err(|error| failed("RawComm", error))
+            pinned.map_err(|error| of_driver("RawComm", error))
         })
     }
 
