@@ -72,15 +72,20 @@ impl TwoLevelAlltoall {
     /// MPI 5.0 §6.8 (`MPI_Alltoall`).
     pub fn alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
         const OPERATION: &str = "TwoLevelAlltoall::alltoall";
-        let proven = Transfer::exchanged(OPERATION, &self.whole, send, recv);
+        let [rows, columns] = self.shape();
+        let (mut from, mut to) = (Vec::new(), Vec::new());
+        let proven = Transfer::exchanged(OPERATION, &self.whole, send, recv).and_then(|transfer| {
+            if rows > 1 {
+                from = counts::room(OPERATION, send.len())?;
+                to = counts::room(OPERATION, send.len())?;
+            }
+            Ok(transfer)
+        });
         let call = CallSignature::moving::<T>(OPERATION).on(self.number);
         let block = all_ready(&self.whole, call, proven)?.block();
-        let [rows, columns] = self.shape();
         if rows == 1 {
             return self.row.alltoall(send, recv);
         }
-        let mut from = counts::room(OPERATION, send.len())?;
-        let mut to = counts::room(OPERATION, send.len())?;
         // What is for the ranks of each column, one row after the other.
         transpose(send, &mut from, [rows, columns], block);
         self.row.alltoall(&from, &mut to)?;

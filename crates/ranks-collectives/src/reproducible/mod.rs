@@ -175,7 +175,7 @@ fn reduced<N: Pod>(
         mine = Nodes::of(pieces.range(comm.rank()), fill, &combine).values();
     });
     // The others count on this rank, whatever has happened here.
-    let mut nodes = counts::room(operation, blocks.end())?;
+    let mut nodes = counts::room_to_receive(comm, operation, blocks.end())?;
     allgatherv::allgatherv_into(comm, &mine, &mut nodes, &blocks)?;
     of_this_rank?;
     let mut whole = None;

@@ -25,7 +25,7 @@ pub(crate) fn allgatherv_again<T: Pod>(
     gathered: &mut Gathered<T>,
 ) -> Result<()> {
     let blocks = counts::of_all(comm, send.len())?;
-    let (recv, blocks) = gathered.make_room(NAME, blocks)?;
+    let (recv, blocks) = gathered.make_room(comm, NAME, blocks)?;
     allgatherv_into(comm, send, recv, blocks)
 }
 

@@ -106,6 +106,6 @@ fn found_out<T: Pod>(
     let mut received = vec![0; comm.size()];
     moves::transferred::<Alltoall, u64>(comm, 1, &sent, &mut received, ())?;
     let theirs = counts::read(NAME, &received)?;
-    let (recv, theirs) = gathered.make_room(NAME, theirs)?;
+    let (recv, theirs) = gathered.make_room(comm, NAME, theirs)?;
     alltoallv_into(comm, send, recv, (blocks, theirs))
 }

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
+use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::blocks::Blocks;
 use crate::arguments::root::Root;
 use crate::mpi::functions::Allgather;
@@ -51,6 +52,22 @@ pub(crate) fn room<T: Pod>(operation: &'static str, elements: usize) -> Result<V
     bytemuck::allocation::try_zeroed_vec(elements).map_err(|()| no_memory::<T>(operation, elements))
 }
 
+/// The same for what all ranks are about to receive by `operation`. Without memory this rank refuses
+/// that call, so that those who compare their calls do not wait for it.
+///
+/// # Errors
+/// As those of [`room`].
+pub(crate) fn room_to_receive<T: Pod>(
+    comm: &Communicator,
+    operation: &'static str,
+    elements: usize,
+) -> Result<Vec<T>> {
+    room(operation, elements).or_else(|error| {
+        let call = CallSignature::of(operation);
+        all_ready(comm, call, Err::<(), _>(error)).map(|()| Vec::new())
+    })
+}
+
 #[cold]
 pub(crate) fn no_memory<T>(operation: &'static str, elements: usize) -> Error {
     Error::new(
@@ -81,4 +98,37 @@ pub(crate) fn no_such_rank(operation: &'static str, comm: &Communicator, rank: u
 /// [`ErrorKind::Root`] if there is no such rank.
 pub(crate) fn check_root(operation: &'static str, comm: &Communicator, root: usize) -> Result<()> {
     Root::new(operation, comm, root).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ranks_comm::{Backend, Checks, Runtime};
+
+    use super::*;
+    use crate::Collectives;
+    use crate::operation::varying::allgatherv::allgatherv_into;
+
+    /// The others waited for it.
+    #[test]
+    fn a_rank_without_memory_refuses_the_call_that_others_have_come_to() {
+        const SOON: Duration = Duration::from_secs(10);
+        let runtime = Runtime::builder().backend(Backend::InProcess).ranks(3);
+        let outcome = runtime.checks(Checks::Collective).run(|world| {
+            let blocks = Blocks::from_counts(&[1; 3])?;
+            let (is_short, mut recv) = (world.rank() == 1, [0; 3]);
+            let refused = world.within(SOON, |world| match is_short {
+                true => room_to_receive::<u64>(world, "MPI_Allgatherv", usize::MAX).map(drop),
+                false => allgatherv_into(world, &[1_u64], &mut recv, &blocks),
+            });
+            let expected = match is_short {
+                true => ErrorKind::Length,
+                false => ErrorKind::Mismatch,
+            };
+            assert_eq!(refused.map_err(|error| error.kind()), Err(expected));
+            world.barrier()
+        });
+        assert!(outcome.is_ok(), "{outcome:?}");
+    }
 }

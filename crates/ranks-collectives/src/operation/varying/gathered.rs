@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
-use ranks_comm::Result;
+use ranks_comm::{Communicator, Result};
 
 use crate::arguments::blocks::Blocks;
 use crate::operation::varying::counts;
@@ -34,13 +34,14 @@ impl<T: Pod> Gathered<T> {
     /// there was is kept.
     pub(crate) fn make_room(
         &mut self,
+        comm: &Communicator,
         operation: &'static str,
         blocks: Blocks,
     ) -> Result<(&mut [T], &Blocks)> {
         // There is room for any number of elements without a size, which `resize` would count one
         // by one.
         if blocks.end() > self.data.capacity() || size_of::<T>() == 0 {
-            self.data = counts::room(operation, blocks.end())?;
+            self.data = counts::room_to_receive(comm, operation, blocks.end())?;
         } else {
             self.data.resize(blocks.end(), T::zeroed());
         }

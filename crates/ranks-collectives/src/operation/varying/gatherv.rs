@@ -27,7 +27,7 @@ pub(crate) fn gatherv<T: Pod>(
         gatherv_into(comm, send, &mut [], &blocks, root)?;
         return Ok(None);
     }
-    let mut data = counts::room(NAME, blocks.end())?;
+    let mut data = counts::room_to_receive(comm, NAME, blocks.end())?;
     gatherv_into(comm, send, &mut data, &blocks, root)?;
     Ok(Some(Gathered::new(data, blocks)))
 }

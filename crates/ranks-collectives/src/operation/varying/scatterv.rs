@@ -35,7 +35,7 @@ pub(crate) fn scatterv<T: Pod>(
     }
     moves::transferred::<Bcast, u64>(comm, comm.size(), &[], &mut all, root)?;
     let told = counts::read(NAME, &all)?;
-    let mut recv = counts::room(NAME, told.counts()[comm.rank()])?;
+    let mut recv = counts::room_to_receive(comm, NAME, told.counts()[comm.rank()])?;
     let blocks = if at_root { blocks } else { &told };
     scatterv_into(comm, send, blocks, &mut recv, root)?;
     Ok(recv)
