@@ -10,6 +10,7 @@ use ranks_comm::{
 
 use crate::agreement::{CallSignature, begin};
 use crate::arguments::blocks::Blocks;
+use crate::arguments::crossing::must_fit;
 use crate::arguments::reducing::{Reducing, Share};
 use crate::arguments::transfer::Transfer;
 use crate::in_flight::post_process::Finishing;
@@ -18,6 +19,7 @@ use crate::in_process;
 use crate::mpi::OwnedOperation;
 use crate::mpi::functions::{self, Named, Reduces};
 use crate::mpi::reductions as mpi;
+use crate::operation::between_groups::BetweenGroups;
 use crate::operation::trial;
 use crate::operation::with_deadline::carry_out_in_time;
 use crate::ops::Reduction;
@@ -312,11 +314,11 @@ where
 /// The rows: what the program passes besides slices and operation, who gets the result, what part
 /// of it, what the slices must be, and the functions that do it in process.
 macro_rules! reducers {
-    ($($reducer:ident($with:pat in $type:ty) root($root:expr) share(|$c:pat_param| $share:expr)
+    ($($reducer:ty: $functions:ident($with:pat in $type:ty) root($root:expr) share(|$c:pat_param| $share:expr)
        prove(|$operation:ident, $comm:pat_param, $slices:ident| $prove:expr)
-       in_place(|$in:ident, $in_comm:pat_param, $data:ident| $prove_in_place:expr)
+       $(in_place(|$in:ident, $in_comm:pat_param, $data:ident| $prove_in_place:expr))?
        in_process($blocking:ident, $nonblocking:ident);)*) => { $(
-        impl InPlaceReducer for functions::$reducer {
+        $(impl InPlaceReducer for $reducer {
             fn prove_in_place<'a, 'w: 'a, T>(
                 $in: &'static str,
                 $in_comm: &Communicator,
@@ -325,10 +327,10 @@ macro_rules! reducers {
             ) -> Result<Transfer<'a, T>> {
                 $prove_in_place
             }
-        }
+        })?
 
-        impl Reducer for functions::$reducer {
-            type Functions = Self;
+        impl Reducer for $reducer {
+            type Functions = functions::$functions;
             type With<'a> = $type;
 
             #[inline(always)]
@@ -373,34 +375,41 @@ macro_rules! reducers {
 }
 
 reducers! {
-    Reduce(root in usize)
+    functions::Reduce: Reduce(root in usize)
         root(Some(root)) share(|_| Share::Whole)
         prove(|operation, comm, slices| Transfer::to_root(operation, comm, slices.send, slices.recv, root))
         in_place(|operation, comm, data| Transfer::in_place_to_root(operation, comm, data, root))
         in_process(reduce, ireduce);
-    Allreduce(() in ())
+    functions::Allreduce: Allreduce(() in ())
         root(None) share(|_| Share::Whole)
         prove(|operation, _, slices| Transfer::equal(operation, slices.send, slices.recv))
         in_place(|operation, _, data| Ok(Transfer::in_place(operation, data)))
         in_process(allreduce, iallreduce);
-    Scan(() in ())
+    functions::Scan: Scan(() in ())
         root(None) share(|_| Share::Whole)
         prove(|operation, _, slices| Transfer::equal(operation, slices.send, slices.recv))
         in_place(|operation, _, data| Ok(Transfer::in_place(operation, data)))
         in_process(scan, iscan);
-    Exscan(() in ())
+    functions::Exscan: Exscan(() in ())
         root(None) share(|_| Share::Whole)
         prove(|operation, _, slices| Transfer::equal(operation, slices.send, slices.recv))
         in_place(|operation, _, data| Ok(Transfer::in_place(operation, data)))
         in_process(exscan, iexscan);
-    ReduceScatterBlock(() in ())
+    functions::ReduceScatterBlock: ReduceScatterBlock(() in ())
         root(None) share(|comm| Share::Block { ranks: comm.size() })
         prove(|operation, comm, slices| Transfer::scattered(operation, comm, slices.send, slices.recv))
         in_place(|operation, comm, data| Transfer::blocks_in_place(operation, comm, data))
         in_process(reduce_scatter, ireduce_scatter);
-    ReduceScatter(blocks in &'a Blocks)
+    functions::ReduceScatter: ReduceScatter(blocks in &'a Blocks)
         root(None) share(|_| Share::Counts(blocks))
         prove(|operation, comm, slices| Transfer::dealt(operation, comm, slices.send, slices.recv, blocks))
         in_place(|operation, comm, data| Transfer::dealt_in_place(operation, comm, data, blocks))
         in_process(reduce_scatter, ireduce_scatter);
+    BetweenGroups<functions::Allreduce>: Allreduce(() in ())
+        root(None) share(|_| Share::Whole)
+        prove(|operation, comm, slices| {
+            must_fit(operation, comm)?;
+            Transfer::equal(operation, slices.send, slices.recv)
+        })
+        in_process(allreduce_between, iallreduce_between);
 }
