@@ -5,7 +5,6 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::blocks::Blocks;
-use crate::arguments::root::Root;
 use crate::mpi::functions::Allgather;
 use crate::operation::moves;
 
@@ -92,12 +91,6 @@ pub(crate) fn no_such_rank(operation: &'static str, comm: &Communicator, rank: u
             size - 1
         ),
     )
-}
-
-/// # Errors
-/// [`ErrorKind::Root`] if there is no such rank.
-pub(crate) fn check_root(operation: &'static str, comm: &Communicator, root: usize) -> Result<()> {
-    Root::new(operation, comm, root).map(|_| ())
 }
 
 #[cfg(test)]

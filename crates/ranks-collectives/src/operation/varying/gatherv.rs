@@ -6,6 +6,7 @@ use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::blocks::Blocks;
+use crate::arguments::root::Root;
 use crate::mpi;
 use crate::mpi::functions::Gatherv;
 use crate::operation::moves;
@@ -20,7 +21,7 @@ pub(crate) fn gatherv<T: Pod>(
     send: &[T],
     root: usize,
 ) -> Result<Option<Gathered<T>>> {
-    let ready = counts::check_root(NAME, comm, root);
+    let ready = Root::new(NAME, comm, root).map(drop);
     all_ready(comm, CallSignature::moving::<T>(NAME).at(root), ready)?;
     let blocks = counts::of_all(comm, send.len())?;
     if comm.rank() != root {

@@ -6,6 +6,7 @@ use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{CallSignature, all_ready};
 use crate::arguments::blocks::Blocks;
+use crate::arguments::root::Root;
 use crate::mpi;
 use crate::mpi::functions::{Bcast, Scatterv};
 use crate::operation::moves;
@@ -21,7 +22,7 @@ pub(crate) fn scatterv<T: Pod>(
     root: usize,
 ) -> Result<Vec<T>> {
     let at_root = comm.rank() == root;
-    let ready = counts::check_root(NAME, comm, root).and_then(|()| {
+    let ready = Root::new(NAME, comm, root).and_then(|_| {
         if at_root {
             blocks.fit(NAME, comm, "send", send.len())?;
             blocks.must_be_disjoint(NAME, comm, "send")?;
