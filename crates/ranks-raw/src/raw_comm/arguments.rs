@@ -33,31 +33,33 @@ pub(crate) fn bytes_of(
         })
 }
 
-/// Memory at an address.
-pub(crate) fn side(
-    name: &'static str,
-    address: *const c_void,
-    bytes: usize,
-    raw: &RawComm,
-) -> Result<PromisedMemory> {
-    if bytes == 0 {
-        return Ok(PromisedMemory::NONE);
-    }
-    if address.is_null() {
-        let text = format!("null for {bytes} bytes");
-        return Err(Error::new(ErrorKind::Argument, name, text));
-    }
-    let kind = match on_device(name, raw.options().cuda, address, bytes)? {
-        Some(memory) => {
-            let taken = are_devices_given(raw);
-            if !taken && !raw.options().stage_device_memory {
-                return Err(not_taken(name, raw));
-            }
-            Kind::Device { memory, taken }
+impl RawComm {
+    /// So many bytes at an address.
+    pub(super) fn side(
+        &self,
+        name: &'static str,
+        address: *const c_void,
+        bytes: usize,
+    ) -> Result<PromisedMemory> {
+        if bytes == 0 {
+            return Ok(PromisedMemory::NONE);
         }
-        None => Kind::Host,
-    };
-    Ok(PromisedMemory::new(address, bytes, kind))
+        if address.is_null() {
+            let text = format!("null for {bytes} bytes");
+            return Err(Error::new(ErrorKind::Argument, name, text));
+        }
+        let kind = match on_device(name, self.options().cuda, address, bytes)? {
+            Some(memory) => {
+                let taken = are_devices_given(self);
+                if !taken && !self.options().stage_device_memory {
+                    return Err(not_taken(name, self));
+                }
+                Kind::Device { memory, taken }
+            }
+            None => Kind::Host,
+        };
+        Ok(PromisedMemory::new(address, bytes, kind))
+    }
 }
 
 #[cold]

@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ranks_comm::backend::{Count, Pause};
-use ranks_comm::{Communicator, Error, ErrorKind, Request, Result, Status};
+use ranks_comm::{Communicator, Error, ErrorKind, Request, Result};
 
 use super::failure::Failing;
 use super::options::RawOptions;
@@ -25,19 +25,18 @@ pub(crate) trait Operation: Send {
 pub(crate) struct StartedOp<B: Send + 'static> {
     request: Request<B>,
     out: Option<PromisedMemory>,
-    /// The length of what was received into the copy; `None` for all of it.
-    length: Option<fn(&Status) -> usize>,
+    /// True if the status says how much was received into the copy, else it is all.
+    is_message: bool,
 }
 
 impl<B: Received + Send + 'static> StartedOp<B> {
     /// # Safety
     /// `out` may be written until the operation is over, or given up.
     pub(crate) unsafe fn new(request: Request<B>, out: Option<PromisedMemory>) -> Box<Self> {
-        let length = None;
         Box::new(Self {
             request,
             out,
-            length,
+            is_message: false,
         })
     }
 
@@ -46,11 +45,10 @@ impl<B: Received + Send + 'static> StartedOp<B> {
     /// # Safety
     /// As for [`new`](Self::new).
     pub(crate) unsafe fn message(request: Request<B>, out: Option<PromisedMemory>) -> Box<Self> {
-        let length: Option<fn(&Status) -> usize> = Some(|status| status.count::<u8>().unwrap_or(0));
         Box::new(Self {
             request,
             out,
-            length,
+            is_message: true,
         })
     }
 }
@@ -66,7 +64,10 @@ impl<B: Received + Send + 'static> Operation for StartedOp<B> {
             return Ok(());
         };
         let received = buffer.received();
-        let length = self.length.map_or(received.len(), |of| of(&status));
+        let length = match self.is_message {
+            true => status.count::<u8>().unwrap_or(0),
+            false => received.len(),
+        };
         // SAFETY: by the contract of `new` and `message`: the operation has not been given up, as
         // it would be dropped.
         unsafe { out.write(&received[..length.min(received.len())]) }

@@ -1,7 +1,6 @@
 //! The trait over addresses, on any communicator.
 #![allow(unsafe_code)]
 
-use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -13,7 +12,7 @@ use ranks_comm::{Communicator, Error, ErrorKind, Request, Result};
 
 use super::{Dtype, RawCollectives, RawOp};
 use crate::memory::elements::{Change, Elements, Places, PromisedMemory};
-use crate::raw_comm::arguments::{combines_device_memory, side};
+use crate::raw_comm::arguments::combines_device_memory;
 use crate::raw_comm::in_flight::{InFlight, Operation, StartedOp};
 use crate::raw_comm::numbers::{Task, multiply, with_number};
 use crate::raw_comm::options::RawOptions;
@@ -214,16 +213,6 @@ impl RawComm {
     /// Returns `true` if this rank is the root.
     pub(super) fn is_root(&self, name: &'static str, root: usize) -> Result<bool> {
         is_root(name, self.comm(), root)
-    }
-
-    /// So many elements at an address.
-    pub(super) fn side(
-        &self,
-        name: &'static str,
-        address: *const c_void,
-        bytes: usize,
-    ) -> Result<PromisedMemory> {
-        side(name, address, bytes, self)
     }
 
     pub(super) fn barrier_within(&self, name: &'static str) -> Result<()> {
