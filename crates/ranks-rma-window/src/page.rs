@@ -79,6 +79,20 @@ pub(crate) unsafe fn take(first: NonNull<u8>, bytes: usize) -> Result<()> {
     }
 }
 
+/// Has pages that the system gives to who writes to them come to lie near this rank: puts a zero
+/// into each page of so many bytes.
+///
+/// # Safety
+/// So many bytes are there; they are zero, and nobody else touches them.
+pub(crate) unsafe fn touch(first: NonNull<u8>, bytes: usize) {
+    for at in (0..bytes).step_by(page_size()) {
+        // SAFETY: it is one of the bytes.
+        let byte = unsafe { first.add(at) };
+        // SAFETY: nobody else touches it, by contract; it is the zero that it was.
+        unsafe { byte.write_volatile(0) };
+    }
+}
+
 #[cold]
 fn refused(bytes: usize, error: &io::Error) -> Error {
     let bytes = Amount(bytes as u64);

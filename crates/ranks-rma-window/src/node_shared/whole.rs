@@ -21,7 +21,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use super::backend::{Chosen, NodeBackend};
 use super::having::Having;
 use crate::page::page_size;
-use crate::region::{Backing, Region};
+use crate::region::Region;
 
 /// A region, with the ranks that have one.
 #[derive(Debug)]
@@ -84,22 +84,11 @@ impl Whole {
     /// # Safety
     /// They are zero, and nobody else touches them.
     pub(super) unsafe fn take(&self, bytes: Range<usize>, placed: bool) -> Result<()> {
-        let Some(region) = &self.region else {
-            return Ok(());
-        };
-        if region.backing() != Backing::Heap {
+        match &self.region {
             // SAFETY: by contract.
-            return unsafe { region.take(bytes) };
+            Some(region) => unsafe { region.take(bytes, placed) },
+            None => Ok(()),
         }
-        if placed {
-            // SAFETY: by contract.
-            let elements = unsafe { self.elements_mut::<u8>(bytes.start, bytes.len()) };
-            for page in elements.unwrap_or_default().chunks_mut(page_size()) {
-                // A zero that is written where one is read is not left out if it is asked for.
-                std::hint::black_box(page)[0] = 0;
-            }
-        }
-        Ok(())
     }
 
     /// Address of `length` elements that begin at byte `at`, if they lie in it; aligned for

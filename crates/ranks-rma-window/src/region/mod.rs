@@ -17,7 +17,7 @@ use ranks_comm::backend::{Backend, Child, FreedTogether, InProcessComm, InfoHand
 use ranks_comm::{Communicator, Error, ErrorKind, Info, Result};
 use ranks_mpi_sys::MPI_Win;
 
-use crate::page::{make_writable, take, welcome_large};
+use crate::page::{make_writable, take, touch, welcome_large};
 use crate::preflight;
 use heap::Heap;
 use mapping::Mapping;
@@ -182,25 +182,29 @@ impl Region {
     }
 
     /// Has the system give the pages of these bytes now, near this rank, so that whoever writes
-    /// there later finds them. Not those of a heap, which are no file's, nor those of a file in a
-    /// folder, which were reserved. Local.
+    /// there later finds them. Those of a heap, which are no file's, only if they are `placed`
+    /// somewhere; none of a file in a folder, which were reserved. Local.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`] if there are none.
     ///
     /// # Safety
     /// The bytes are zero, and nobody else touches them.
-    pub(crate) unsafe fn take(&self, bytes: Range<usize>) -> Result<()> {
+    pub(crate) unsafe fn take(&self, bytes: Range<usize>, placed: bool) -> Result<()> {
         let bytes = bytes.start..bytes.end.min(self.len);
-        match &self.memory {
-            Memory::Heap(_) => return Ok(()),
-            Memory::Mapping(mapping) if mapping.is_reserved() => return Ok(()),
-            Memory::Mapping(_) | Memory::Window(_) => {}
-        }
         // SAFETY: it is not behind the end.
         let first = unsafe { self.base().add(bytes.start.min(bytes.end)) };
-        // SAFETY: so many bytes are there; the rest by contract.
-        unsafe { take(first, bytes.len()) }
+        match &self.memory {
+            Memory::Heap(_) if placed => {
+                // SAFETY: so many bytes are there; the rest by contract.
+                unsafe { touch(first, bytes.len()) };
+                Ok(())
+            }
+            Memory::Heap(_) => Ok(()),
+            Memory::Mapping(mapping) if mapping.is_reserved() => Ok(()),
+            // SAFETY: so many bytes are there; the rest by contract.
+            Memory::Mapping(_) | Memory::Window(_) => unsafe { take(first, bytes.len()) },
+        }
     }
 
     /// Orders what this rank has stored before what it does next, and what it loads next after what

@@ -85,16 +85,12 @@ impl Placement {
         for bytes in marks.into_iter().chain(own) {
             // SAFETY: the shares of ranks are apart, and each is taken before the first phase
             // begins.
-            unsafe { segments.take(bytes) }?;
+            unsafe { segments.take(bytes, false) }?;
         }
         for part in self.parts(plan.bytes - plan.data, rank, segments.size(), large) {
             let part = plan.data + part.start..plan.data + part.end;
             // SAFETY: as above.
-            unsafe { segments.take(part.clone()) }?;
-            if segments.is_heap() {
-                // SAFETY: as above.
-                unsafe { segments.touch(part.start, part.end, page_size()) };
-            }
+            unsafe { segments.take(part, true) }?;
         }
         Ok(())
     }

@@ -190,31 +190,17 @@ impl<T: Pod> Segments<T> {
         unsafe { slice::from_raw_parts_mut(start.as_ptr(), part.len()) }
     }
 
-    /// Takes the pages of a part of the memory, all of whose bytes are zero, from the system.
+    /// Takes the pages of a part of the memory, all of whose bytes are zero, from the system; those
+    /// of a heap if they are `placed` somewhere.
     ///
     /// # Errors
     /// As [`Region::take`].
     ///
     /// # Safety
     /// Nobody else touches the part, and no element lies there yet.
-    pub(super) unsafe fn take(&self, bytes: Range<usize>) -> Result<()> {
+    pub(super) unsafe fn take(&self, bytes: Range<usize>, placed: bool) -> Result<()> {
         // SAFETY: by contract.
-        unsafe { self.region.take(bytes) }
-    }
-
-    /// Has the pages of a part of the memory, all of whose bytes are zero, come to lie near this
-    /// rank.
-    ///
-    /// # Safety
-    /// Nobody else touches the part, and no element lies there yet.
-    pub(super) unsafe fn touch(&self, begin: usize, end: usize, every: usize) {
-        for at in (begin..end.min(self.region.len())).step_by(every) {
-            // SAFETY: it is less than the length of the region.
-            let byte = unsafe { self.region.base().add(at) };
-            // SAFETY: nobody else touches it, by this function's contract; it is the zero that it
-            // was.
-            unsafe { byte.write_volatile(0) };
-        }
+        unsafe { self.region.take(bytes, placed) }
     }
 
     /// Frees the memory immediately. Collective.
