@@ -45,18 +45,11 @@ pub(crate) struct Window<T: Pod> {
 }
 
 /// Location of this rank's elements.
+#[derive(Clone, Copy)]
 pub(super) struct Elements<T> {
     pub(super) first: NonNull<T>,
     pub(super) len: usize,
 }
-
-impl<T> Clone for Elements<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Elements<T> {}
 
 // SAFETY: it is a place in memory; who may look there is said by the state of the window.
 unsafe impl<T: Send> Send for Elements<T> {}
@@ -87,6 +80,7 @@ unsafe impl<T: Pod> Send for Made<T> {}
 unsafe impl<T: Pod> Sync for Made<T> {}
 
 /// Owner of the memory.
+#[derive(Clone, Copy)]
 enum Memory<T> {
     /// The library's.
     Allocated,
@@ -97,6 +91,7 @@ enum Memory<T> {
 }
 
 /// A vector that nobody has; if nobody makes it again it is leaked.
+#[derive(Clone, Copy)]
 struct Parts<T> {
     elements: Elements<T>,
     capacity: usize,
@@ -123,22 +118,6 @@ impl<T> Parts<T> {
         unsafe { Vec::from_raw_parts(first.as_ptr(), len, self.capacity) }
     }
 }
-
-impl<T> Clone for Parts<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Parts<T> {}
-
-impl<T> Clone for Memory<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Memory<T> {}
 
 impl<T: Pod> Window<T> {
     /// Makes a window with `len` zeroed elements of this rank's. Collective.
