@@ -1,4 +1,7 @@
 //! Operations with requests of their own.
+//!
+//! They are called with large counts alone: a library without those gets an `int` if it says the
+//! count.
 
 use std::ffi::c_int;
 
@@ -23,23 +26,13 @@ impl<T: Pod> Window<T> {
         let (from, datatype) = (data.as_ptr().cast(), TypeOf::<T>::datatype());
         let items = data.len() * TypeOf::<T>::items();
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
+        let count = wide(items);
         begin("MPI_Rput", data.len(), place, |request| {
-            match c_int::try_from(items) {
-                // SAFETY: by contract.
-                Ok(count) => unsafe {
-                    sys::MPI_Rput(
-                        from, count, datatype, rank, at, count, datatype, win, request,
-                    )
-                },
-                Err(_) => {
-                    let count = wide(items);
-                    // SAFETY: by contract.
-                    unsafe {
-                        sys::MPI_Rput_c(
-                            from, count, datatype, rank, at, count, datatype, win, request,
-                        )
-                    }
-                }
+            // SAFETY: by contract.
+            unsafe {
+                sys::MPI_Rput_c(
+                    from, count, datatype, rank, at, count, datatype, win, request,
+                )
             }
         })
     }
@@ -53,22 +46,10 @@ impl<T: Pod> Window<T> {
         let (to, datatype) = (into.as_mut_ptr().cast(), TypeOf::<T>::datatype());
         let items = into.len() * TypeOf::<T>::items();
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
+        let count = wide(items);
         begin("MPI_Rget", into.len(), place, |request| {
-            match c_int::try_from(items) {
-                // SAFETY: by contract.
-                Ok(count) => unsafe {
-                    sys::MPI_Rget(to, count, datatype, rank, at, count, datatype, win, request)
-                },
-                Err(_) => {
-                    let count = wide(items);
-                    // SAFETY: by contract.
-                    unsafe {
-                        sys::MPI_Rget_c(
-                            to, count, datatype, rank, at, count, datatype, win, request,
-                        )
-                    }
-                }
-            }
+            // SAFETY: by contract.
+            unsafe { sys::MPI_Rget_c(to, count, datatype, rank, at, count, datatype, win, request) }
         })
     }
 
@@ -92,23 +73,13 @@ impl<T: Pod> Window<T> {
         }
         let from = data.as_ptr().cast();
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
+        let count = wide(data.len());
         begin(NAME, data.len(), place, |request| {
-            match c_int::try_from(data.len()) {
-                // SAFETY: by contract; an item of the datatype is an element.
-                Ok(count) => unsafe {
-                    sys::MPI_Raccumulate(
-                        from, count, datatype, rank, at, count, datatype, op, win, request,
-                    )
-                },
-                Err(_) => {
-                    let count = wide(data.len());
-                    // SAFETY: by contract; an item of the datatype is an element.
-                    unsafe {
-                        sys::MPI_Raccumulate_c(
-                            from, count, datatype, rank, at, count, datatype, op, win, request,
-                        )
-                    }
-                }
+            // SAFETY: by contract; an item of the datatype is an element.
+            unsafe {
+                sys::MPI_Raccumulate_c(
+                    from, count, datatype, rank, at, count, datatype, op, win, request,
+                )
             }
         })
     }
@@ -133,25 +104,14 @@ impl<T: Pod> Window<T> {
         }
         let (from, to) = (data.as_ptr().cast(), into.as_mut_ptr().cast());
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
+        let count = wide(data.len());
         begin(NAME, data.len(), place, |request| {
-            match c_int::try_from(data.len()) {
-                // SAFETY: by contract; an item of the datatype is an element.
-                Ok(count) => unsafe {
-                    sys::MPI_Rget_accumulate(
-                        from, count, datatype, to, count, datatype, rank, at, count, datatype, op,
-                        win, request,
-                    )
-                },
-                Err(_) => {
-                    let count = wide(data.len());
-                    // SAFETY: by contract; an item of the datatype is an element.
-                    unsafe {
-                        sys::MPI_Rget_accumulate_c(
-                            from, count, datatype, to, count, datatype, rank, at, count, datatype,
-                            op, win, request,
-                        )
-                    }
-                }
+            // SAFETY: by contract; an item of the datatype is an element.
+            unsafe {
+                sys::MPI_Rget_accumulate_c(
+                    from, count, datatype, to, count, datatype, rank, at, count, datatype, op, win,
+                    request,
+                )
             }
         })
     }
