@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use ranks_collectives::Collectives;
-use ranks_comm::backend::Backend as CommFastPath;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::epoch::lock_kind::LockKind;
@@ -143,10 +142,7 @@ impl DynamicWindow {
                 Ok((Backend::Mpi(view), start))
             },
             |_, vec| {
-                let CommFastPath::InProcess(own) = own.backend() else {
-                    return Err(window::of_two_kinds());
-                };
-                let region = LocalWindow::from_memory(own, vec)?;
+                let region = LocalWindow::from_memory(window::threads(own)?, vec)?;
                 // Access is governed by the locks and fences of the window.
                 region.fence()?;
                 Ok((Backend::InProcess(region), 0))

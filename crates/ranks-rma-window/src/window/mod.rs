@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use ranks_collectives::Collectives;
-use ranks_comm::backend::{Backend as CommFastPath, digest};
+use ranks_comm::backend::{Backend as CommFastPath, InProcessComm, digest};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use ranks_launch::Count;
 
@@ -145,14 +145,13 @@ impl<T: Pod> Window<T> {
         let made = comm.dispatch(
             ALLOCATE,
             |over| mpi::Window::allocate(over, len, Arc::clone(&epochs)).map(Backend::Mpi),
-            |_| match own.backend() {
-                CommFastPath::InProcess(own) => {
-                    LocalWindow::allocate(own, room::<T>(len)).map(Backend::InProcess)
-                }
-                CommFastPath::Mpi(_) => Err(of_two_kinds()),
+            |_| {
+                threads(&own)
+                    .and_then(|own| LocalWindow::allocate(own, room::<T>(len)))
+                    .map(Backend::InProcess)
             },
         );
-        Self::agreed(own, ALLOCATE, len, made, epochs)
+        Self::agreed(own, ALLOCATE, len, made, epochs, false)
     }
 
     /// Makes a window of the elements of `vec`, as they are. Collective.
@@ -198,14 +197,13 @@ impl<T: Pod> Window<T> {
                 let alone = comm.size() == 1;
                 mpi::Window::from_vec(over, vec, alone, Arc::clone(&epochs)).map(Backend::Mpi)
             },
-            |_, vec| match own.backend() {
-                CommFastPath::InProcess(own) => {
-                    LocalWindow::from_memory(own, vec).map(Backend::InProcess)
-                }
-                CommFastPath::Mpi(_) => Err(of_two_kinds()),
+            |_, vec| {
+                threads(&own)
+                    .and_then(|own| LocalWindow::from_memory(own, vec))
+                    .map(Backend::InProcess)
             },
         );
-        Self::agreed(own, CREATE, len, made, epochs)
+        Self::agreed(own, CREATE, len, made, epochs, true)
     }
 
     /// Makes a window to which memory can be attached. Collective.
@@ -216,14 +214,13 @@ impl<T: Pod> Window<T> {
         let made = comm.dispatch(
             OPERATION,
             |over| mpi::Window::create_dynamic(over, Arc::clone(&epochs)).map(Backend::Mpi),
-            |_| match own.backend() {
-                CommFastPath::InProcess(own) => {
-                    LocalWindow::allocate(own, 0).map(Backend::InProcess)
-                }
-                CommFastPath::Mpi(_) => Err(of_two_kinds()),
+            |_| {
+                threads(&own)
+                    .and_then(|own| LocalWindow::allocate(own, 0))
+                    .map(Backend::InProcess)
             },
         );
-        Window::agreed(own, OPERATION, 0, made, epochs)
+        Window::agreed(own, OPERATION, 0, made, epochs, false)
     }
 
     /// Tells the others where this rank's part begins, if it could be made. Collective.
@@ -233,6 +230,7 @@ impl<T: Pod> Window<T> {
         len: usize,
         made: Result<Backend<T>>,
         epochs: Arc<Epochs>,
+        of_vec: bool,
     ) -> Result<Self> {
         let start = match &made {
             Ok(Backend::Mpi(window)) => window.start(),
@@ -272,7 +270,7 @@ impl<T: Pod> Window<T> {
                     table,
                     backend,
                     epochs,
-                    of_vec: operation == CREATE,
+                    of_vec,
                 },
             }),
             (Ok(backend), Err(error)) => {
@@ -464,7 +462,14 @@ fn too_long<T>(operation: &'static str, rank: usize, len: usize) -> Error {
     Error::new(ErrorKind::Length, operation, detail)
 }
 
-/// A duplicate is over whatever its original is over.
+/// A duplicate of a communicator of threads, which is one as well.
+pub(crate) fn threads(own: &Communicator) -> Result<&InProcessComm> {
+    match own.backend() {
+        CommFastPath::InProcess(own) => Ok(own),
+        CommFastPath::Mpi(_) => Err(of_two_kinds()),
+    }
+}
+
 #[cold]
 pub(crate) fn of_two_kinds() -> Error {
     let why = "a communicator and its duplicate are not of one kind";
