@@ -1,32 +1,33 @@
 //! All to all: each rank reads its block of each other one where it lies.
 
-use bytemuck::Pod;
+use std::borrow::Cow;
+
 use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
-use super::bytes::{Bytes, block_mut, block_of};
+use super::bytes::{Bytes, InBytes};
 use super::call::{Outcome, RankCall};
 use super::rounds::Step;
-use crate::arguments::transfer::Transfer;
 
-pub(crate) fn alltoall<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let (call, bytes) = Bytes::of(comm, transfer, 0..comm.size());
-    alltoall_bytes(&call, bytes)
+pub(crate) fn alltoall<'a, P: InBytes<'a>>(comm: &Comm, proven: P) -> Result<()> {
+    let bytes = proven.in_bytes();
+    alltoall_bytes(&RankCall::of::<P::Element>(comm, bytes.operation), bytes)
 }
 
-fn alltoall_bytes(call: &RankCall<'_>, bytes: Bytes<'_>) -> Result<()> {
-    let Bytes {
-        send, recv, block, ..
-    } = bytes;
-    let me = call.rank();
+fn alltoall_bytes(call: &RankCall<'_>, mut bytes: Bytes<'_>) -> Result<()> {
+    let own = bytes.here.of(call.rank());
+    let send = match bytes.send {
+        Some(send) => Cow::Borrowed(send),
+        None => Cow::Owned(bytes.recv.to_vec()),
+    };
     call.comm.lending([(0, &send), (send.len(), &[])], || {
-        call.round(Step::Alltoall, block, &[])?;
+        call.round(Step::Alltoall, own.len(), &[])?;
         let mut outcome = Outcome::default();
         for rank in call.others() {
-            let place = block_mut(recv, block, rank);
-            outcome.note(call.copy_lent(rank, me * block, place));
+            let place = &mut bytes.recv[bytes.there.of(rank)];
+            outcome.note(call.copy_lent(rank, own.start, place));
         }
-        block_mut(recv, block, me).copy_from_slice(block_of(&send, block, me));
+        bytes.copy_own(call.rank());
         call.done(outcome)
     })
 }

@@ -7,7 +7,9 @@ use ranks_comm::backend::{
     Collective, Deferred, InProcessComm as Comm, RawSlice, Spread, StartedOp,
 };
 
+use super::bytes::Bytes;
 use super::call::{Outcome, RankCall};
+use crate::in_flight::stable::Stable;
 
 /// The place of a block.
 pub(super) trait BlockPosition: Send + Debug + 'static {
@@ -64,6 +66,23 @@ impl<P: BlockPosition> Arrivals<P> {
         } else {
             StartedOp::InProcess(Box::new(self))
         }
+    }
+}
+
+impl Arrivals<RawSlice> {
+    /// Begins to wait for blocks from ranks, which go where that of their number lies.
+    pub(super) fn of_blocks(
+        call: &RankCall<'_>,
+        bytes: Stable<Bytes<'_>>,
+        from: impl Iterator<Item = (usize, usize)>,
+    ) -> StartedOp {
+        let there = bytes.get().there;
+        let whole = bytes.into_span();
+        let expected = from.map(|(rank, index)| {
+            let place = there.of(index);
+            (rank, whole.part(place.start, place.len()))
+        });
+        Self::new(call, expected.collect()).begun()
     }
 }
 

@@ -1,15 +1,19 @@
 //! Broadcast: the root sends to each rank.
 
-use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::InProcessComm as Comm;
+use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
-use super::bytes::Bytes;
-use super::call::Outcome;
-use crate::arguments::transfer::Transfer;
+use super::arrivals::Arrivals;
+use super::bytes::{Bytes, InBytes};
+use super::call::{Outcome, RankCall};
+use crate::in_flight::stable::Stable;
 
-pub(crate) fn bcast<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let (call, bytes) = Bytes::of(comm, transfer, 0..0);
+pub(crate) fn bcast<'a, P: InBytes<'a>>(comm: &Comm, proven: P) -> Result<()> {
+    let bytes = proven.in_bytes();
+    bcast_bytes(&RankCall::of::<P::Element>(comm, bytes.operation), bytes)
+}
+
+fn bcast_bytes(call: &RankCall<'_>, bytes: Bytes<'_>) -> Result<()> {
     let data = bytes.recv;
     if call.rank() != bytes.root {
         return call.receive(bytes.root, data);
@@ -21,4 +25,18 @@ pub(crate) fn bcast<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()
         }
         outcome.result()
     })
+}
+
+pub(crate) fn ibcast<'a, P: InBytes<'a>>(comm: &Comm, proven: Stable<P>) -> Result<StartedOp> {
+    let bytes = proven.in_bytes();
+    let call = RankCall::begun::<P::Element>(comm, bytes.get().operation);
+    let root = bytes.get().root;
+    if call.rank() != root {
+        let place = bytes.into_span();
+        return Ok(Arrivals::new(&call, vec![(root, place)]).begun());
+    }
+    for rank in call.others() {
+        call.send(rank, bytes.get().recv)?;
+    }
+    Ok(StartedOp::Over)
 }

@@ -1,49 +1,130 @@
 //! Elements seen as bytes, so that moving them is compiled once and not for each type.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use bytemuck::Pod;
-use ranks_comm::backend::InProcessComm as Comm;
+use ranks_comm::backend::RawSlice;
 
-use super::call::RankCall;
+use crate::arguments::neighbors::{Parts, Trade};
+use crate::arguments::proven::Movable;
 use crate::arguments::transfer::Transfer;
+use crate::arguments::varying::{Exchange, Gathering, Scattering};
+use crate::in_flight::stable::Stable;
 
-/// A [`Transfer`] whose slices and block are in bytes.
-pub(super) struct Bytes<'a> {
-    /// In place, a copy of what is sent.
-    pub(super) send: Cow<'a, [u8]>,
-    /// In place, empty where nothing is received.
+/// The slices of a call in bytes, and where the blocks in them lie that go to ranks and come from
+/// them.
+pub(crate) struct Bytes<'a> {
+    pub(super) operation: &'static str,
+    /// `None` in place: what is sent is in `recv`.
+    pub(super) send: Option<&'a [u8]>,
+    /// Empty where nothing is received, or the root keeps its block in `send`.
     pub(super) recv: &'a mut [u8],
-    /// The length of a block.
-    pub(super) block: usize,
+    pub(super) here: Places<'a>,
+    pub(super) there: Places<'a>,
     pub(super) root: usize,
 }
 
-impl<'a> Bytes<'a> {
-    /// In place, what is sent is those blocks of what is received that `own` says.
-    pub(super) fn of<T: Pod>(
-        comm: &'a Comm,
-        transfer: Transfer<'a, T>,
-        own: Range<usize>,
-    ) -> (RankCall<'a>, Bytes<'a>) {
-        let call = RankCall::of::<T>(comm, transfer.operation());
-        let block = transfer.block();
-        let root = transfer.root_rank();
-        let (send, recv) = transfer.into_copied(own.start * block..own.end * block);
-        let send = match send {
-            Cow::Borrowed(send) => Cow::Borrowed(bytes(send)),
-            Cow::Owned(send) => Cow::Owned(bytes(&send).to_vec()),
-        };
-        (
-            call,
-            Bytes {
-                send,
-                recv: bytes_mut(recv),
-                block: block * size_of::<T>(),
-                root,
-            },
-        )
+impl Bytes<'_> {
+    /// Copies the block that rank `me` has for itself, unless it is in its place already.
+    pub(super) fn copy_own(&mut self, me: usize) {
+        if let Some(send) = self.send {
+            self.recv[self.there.of(me)].copy_from_slice(&send[self.here.of(me)]);
+        }
+    }
+}
+
+/// The division of a slice, in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Places<'a> {
+    parts: Parts<'a>,
+    width: usize,
+}
+
+impl Places<'_> {
+    /// The place of the block of a rank, or of a neighbour.
+    pub(super) fn of(&self, index: usize) -> Range<usize> {
+        let place = self.parts.place(index);
+        place.start * self.width..place.end * self.width
+    }
+}
+
+/// Proven slices that are seen as [`Bytes`], which are of their memory alone.
+pub(crate) trait InBytes<'a>: Movable<'a> {
+    fn in_bytes(self) -> Bytes<'a>;
+}
+
+impl<'a, P: InBytes<'a>> Stable<P> {
+    pub(super) fn in_bytes(self) -> Stable<Bytes<'a>> {
+        self.map(P::in_bytes)
+    }
+}
+
+impl Stable<Bytes<'_>> {
+    /// What is received into, to be written to until the operation is over.
+    pub(super) fn into_span(self) -> RawSlice {
+        self.map(|bytes| bytes.recv).into_span()
+    }
+}
+
+/// Slices with their divisions.
+fn in_bytes<'a, T: Pod>(
+    operation: &'static str,
+    (send, here): (Option<&'a [T]>, Parts<'a>),
+    (recv, there): (Option<&'a mut [T]>, Parts<'a>),
+    root: usize,
+) -> Bytes<'a> {
+    let [here, there] = [here, there].map(|parts| Places {
+        parts,
+        width: size_of::<T>(),
+    });
+    Bytes {
+        operation,
+        send: send.map(bytes),
+        recv: bytes_mut(recv.unwrap_or_default()),
+        here,
+        there,
+        root,
+    }
+}
+
+impl<'a, T: Pod> InBytes<'a> for Transfer<'a, T> {
+    fn in_bytes(self) -> Bytes<'a> {
+        let (operation, root) = (self.operation(), self.root_rank());
+        let parts = Parts::Even(self.block());
+        let (send, recv) = self.into_slices();
+        in_bytes(operation, (send, parts), (recv, parts), root)
+    }
+}
+
+impl<'a, T: Pod> InBytes<'a> for Gathering<'a, T> {
+    fn in_bytes(self) -> Bytes<'a> {
+        let parts = Parts::Blocks(self.recv.blocks);
+        let (send, recv) = ((self.send, parts), (self.recv.slice, parts));
+        in_bytes(self.operation, send, recv, self.root.rank)
+    }
+}
+
+impl<'a, T: Pod> InBytes<'a> for Scattering<'a, T> {
+    fn in_bytes(self) -> Bytes<'a> {
+        let parts = Parts::Blocks(self.send.blocks);
+        let (send, recv) = ((self.send.slice, parts), (self.recv, parts));
+        in_bytes(self.operation, send, recv, self.root.rank)
+    }
+}
+
+impl<'a, T: Pod> InBytes<'a> for Exchange<'a, T> {
+    fn in_bytes(self) -> Bytes<'a> {
+        let [here, there] = [self.send.blocks, self.recv.blocks].map(Parts::Blocks);
+        let (send, recv) = ((self.send.slice, here), (self.recv.slice, there));
+        in_bytes(self.operation, send, recv, 0)
+    }
+}
+
+impl<'a, T: Pod> InBytes<'a> for Trade<'a, T> {
+    fn in_bytes(self) -> Bytes<'a> {
+        let send = (Some(self.send.slice), self.send.blocks);
+        let recv = (Some(self.recv.slice), self.recv.blocks);
+        in_bytes(self.operation, send, recv, 0)
     }
 }
 
@@ -63,11 +144,6 @@ pub(super) fn bytes_mut<T: Pod>(slice: &mut [T]) -> &mut [u8] {
     } else {
         bytemuck::cast_slice_mut(slice)
     }
-}
-
-/// The `index`-th block of `length` bytes.
-pub(super) fn block_of(whole: &[u8], length: usize, index: usize) -> &[u8] {
-    &whole[index * length..(index + 1) * length]
 }
 
 /// The `index`-th block of `length` bytes, to write to.

@@ -1,32 +1,91 @@
-//! Gather: the root receives from each rank.
+//! Gathers: to the root, which receives from each rank, and of blocks of different lengths to all.
 
-use bytemuck::Pod;
+use std::borrow::Cow;
+
 use ranks_comm::Result;
-use ranks_comm::backend::InProcessComm as Comm;
+use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
-use super::bytes::{Bytes, block_mut};
+use super::arrivals::Arrivals;
+use super::bytes::{Bytes, InBytes};
 use super::call::{Outcome, RankCall};
-use crate::arguments::transfer::Transfer;
+use crate::in_flight::stable::Stable;
 
-pub(crate) fn gather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let (call, bytes) = Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1);
-    gather_bytes(&call, bytes)
+pub(crate) fn gather<'a, P: InBytes<'a>>(comm: &Comm, proven: P) -> Result<()> {
+    let bytes = proven.in_bytes();
+    gather_bytes(&RankCall::of::<P::Element>(comm, bytes.operation), bytes)
 }
 
 fn gather_bytes(call: &RankCall<'_>, bytes: Bytes<'_>) -> Result<()> {
-    let Bytes {
-        send,
-        recv,
-        block,
-        root,
-    } = bytes;
-    if call.rank() != root {
-        return call.send_whole(root, &send);
+    if call.rank() != bytes.root {
+        return call.send_whole(bytes.root, bytes.send.unwrap_or_default());
     }
-    let mut outcome = Outcome::default();
+    let outcome = Outcome::default();
+    collect(call, bytes, outcome)
+}
+
+/// To all: each sends its block to each other rank, whatever its length.
+pub(crate) fn allgatherv<'a, P: InBytes<'a>>(comm: &Comm, proven: P) -> Result<()> {
+    let bytes = proven.in_bytes();
+    allgatherv_bytes(&RankCall::of::<P::Element>(comm, bytes.operation), bytes)
+}
+
+fn allgatherv_bytes(call: &RankCall<'_>, bytes: Bytes<'_>) -> Result<()> {
+    let own = match bytes.send {
+        Some(send) => Cow::Borrowed(send),
+        None => Cow::Owned(bytes.recv[bytes.there.of(call.rank())].to_vec()),
+    };
+    call.lending(&own, |lending| {
+        let mut outcome = Outcome::default();
+        for rank in call.others() {
+            outcome.note(lending.send(rank, 0..own.len()));
+        }
+        collect(call, bytes, outcome)
+    })
+}
+
+/// Receives from each other rank, and puts this one's block in its place.
+fn collect(call: &RankCall<'_>, bytes: Bytes<'_>, mut outcome: Outcome) -> Result<()> {
+    let Bytes { recv, there, .. } = bytes;
     for rank in call.others() {
-        outcome.note(call.receive(rank, block_mut(recv, block, rank)));
+        outcome.note(call.receive(rank, &mut recv[there.of(rank)]));
     }
-    block_mut(recv, block, root).copy_from_slice(&send);
+    if let Some(send) = bytes.send {
+        recv[there.of(call.rank())].copy_from_slice(send);
+    }
     outcome.result()
+}
+
+pub(crate) fn igather<'a, P: InBytes<'a>>(comm: &Comm, proven: Stable<P>) -> Result<StartedOp> {
+    let bytes = proven.in_bytes();
+    let call = RankCall::begun::<P::Element>(comm, bytes.get().operation);
+    let Bytes { send, root, .. } = *bytes.get();
+    if call.rank() != root {
+        call.send(root, send.unwrap_or_default())?;
+        return Ok(StartedOp::Over);
+    }
+    Ok(collecting(&call, bytes))
+}
+
+pub(crate) fn iallgather<'a, P: InBytes<'a>>(comm: &Comm, proven: Stable<P>) -> Result<StartedOp> {
+    let bytes = proven.in_bytes();
+    let call = RankCall::begun::<P::Element>(comm, bytes.get().operation);
+    let Bytes {
+        send, recv, there, ..
+    } = bytes.get();
+    let own = send.unwrap_or_else(|| &recv[there.of(call.rank())]);
+    for rank in call.others() {
+        call.send(rank, own)?;
+    }
+    Ok(collecting(&call, bytes))
+}
+
+/// A block of each rank, each where it belongs: this one's is there.
+fn collecting(call: &RankCall<'_>, mut bytes: Stable<Bytes<'_>>) -> StartedOp {
+    let Bytes {
+        send, recv, there, ..
+    } = bytes.get_mut();
+    if let Some(send) = send {
+        recv[there.of(call.rank())].copy_from_slice(send);
+    }
+    Arrivals::of_blocks(call, bytes, call.others().map(|rank| (rank, rank)))
 }

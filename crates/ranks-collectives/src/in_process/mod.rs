@@ -12,52 +12,40 @@
 mod allgather;
 mod allreduce;
 mod alltoall;
-mod alltoallv;
 mod arrivals;
 mod barrier;
 mod bcast;
 mod bytes;
 mod call;
+mod exchange;
 pub(crate) mod fold;
 mod folding;
 mod gather;
-mod gatherv;
 mod intercommunicators;
 mod layouts;
-mod neighbors;
 mod nonblocking;
-mod nonblocking_varying;
 mod reduce;
 mod reduce_local;
 mod reduce_scatter;
 mod rounds;
 mod scan;
 mod scatter;
-mod scatterv;
-mod varying;
 
 pub(crate) use allgather::allgather;
 pub(crate) use allreduce::allreduce;
 pub(crate) use alltoall::alltoall;
-pub(crate) use alltoallv::alltoallv;
 pub(crate) use barrier::barrier;
-pub(crate) use bcast::bcast;
-pub(crate) use gather::gather;
-pub(crate) use gatherv::{allgatherv, gatherv};
+pub(crate) use bcast::{bcast, ibcast};
+pub(crate) use exchange::{alltoallv, ialltoall, ineighbor_exchange, neighbor_exchange};
+pub(crate) use gather::{allgatherv, gather, iallgather, igather};
 pub(crate) use intercommunicators::{
     allgather_between, allreduce_between, bcast_between, iallgather_between, iallreduce_between,
     ibcast_between,
 };
 pub(crate) use layouts::{alltoallw, ialltoallw, ineighbor_alltoallw, neighbor_alltoallw};
-pub(crate) use neighbors::{ineighbor_exchange, neighbor_exchange};
-pub(crate) use nonblocking::{
-    iallgather, iallreduce, ialltoall, ibarrier, ibcast, iexscan, igather, ireduce,
-    ireduce_scatter, iscan, iscatter,
-};
-pub(crate) use nonblocking_varying::{iallgatherv, ialltoallv, igatherv, iscatterv};
+pub(crate) use nonblocking::{iallreduce, ibarrier, iexscan, ireduce, ireduce_scatter, iscan};
 pub(crate) use reduce::reduce;
 pub(crate) use reduce_local::reduce_local;
 pub(crate) use reduce_scatter::reduce_scatter;
 pub(crate) use scan::{exscan, scan};
-pub(crate) use scatter::scatter;
-pub(crate) use scatterv::scatterv;
+pub(crate) use scatter::{iscatter, scatter};

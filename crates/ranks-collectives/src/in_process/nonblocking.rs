@@ -8,7 +8,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
 use super::arrivals::Arrivals;
-use super::bytes::{Bytes, block_mut, block_of, bytes, bytes_mut};
+use super::bytes::{bytes, bytes_mut};
 use super::call::RankCall;
 use super::folding::Folding;
 use crate::arguments::reducing::Reducing;
@@ -22,106 +22,6 @@ pub(crate) fn ibarrier(comm: &Comm) -> Result<StartedOp> {
         call.send(rank, &[])?;
     }
     let expected = call.others().map(|rank| (rank, nowhere())).collect();
-    Ok(Arrivals::new(&call, expected).begun())
-}
-
-pub(crate) fn ibcast<T: Pod>(comm: &Comm, transfer: Stable<Transfer<'_, T>>) -> Result<StartedOp> {
-    let call = RankCall::begun::<T>(comm, transfer.get().operation());
-    let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
-    let root = bytes.get().root;
-    if call.rank() == root {
-        for rank in call.others() {
-            call.send(rank, bytes.get().recv)?;
-        }
-        return Ok(StartedOp::Over);
-    }
-    let place = bytes.map(|bytes| bytes.recv).into_span();
-    Ok(Arrivals::new(&call, vec![(root, place)]).begun())
-}
-
-pub(crate) fn igather<T: Pod>(comm: &Comm, transfer: Stable<Transfer<'_, T>>) -> Result<StartedOp> {
-    let call = RankCall::begun::<T>(comm, transfer.get().operation());
-    let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1).1);
-    if call.rank() != bytes.get().root {
-        call.send(bytes.get().root, &bytes.get().send)?;
-        return Ok(StartedOp::Over);
-    }
-    Ok(gathering(&call, bytes))
-}
-
-pub(crate) fn iallgather<T: Pod>(
-    comm: &Comm,
-    transfer: Stable<Transfer<'_, T>>,
-) -> Result<StartedOp> {
-    let call = RankCall::begun::<T>(comm, transfer.get().operation());
-    let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1).1);
-    for rank in call.others() {
-        call.send(rank, &bytes.get().send)?;
-    }
-    Ok(gathering(&call, bytes))
-}
-
-/// A block of each rank: this one's is there.
-fn gathering(call: &RankCall<'_>, mut bytes: Stable<Bytes<'_>>) -> StartedOp {
-    let Bytes {
-        send, recv, block, ..
-    } = bytes.get_mut();
-    let block = *block;
-    block_mut(recv, block, call.rank()).copy_from_slice(send);
-    let place = bytes.map(|bytes| bytes.recv).into_span();
-    let expected = call
-        .others()
-        .map(|rank| (rank, place.part(rank * block, block)))
-        .collect();
-    Arrivals::new(call, expected).begun()
-}
-
-pub(crate) fn iscatter<T: Pod>(
-    comm: &Comm,
-    transfer: Stable<Transfer<'_, T>>,
-) -> Result<StartedOp> {
-    let call = RankCall::begun::<T>(comm, transfer.get().operation());
-    let mut bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
-    let Bytes {
-        send,
-        recv,
-        block,
-        root,
-    } = bytes.get_mut();
-    let (block, root) = (*block, *root);
-    if call.rank() == root {
-        for rank in call.others() {
-            call.send(rank, block_of(send, block, rank))?;
-        }
-        // In place, the root's own block stays where it is.
-        if !recv.is_empty() {
-            recv.copy_from_slice(block_of(send, block, root));
-        }
-        return Ok(StartedOp::Over);
-    }
-    let place = bytes.map(|bytes| bytes.recv).into_span();
-    Ok(Arrivals::new(&call, vec![(root, place)]).begun())
-}
-
-pub(crate) fn ialltoall<T: Pod>(
-    comm: &Comm,
-    transfer: Stable<Transfer<'_, T>>,
-) -> Result<StartedOp> {
-    let call = RankCall::begun::<T>(comm, transfer.get().operation());
-    let mut bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..comm.size()).1);
-    let Bytes {
-        send, recv, block, ..
-    } = bytes.get_mut();
-    let (block, me) = (*block, call.rank());
-    for rank in call.others() {
-        call.send(rank, block_of(send, block, rank))?;
-    }
-    block_mut(recv, block, me).copy_from_slice(block_of(send, block, me));
-    let place = bytes.map(|bytes| bytes.recv).into_span();
-    let expected = call
-        .others()
-        .map(|rank| (rank, place.part(rank * block, block)))
-        .collect();
     Ok(Arrivals::new(&call, expected).begun())
 }
 

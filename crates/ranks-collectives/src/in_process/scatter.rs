@@ -1,37 +1,53 @@
 //! Scatter: the root sends each rank its block.
 
-use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::InProcessComm as Comm;
+use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
-use super::bytes::{Bytes, block_of};
+use super::arrivals::Arrivals;
+use super::bytes::{Bytes, InBytes};
 use super::call::{Outcome, RankCall};
-use crate::arguments::transfer::Transfer;
+use crate::in_flight::stable::Stable;
 
-pub(crate) fn scatter<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let (call, bytes) = Bytes::of(comm, transfer, 0..0);
-    scatter_bytes(&call, bytes)
+pub(crate) fn scatter<'a, P: InBytes<'a>>(comm: &Comm, proven: P) -> Result<()> {
+    let bytes = proven.in_bytes();
+    scatter_bytes(&RankCall::of::<P::Element>(comm, bytes.operation), bytes)
 }
 
-fn scatter_bytes(call: &RankCall<'_>, bytes: Bytes<'_>) -> Result<()> {
-    let Bytes {
-        send,
-        recv,
-        block,
-        root,
-    } = bytes;
-    if call.rank() != root {
-        return call.receive(root, recv);
+fn scatter_bytes(call: &RankCall<'_>, mut bytes: Bytes<'_>) -> Result<()> {
+    if call.rank() != bytes.root {
+        return call.receive(bytes.root, bytes.recv);
     }
-    call.lending(&send, |lending| {
+    keep_own(&mut bytes);
+    call.lending(bytes.send.unwrap_or_default(), |lending| {
         let mut outcome = Outcome::default();
         for rank in call.others() {
-            outcome.note(lending.send(rank, rank * block..(rank + 1) * block));
-        }
-        // In place, the root's own block stays where it is.
-        if !recv.is_empty() {
-            recv.copy_from_slice(block_of(&send, block, root));
+            outcome.note(lending.send(rank, bytes.here.of(rank)));
         }
         outcome.result()
     })
+}
+
+pub(crate) fn iscatter<'a, P: InBytes<'a>>(comm: &Comm, proven: Stable<P>) -> Result<StartedOp> {
+    let mut bytes = proven.in_bytes();
+    let call = RankCall::begun::<P::Element>(comm, bytes.get().operation);
+    let Bytes {
+        send, here, root, ..
+    } = *bytes.get();
+    if call.rank() != root {
+        let place = bytes.into_span();
+        return Ok(Arrivals::new(&call, vec![(root, place)]).begun());
+    }
+    keep_own(bytes.get_mut());
+    for rank in call.others() {
+        call.send(rank, &send.unwrap_or_default()[here.of(rank)])?;
+    }
+    Ok(StartedOp::Over)
+}
+
+/// Gives the root its block. In place, that stays where it is.
+fn keep_own(bytes: &mut Bytes<'_>) {
+    if !bytes.recv.is_empty() {
+        let own = &bytes.send.unwrap_or_default()[bytes.here.of(bytes.root)];
+        bytes.recv.copy_from_slice(own);
+    }
 }

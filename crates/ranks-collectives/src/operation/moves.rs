@@ -346,19 +346,19 @@ movers! {
     functions::Gatherv: ((blocks, root) in (&'a Blocks, usize)) root(Some(root))
         prove(Gathering, |operation, comm, slices| Gathering::at(operation, comm, slices.send, slices.recv, blocks, root))
         in_place(|operation, comm, data| Gathering::in_place_at(operation, comm, data, blocks, root))
-        mpi(gatherings::<Gatherv>) in_process(gatherv, igatherv);
+        mpi(gatherings::<Gatherv>) in_process(gather, igather);
     functions::Scatterv: ((blocks, root) in (&'a Blocks, usize)) root(Some(root))
         prove(Scattering, |operation, comm, slices| Scattering::from(operation, comm, slices.send, slices.recv, blocks, root))
         in_place(|operation, comm, data| Scattering::in_place_from(operation, comm, data, blocks, root))
-        mpi(scatterings) in_process(scatterv, iscatterv);
+        mpi(scatterings) in_process(scatter, iscatter);
     functions::Allgatherv: (blocks in &'a Blocks) root(None)
         prove(Gathering, |operation, comm, slices| Gathering::new(operation, comm, slices.send, slices.recv, blocks))
         in_place(|operation, comm, data| Gathering::in_place(operation, comm, data, blocks))
-        mpi(gatherings::<Allgatherv>) in_process(allgatherv, iallgatherv);
+        mpi(gatherings::<Allgatherv>) in_process(allgatherv, iallgather);
     functions::Alltoallv: ((here, there) in (&'a Blocks, &'a Blocks)) root(None)
         prove(Exchange, |operation, comm, slices| Exchange::new(operation, comm, (slices.send, here), (slices.recv, there)))
         in_place(|operation, comm, data| Exchange::in_place(operation, comm, data, there))
-        mpi(exchanges) in_process(alltoallv, ialltoallv);
+        mpi(exchanges) in_process(alltoallv, ialltoall);
     functions::Alltoallw: ((here, there) in (&'a Layouts, &'a Layouts)) root(None)
         prove(Pattern, |operation, comm, slices| Pattern::among_all(operation, comm, (slices.send, here), (slices.recv, there)))
         mpi(layouts) in_process(alltoallw, ialltoallw);
