@@ -21,7 +21,8 @@ use crate::arguments::transfer::Transfer;
 
 /// The slices that an operation sends and receives into; one that it does not use is empty.
 pub(crate) struct Slices<'a, T> {
-    pub(crate) send: &'a [T],
+    /// `None` if the operation has one slice, which is `recv`: in place, or a broadcast.
+    pub(crate) send: Option<&'a [T]>,
     pub(crate) recv: &'a mut [T],
 }
 
@@ -191,7 +192,7 @@ where
 {
     let begin = |buffer: &mut B| {
         let recv = buffer.as_mut_slice();
-        begin(Stable(Slices { send: &[], recv }))
+        begin(Stable(Slices { send: None, recv }))
     };
     // SAFETY: the operation works on the elements of `buffer`, which by its trait stay where they
     // are when it moves.
@@ -309,7 +310,7 @@ where
 {
     let begin = |(send, recv): &mut (S, R)| {
         begin(Stable(Slices {
-            send: send.as_slice(),
+            send: Some(send.as_slice()),
             recv: recv.as_mut_slice(),
         }))
     };
@@ -320,7 +321,11 @@ where
 
 /// The way to the slices of an operation in a `B`, which owns them: elements of buffers that by
 /// their traits stay where they are when it moves. Made by the functions below and by nothing else.
-pub(crate) struct Shape<B, T>(fn(&mut B) -> Slices<'_, T>);
+pub(crate) struct Shape<B, T> {
+    slices: fn(&mut B) -> Slices<'_, T>,
+    /// True if there is one slice.
+    is_one: bool,
+}
 
 impl<S, R> Shape<(S, R), R::Element>
 where
@@ -329,30 +334,39 @@ where
 {
     /// From one buffer to another.
     pub(crate) fn both() -> Self {
-        Self(|(send, recv)| Slices {
-            send: send.as_slice(),
-            recv: recv.as_mut_slice(),
-        })
+        Self {
+            slices: |(send, recv)| Slices {
+                send: Some(send.as_slice()),
+                recv: recv.as_mut_slice(),
+            },
+            is_one: false,
+        }
     }
 }
 
 impl<B: RecvBuffer> Shape<B, B::Element> {
     /// On one buffer.
     pub(crate) fn one() -> Self {
-        Self(|buffer| Slices {
-            send: &[],
-            recv: buffer.as_mut_slice(),
-        })
+        Self {
+            slices: |buffer| Slices {
+                send: None,
+                recv: buffer.as_mut_slice(),
+            },
+            is_one: true,
+        }
     }
 }
 
 impl Shape<(), u8> {
     /// On no memory.
     pub(crate) fn none() -> Self {
-        Self(|()| Slices {
-            send: &[],
-            recv: &mut [],
-        })
+        Self {
+            slices: |()| Slices {
+                send: None,
+                recv: &mut [],
+            },
+            is_one: true,
+        }
     }
 }
 
@@ -371,8 +385,10 @@ pub(crate) fn prepared<B: Send + 'static, T: Pod>(
         Some(prepare) => prepare(slices),
         None => Ok(None),
     };
+    let is_one = shape.is_one;
     // SAFETY: the places are those of the operation, and its own from its start on.
-    let again = move |comm: &Communicator, places| again(comm, unsafe { slices_at(places) });
+    let again =
+        move |comm: &Communicator, places| again(comm, unsafe { slices_at(places, is_one) });
     prepared_by(comm, role, buffer, shape, &mut prepare, Box::new(again))
 }
 
@@ -385,19 +401,19 @@ fn prepared_by<B: Send + 'static, T: Pod>(
     comm: &Communicator,
     role: &'static OpInfo,
     buffer: B,
-    Shape(slices): Shape<B, T>,
+    shape: Shape<B, T>,
     prepare: Prepare<'_, T>,
     again: Again,
 ) -> Result<Persistent<B>> {
     let prepare = |buffer: &mut B| {
-        let Slices { send, recv } = slices(buffer);
-        let send = Lent::to_read(send);
+        let Slices { send, recv } = (shape.slices)(buffer);
+        let send = Lent::to_read(send.unwrap_or_default());
         // SAFETY: they stay where they are, as `Shape` says; what is made below has the buffer, and
         // uses them by way of this alone.
         let buffer = unsafe { Lent::to_write(recv) };
         let places = Places { send, buffer };
         // SAFETY: the places are those slices.
-        let slices = unsafe { slices_at(places) };
+        let slices = unsafe { slices_at(places, shape.is_one) };
         Ok((places, prepare(slices)?))
     };
     // SAFETY: what is made is not started; it and what is begun work on what they keep and on the
@@ -410,20 +426,21 @@ fn prepared_by<B: Send + 'static, T: Pod>(
 /// # Safety
 /// They are of this type, and stay there for the operation alone until what is begun with them is
 /// over.
-unsafe fn slices_at<'a, T: Pod>(places: Places) -> Stable<Slices<'a, T>> {
+unsafe fn slices_at<'a, T: Pod>(places: Places, is_one: bool) -> Stable<Slices<'a, T>> {
     Stable(Slices {
         // SAFETY: by this function's contract.
-        send: unsafe { places.send.as_slice() },
+        send: (!is_one).then(|| unsafe { places.send.as_slice() }),
         // SAFETY: the same.
         recv: unsafe { places.buffer.as_mut_slice() },
     })
 }
 
-/// Begins an operation from `send` to `recv`, which are borrowed until the scope ends.
+/// Begins an operation from `send` to `recv`, or on that alone; they are borrowed until the scope
+/// ends.
 pub(crate) fn scoped<'scope, T: Pod>(
     scope: &'scope Scope<'scope, '_>,
     role: &'static OpInfo,
-    send: &'scope [T],
+    send: Option<&'scope [T]>,
     recv: &'scope mut [T],
     begin: impl FnOnce(Stable<Slices<'_, T>>) -> Result<StartedOp>,
 ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
@@ -451,7 +468,7 @@ mod tests {
         let send = Lent::to_read::<f64>(&[]);
         let buffer = place;
         // SAFETY: the elements of the buffer, which nobody else uses.
-        let mut slices = unsafe { slices_at::<f64>(Places { send, buffer }) };
+        let mut slices = unsafe { slices_at::<f64>(Places { send, buffer }, true) };
         let mut left = slices.left();
         for round in [4.0, 6.0, 8.0] {
             // SAFETY: as above.

@@ -2,7 +2,6 @@
 
 pub(crate) mod barrier;
 pub(crate) mod between_groups;
-pub(crate) mod in_place;
 pub(crate) mod moves;
 pub(crate) mod reduce_local;
 pub(crate) mod reductions;

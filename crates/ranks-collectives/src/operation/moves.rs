@@ -62,22 +62,28 @@ pub(crate) trait Mover: Named + 'static {
     ) -> Result<StartedOp>;
 }
 
-/// One that has a form in place.
-pub(crate) trait InPlaceMover: Mover {
-    /// Proves that the one slice fits.
-    fn prove_in_place<'a, 'w: 'a, T: Pod>(
-        operation: &'static str,
-        comm: &Communicator,
-        data: &'a mut [T],
-        with: Self::With<'w>,
-    ) -> Result<Self::Proven<'a, T>>;
+/// An operation that moves or combines elements within one slice: one with a form in place, or a
+/// broadcast.
+pub(crate) trait OneSlice {}
+
+impl OneSlice for functions::Bcast {}
+impl OneSlice for BetweenGroups<functions::Bcast> {}
+
+/// Blocking, in one slice.
+#[inline]
+pub(crate) fn moved_in_place<M: Mover + OneSlice, T: Pod>(
+    comm: &Communicator,
+    data: &mut [T],
+    with: M::With<'_>,
+) -> Result<()> {
+    moved::<M, T>(comm, None, data, with)
 }
 
 /// Blocking.
 #[inline]
 pub(crate) fn moved<M: Mover, T: Pod>(
     comm: &Communicator,
-    send: &[T],
+    send: Option<&[T]>,
     recv: &mut [T],
     with: M::With<'_>,
 ) -> Result<()> {
@@ -103,9 +109,13 @@ where
     M: Moves + for<'a> Mover<Proven<'a, T> = Transfer<'a, T>>,
 {
     let Some(over) = comm.fast_path_collective(block * TypeOf::<T>::items()) else {
-        return slow_path::<M, T>(comm, send, recv, with);
+        return slow_path::<M, T>(comm, Some(send), recv, with);
     };
-    let transfer = M::prove(M::BLOCKING, comm, Slices { send, recv }, with)?;
+    let slices = Slices {
+        send: Some(send),
+        recv,
+    };
+    let transfer = M::prove(M::BLOCKING, comm, slices, with)?;
     let call = call::<M, T>(with).count_u32(block);
     mpi::transfers::small::<M, T>(comm.recorded(over, call), transfer)
 }
@@ -124,11 +134,15 @@ pub(crate) fn transferred_by<M: Mover, T: Pod, I>(
     if let Some(ints) = ints
         && let Some(over) = comm.fast_path_collective(1)
     {
-        let proven = M::prove(M::BLOCKING, comm, Slices { send, recv }, with)?;
+        let slices = Slices {
+            send: Some(send),
+            recv,
+        };
+        let proven = M::prove(M::BLOCKING, comm, slices, with)?;
         let call = call::<M, T>(with).count_u32(block);
         return small(comm.recorded(over, call), ints, proven);
     }
-    slow_path::<M, T>(comm, send, recv, with)
+    slow_path::<M, T>(comm, Some(send), recv, with)
 }
 
 /// The blocking call, as it is recorded.
@@ -147,7 +161,7 @@ fn call<M: Mover, T>(with: M::With<'_>) -> record::Call {
 #[inline(never)]
 pub(crate) fn slow_path<M: Mover, T: Pod>(
     comm: &Communicator,
-    send: &[T],
+    send: Option<&[T]>,
     recv: &mut [T],
     with: M::With<'_>,
 ) -> Result<()> {
@@ -202,7 +216,7 @@ where
 }
 
 /// Nonblocking, in one buffer.
-pub(crate) fn owned_one<M: Mover, B: RecvBuffer + Send + 'static>(
+pub(crate) fn owned_one<M: Mover + OneSlice, B: RecvBuffer + Send + 'static>(
     comm: &Communicator,
     buffer: B,
     with: M::With<'_>,
@@ -219,7 +233,18 @@ pub(crate) fn scoped<'scope, M: Mover, T: Pod>(
     recv: &'scope mut [T],
     with: M::With<'_>,
 ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-    stable::scoped(scope, M::NONBLOCKING_ROLE, send, recv, |slices| {
+    stable::scoped(scope, M::NONBLOCKING_ROLE, Some(send), recv, |slices| {
+        begun::<M, T>(scope.communicator(), slices, with)
+    })
+}
+
+/// Nonblocking, in one slice.
+pub(crate) fn scoped_one<'scope, M: Mover + OneSlice, T: Pod>(
+    scope: &'scope Scope<'scope, '_>,
+    data: &'scope mut [T],
+    with: M::With<'_>,
+) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
+    stable::scoped(scope, M::NONBLOCKING_ROLE, None, data, |slices| {
         begun::<M, T>(scope.communicator(), slices, with)
     })
 }
@@ -251,20 +276,10 @@ pub(crate) fn persistent<M: Mover, B: Send + 'static, T: Pod, K: Clone + Send + 
 /// by name in process.
 macro_rules! movers {
     ($($mover:ty: ($with:pat in $type:ty) root($root:expr)
-       prove($proven:ident, |$operation:ident, $comm:pat_param, $slices:ident| $prove:expr)
-       $(in_place(|$in:ident, $in_comm:pat_param, $data:ident| $prove_in_place:expr))?
+       prove($proven:ident, |$operation:ident, $comm:pat_param, $send:pat_param, $recv:ident| $prove:expr)
+       $(in_place $one:ident($prove_in_place:expr))?
        mpi($module:ident $(::<$functions:ident>)?) in_process($blocking:ident, $nonblocking:ident);)*) => { $(
-        $(impl InPlaceMover for $mover {
-            #[allow(unused_variables, reason = "one division stands for both")]
-            fn prove_in_place<'a, 'w: 'a, T: Pod>(
-                $in: &'static str,
-                $in_comm: &Communicator,
-                $data: &'a mut [T],
-                $with: Self::With<'w>,
-            ) -> Result<$proven<'a, T>> {
-                $prove_in_place
-            }
-        })?
+        $(impl $one for $mover {})?
 
         impl Mover for $mover {
             type With<'a> = $type;
@@ -274,9 +289,14 @@ macro_rules! movers {
             fn prove<'a, 'w: 'a, T: Pod>(
                 $operation: &'static str,
                 $comm: &Communicator,
-                $slices: Slices<'a, T>,
+                slices: Slices<'a, T>,
                 $with: Self::With<'w>,
             ) -> Result<$proven<'a, T>> {
+                let $recv = slices.recv;
+                $(if slices.send.is_none() {
+                    return $prove_in_place;
+                })?
+                let $send = slices.send.unwrap_or_default();
                 $prove
             }
 
@@ -324,65 +344,65 @@ type LaidOut<'a, T> = Trade<'a, T, &'a Layouts>;
 
 movers! {
     functions::Bcast: (root in usize) root(Some(root))
-        prove(Transfer, |operation, comm, slices| Transfer::broadcast(operation, comm, slices.recv, root))
+        prove(Transfer, |operation, comm, _, recv| Transfer::broadcast(operation, comm, recv, root))
         mpi(transfers::<Bcast>) in_process(bcast, ibcast);
     functions::Gather: (root in usize) root(Some(root))
-        prove(Transfer, |operation, comm, slices| Transfer::gathered_at(operation, comm, slices.send, slices.recv, root))
-        in_place(|operation, comm, data| Transfer::gathered_in_place(operation, comm, data, root))
+        prove(Transfer, |operation, comm, send, recv| Transfer::gathered_at(operation, comm, send, recv, root))
+        in_place OneSlice(Transfer::gathered_in_place(operation, comm, recv, root))
         mpi(transfers::<Gather>) in_process(gather, igather);
     functions::Scatter: (root in usize) root(Some(root))
-        prove(Transfer, |operation, comm, slices| Transfer::scattered_from(operation, comm, slices.send, slices.recv, root))
-        in_place(|operation, comm, data| Transfer::scattered_in_place(operation, comm, data, root))
+        prove(Transfer, |operation, comm, send, recv| Transfer::scattered_from(operation, comm, send, recv, root))
+        in_place OneSlice(Transfer::scattered_in_place(operation, comm, recv, root))
         mpi(transfers::<Scatter>) in_process(scatter, iscatter);
     functions::Allgather: (() in ()) root(None)
-        prove(Transfer, |operation, comm, slices| Transfer::gathered(operation, comm, slices.send, slices.recv))
-        in_place(|operation, comm, data| Transfer::blocks_in_place(operation, comm, data))
+        prove(Transfer, |operation, comm, send, recv| Transfer::gathered(operation, comm, send, recv))
+        in_place OneSlice(Transfer::blocks_in_place(operation, comm, recv))
         mpi(transfers::<Allgather>) in_process(allgather, iallgather);
     functions::Alltoall: (() in ()) root(None)
-        prove(Transfer, |operation, comm, slices| Transfer::exchanged(operation, comm, slices.send, slices.recv))
-        in_place(|operation, comm, data| Transfer::blocks_in_place(operation, comm, data))
+        prove(Transfer, |operation, comm, send, recv| Transfer::exchanged(operation, comm, send, recv))
+        in_place OneSlice(Transfer::blocks_in_place(operation, comm, recv))
         mpi(transfers::<Alltoall>) in_process(alltoall, ialltoall);
 
     functions::Gatherv: ((blocks, root) in (&'a Blocks, usize)) root(Some(root))
-        prove(Gathering, |operation, comm, slices| Gathering::at(operation, comm, slices.send, slices.recv, blocks, root))
-        in_place(|operation, comm, data| Gathering::in_place_at(operation, comm, data, blocks, root))
+        prove(Gathering, |operation, comm, send, recv| Gathering::at(operation, comm, send, recv, blocks, root))
+        in_place OneSlice(Gathering::in_place_at(operation, comm, recv, blocks, root))
         mpi(gatherings::<Gatherv>) in_process(gather, igather);
     functions::Scatterv: ((blocks, root) in (&'a Blocks, usize)) root(Some(root))
-        prove(Scattering, |operation, comm, slices| Scattering::from(operation, comm, slices.send, slices.recv, blocks, root))
-        in_place(|operation, comm, data| Scattering::in_place_from(operation, comm, data, blocks, root))
+        prove(Scattering, |operation, comm, send, recv| Scattering::from(operation, comm, send, recv, blocks, root))
+        in_place OneSlice(Scattering::in_place_from(operation, comm, recv, blocks, root))
         mpi(scatterings) in_process(scatter, iscatter);
     functions::Allgatherv: (blocks in &'a Blocks) root(None)
-        prove(Gathering, |operation, comm, slices| Gathering::new(operation, comm, slices.send, slices.recv, blocks))
-        in_place(|operation, comm, data| Gathering::in_place(operation, comm, data, blocks))
+        prove(Gathering, |operation, comm, send, recv| Gathering::new(operation, comm, send, recv, blocks))
+        in_place OneSlice(Gathering::in_place(operation, comm, recv, blocks))
         mpi(gatherings::<Allgatherv>) in_process(allgatherv, iallgather);
     functions::Alltoallv: ((here, there) in (&'a Blocks, &'a Blocks)) root(None)
-        prove(Exchange, |operation, comm, slices| Exchange::new(operation, comm, (slices.send, here), (slices.recv, there)))
-        in_place(|operation, comm, data| Exchange::in_place(operation, comm, data, there))
+        prove(Exchange, |operation, comm, send, recv| Exchange::new(operation, comm, (send, here), (recv, there)))
+        in_place OneSlice(Exchange::in_place(operation, comm, recv, there))
         mpi(exchanges) in_process(alltoallv, ialltoall);
     functions::Alltoallw: ((here, there) in (&'a Layouts, &'a Layouts)) root(None)
-        prove(Pattern, |operation, comm, slices| Pattern::among_all(operation, comm, (slices.send, here), (slices.recv, there)))
+        prove(Pattern, |operation, comm, send, recv| Pattern::among_all(operation, comm, (send, here), (recv, there)))
         mpi(layouts) in_process(alltoallw, ialltoallw);
 
     BetweenGroups<functions::Bcast>: (root in RootGroup) root(None)
-        prove(Crossing, |operation, comm, slices| Crossing::from_root(operation, comm, slices.recv, root))
+        prove(Crossing, |operation, comm, _, recv| Crossing::from_root(operation, comm, recv, root))
         mpi(intercommunicators::<Bcast>) in_process(bcast_between, ibcast_between);
     BetweenGroups<functions::Allgather>: (() in ()) root(None)
-        prove(Crossing, |operation, comm, slices| Crossing::gathered(operation, comm, slices.send, slices.recv))
+        prove(Crossing, |operation, comm, send, recv| Crossing::gathered(operation, comm, send, recv))
         mpi(intercommunicators::<Allgather>) in_process(allgather_between, iallgather_between);
 
     functions::NeighborAllgather: (around in &'a dyn Neighborhood) root(None)
-        prove(Trade, |operation, _, slices| Trade::gathered(operation, around, slices.send, slices.recv))
+        prove(Trade, |operation, _, send, recv| Trade::gathered(operation, around, send, recv))
         mpi(neighbors::<NeighborAllgather>) in_process(neighbor_exchange, ineighbor_exchange);
     functions::NeighborAllgatherv: ((around, blocks) in (&'a dyn Neighborhood, &'a Blocks)) root(None)
-        prove(Trade, |operation, _, slices| Trade::gathered_into(operation, around, slices.send, (slices.recv, blocks)))
+        prove(Trade, |operation, _, send, recv| Trade::gathered_into(operation, around, send, (recv, blocks)))
         mpi(neighbors::<NeighborAllgatherv>) in_process(neighbor_exchange, ineighbor_exchange);
     functions::NeighborAlltoall: (around in &'a dyn Neighborhood) root(None)
-        prove(Trade, |operation, _, slices| Trade::exchanged(operation, around, slices.send, slices.recv))
+        prove(Trade, |operation, _, send, recv| Trade::exchanged(operation, around, send, recv))
         mpi(neighbors::<NeighborAlltoallv>) in_process(neighbor_exchange, ineighbor_exchange);
     functions::NeighborAlltoallv: ((around, here, there) in (&'a dyn Neighborhood, &'a Blocks, &'a Blocks)) root(None)
-        prove(Trade, |operation, _, slices| Trade::exchanged_into(operation, around, (slices.send, here), (slices.recv, there)))
+        prove(Trade, |operation, _, send, recv| Trade::exchanged_into(operation, around, (send, here), (recv, there)))
         mpi(neighbors::<NeighborAlltoallv>) in_process(neighbor_exchange, ineighbor_exchange);
     functions::NeighborAlltoallw: ((around, here, there) in (&'a dyn Neighborhood, &'a Layouts, &'a Layouts)) root(None)
-        prove(LaidOut, |operation, _, slices| Trade::laid_out(operation, around, (slices.send, here), (slices.recv, there)))
+        prove(LaidOut, |operation, _, send, recv| Trade::laid_out(operation, around, (send, here), (recv, there)))
         mpi(neighbor_layouts) in_process(neighbor_alltoallw, ineighbor_alltoallw);
 }

@@ -20,15 +20,13 @@ use crate::mpi::OwnedOperation;
 use crate::mpi::functions::{self, Named, Reduces};
 use crate::mpi::reductions as mpi;
 use crate::operation::between_groups::BetweenGroups;
+use crate::operation::moves::OneSlice;
 use crate::operation::trial;
 use crate::operation::with_deadline::carry_out_in_time;
 use crate::ops::Reduction;
 
 /// One operation that combines elements.
 pub(crate) trait Reducer: Named + 'static {
-    /// True if the input lies where the output goes.
-    const IN_PLACE: bool = false;
-
     type Functions: Reduces;
     /// The rank that gets the result, or the blocks in which it is dealt out, if the program says
     /// one of them.
@@ -59,17 +57,6 @@ pub(crate) trait Reducer: Named + 'static {
         op: O,
         reducing: Stable<Reducing<'_, T>>,
     ) -> Result<StartedOp>;
-}
-
-/// One that has a form in place.
-pub(crate) trait InPlaceReducer: Reducer {
-    /// Proves that the one slice fits.
-    fn prove_in_place<'a, 'w: 'a, T>(
-        operation: &'static str,
-        comm: &Communicator,
-        data: &'a mut [T],
-        with: Self::With<'w>,
-    ) -> Result<Transfer<'a, T>>;
 }
 
 /// The call of that C name, as ranks compare it.
@@ -112,7 +99,7 @@ pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
                 }
             };
             let slices = Slices {
-                send,
+                send: Some(send),
                 recv: &mut *recv,
             };
             let transfer = R::prove(R::BLOCKING, comm, slices, with)?;
@@ -123,7 +110,7 @@ pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
                 counts.flatten(),
             )
         }
-        _ => slow_path::<R, T, O>(comm, send, recv, &op, with),
+        _ => slow_path::<R, T, O>(comm, Some(send), recv, &op, with).map(drop),
     }?;
     if gets::<R>(comm, with) {
         op.finish(recv, comm.peers());
@@ -131,42 +118,33 @@ pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
     Ok(())
 }
 
-/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
-#[cold]
-#[inline(never)]
-fn slow_path<R: Reducer, T: Pod, O: Reduction<T>>(
-    comm: &Communicator,
-    send: &[T],
-    recv: &mut [T],
-    op: &O,
-    with: R::With<'_>,
-) -> Result<()> {
-    let transfer = R::prove(R::BLOCKING, comm, Slices { send, recv }, with);
-    carry_out::<R, T, O>(comm, op, transfer, with)
-}
-
 /// Blocking, in one slice.
-pub(crate) fn reduce_in_place<R: InPlaceReducer, T: Pod, O: Reduction<T>>(
+pub(crate) fn reduce_in_place<R: Reducer + OneSlice, T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     data: &mut [T],
     op: O,
     with: R::With<'_>,
 ) -> Result<()> {
-    let transfer = R::prove_in_place(R::BLOCKING, comm, &mut *data, with);
-    let block = transfer.as_ref().map_or(0, Transfer::block);
-    carry_out::<R, T, O>(comm, &op, transfer, with)?;
+    let block = slow_path::<R, T, O>(comm, None, data, &op, with)?;
     if gets::<R>(comm, with) {
         op.finish(&mut data[..block], comm.peers());
     }
     Ok(())
 }
 
-fn carry_out<R: Reducer, T: Pod, O: Reduction<T>>(
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+/// Returns the length of a block.
+#[cold]
+#[inline(never)]
+fn slow_path<R: Reducer, T: Pod, O: Reduction<T>>(
     comm: &Communicator,
+    send: Option<&[T]>,
+    recv: &mut [T],
     op: &O,
-    transfer: Result<Transfer<'_, T>>,
     with: R::With<'_>,
-) -> Result<()> {
+) -> Result<usize> {
+    let transfer = R::prove(R::BLOCKING, comm, Slices { send, recv }, with);
+    let block = transfer.as_ref().map_or(0, Transfer::block);
     let (me, share) = (comm.rank(), R::share(comm, with));
     carry_out_in_time(
         comm,
@@ -180,7 +158,8 @@ fn carry_out<R: Reducer, T: Pod, O: Reduction<T>>(
             (R::NONBLOCKING_ROLE, begin)
         }),
         |comm, reducing| R::in_process(comm, op, reducing),
-    )
+    )?;
+    Ok(block)
 }
 
 /// Nonblocking.
@@ -205,7 +184,7 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
         slices.proven(|slices| proven::<R, T>(R::NONBLOCKING, comm, slices, with)),
         |comm, reducing| {
             let make = || OwnedOperation::of::<T, O>(op);
-            if R::IN_PLACE {
+            if reducing.get().transfer.is_in_place() {
                 mpi::nonblocking_in_place::<R::Functions, T, O>(comm, make, reducing)
             } else {
                 mpi::nonblocking::<R::Functions, T, O>(comm, make, reducing)
@@ -254,7 +233,7 @@ pub(crate) fn owned_one<M, B, O>(
     with: M::With<'_>,
 ) -> Result<Request<B>>
 where
-    M: Reducer,
+    M: Reducer + OneSlice,
     B: RecvBuffer + Send + 'static,
     O: Reduction<B::Element> + Send + 'static,
 {
@@ -271,7 +250,24 @@ pub(crate) fn scoped<'scope, R: Reducer, T: Pod, O: Reduction<T> + Send + 'stati
     op: O,
     with: R::With<'_>,
 ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-    stable::scoped(scope, R::NONBLOCKING_ROLE, send, recv, |slices| {
+    stable::scoped(scope, R::NONBLOCKING_ROLE, Some(send), recv, |slices| {
+        begun::<R, T, O>(scope.communicator(), slices, op, with)
+    })
+}
+
+/// Nonblocking, in one slice.
+pub(crate) fn scoped_one<'scope, R, T, O>(
+    scope: &'scope Scope<'scope, '_>,
+    data: &'scope mut [T],
+    op: O,
+    with: R::With<'_>,
+) -> Result<ScopedRequest<'scope, &'scope mut [T]>>
+where
+    R: Reducer + OneSlice,
+    T: Pod,
+    O: Reduction<T> + Send + 'static,
+{
+    stable::scoped(scope, R::NONBLOCKING_ROLE, None, data, |slices| {
         begun::<R, T, O>(scope.communicator(), slices, op, with)
     })
 }
@@ -315,19 +311,10 @@ where
 /// of it, what the slices must be, and the functions that do it in process.
 macro_rules! reducers {
     ($($reducer:ty: $functions:ident($with:pat in $type:ty) root($root:expr) share(|$c:pat_param| $share:expr)
-       prove(|$operation:ident, $comm:pat_param, $slices:ident| $prove:expr)
-       $(in_place(|$in:ident, $in_comm:pat_param, $data:ident| $prove_in_place:expr))?
+       prove(|$operation:ident, $comm:ident, $send:ident, $recv:ident| $prove:expr)
+       $(in_place $one:ident($prove_in_place:expr))?
        in_process($blocking:ident, $nonblocking:ident);)*) => { $(
-        $(impl InPlaceReducer for $reducer {
-            fn prove_in_place<'a, 'w: 'a, T>(
-                $in: &'static str,
-                $in_comm: &Communicator,
-                $data: &'a mut [T],
-                $with: Self::With<'w>,
-            ) -> Result<Transfer<'a, T>> {
-                $prove_in_place
-            }
-        })?
+        $(impl $one for $reducer {})?
 
         impl Reducer for $reducer {
             type Functions = functions::$functions;
@@ -346,12 +333,18 @@ macro_rules! reducers {
             }
 
             #[inline(always)]
+            #[allow(unused_variables, reason = "not all look at the communicator")]
             fn prove<'a, 'w: 'a, T>(
                 $operation: &'static str,
                 $comm: &Communicator,
-                $slices: Slices<'a, T>,
+                slices: Slices<'a, T>,
                 $with: Self::With<'w>,
             ) -> Result<Transfer<'a, T>> {
+                let $recv = slices.recv;
+                $(if slices.send.is_none() {
+                    return $prove_in_place;
+                })?
+                let $send = slices.send.unwrap_or_default();
                 $prove
             }
 
@@ -377,39 +370,39 @@ macro_rules! reducers {
 reducers! {
     functions::Reduce: Reduce(root in usize)
         root(Some(root)) share(|_| Share::Whole)
-        prove(|operation, comm, slices| Transfer::to_root(operation, comm, slices.send, slices.recv, root))
-        in_place(|operation, comm, data| Transfer::in_place_to_root(operation, comm, data, root))
+        prove(|operation, comm, send, recv| Transfer::to_root(operation, comm, send, recv, root))
+        in_place OneSlice(Transfer::in_place_to_root(operation, comm, recv, root))
         in_process(reduce, ireduce);
     functions::Allreduce: Allreduce(() in ())
         root(None) share(|_| Share::Whole)
-        prove(|operation, _, slices| Transfer::equal(operation, slices.send, slices.recv))
-        in_place(|operation, _, data| Ok(Transfer::in_place(operation, data)))
+        prove(|operation, comm, send, recv| Transfer::equal(operation, send, recv))
+        in_place OneSlice(Ok(Transfer::in_place(operation, recv)))
         in_process(allreduce, iallreduce);
     functions::Scan: Scan(() in ())
         root(None) share(|_| Share::Whole)
-        prove(|operation, _, slices| Transfer::equal(operation, slices.send, slices.recv))
-        in_place(|operation, _, data| Ok(Transfer::in_place(operation, data)))
+        prove(|operation, comm, send, recv| Transfer::equal(operation, send, recv))
+        in_place OneSlice(Ok(Transfer::in_place(operation, recv)))
         in_process(scan, iscan);
     functions::Exscan: Exscan(() in ())
         root(None) share(|_| Share::Whole)
-        prove(|operation, _, slices| Transfer::equal(operation, slices.send, slices.recv))
-        in_place(|operation, _, data| Ok(Transfer::in_place(operation, data)))
+        prove(|operation, comm, send, recv| Transfer::equal(operation, send, recv))
+        in_place OneSlice(Ok(Transfer::in_place(operation, recv)))
         in_process(exscan, iexscan);
     functions::ReduceScatterBlock: ReduceScatterBlock(() in ())
         root(None) share(|comm| Share::Block { ranks: comm.size() })
-        prove(|operation, comm, slices| Transfer::scattered(operation, comm, slices.send, slices.recv))
-        in_place(|operation, comm, data| Transfer::blocks_in_place(operation, comm, data))
+        prove(|operation, comm, send, recv| Transfer::scattered(operation, comm, send, recv))
+        in_place OneSlice(Transfer::blocks_in_place(operation, comm, recv))
         in_process(reduce_scatter, ireduce_scatter);
     functions::ReduceScatter: ReduceScatter(blocks in &'a Blocks)
         root(None) share(|_| Share::Counts(blocks))
-        prove(|operation, comm, slices| Transfer::dealt(operation, comm, slices.send, slices.recv, blocks))
-        in_place(|operation, comm, data| Transfer::dealt_in_place(operation, comm, data, blocks))
+        prove(|operation, comm, send, recv| Transfer::dealt(operation, comm, send, recv, blocks))
+        in_place OneSlice(Transfer::dealt_in_place(operation, comm, recv, blocks))
         in_process(reduce_scatter, ireduce_scatter);
     BetweenGroups<functions::Allreduce>: Allreduce(() in ())
         root(None) share(|_| Share::Whole)
-        prove(|operation, comm, slices| {
+        prove(|operation, comm, send, recv| {
             must_fit(operation, comm)?;
-            Transfer::equal(operation, slices.send, slices.recv)
+            Transfer::equal(operation, send, recv)
         })
         in_process(allreduce_between, iallreduce_between);
 }

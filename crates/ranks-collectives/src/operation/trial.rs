@@ -31,9 +31,8 @@ use crate::mpi::functions::{
     Gatherv, NeighborAllgather, NeighborAllgatherv, NeighborAlltoall, NeighborAlltoallv,
     NeighborAlltoallw, Reduce, ReduceScatter, ReduceScatterBlock, Scan, Scatter, Scatterv,
 };
-use crate::operation::in_place::InPlace;
-use crate::operation::moves::Mover;
-use crate::operation::reductions::InPlaceReducer;
+use crate::operation::moves::{Mover, OneSlice};
+use crate::operation::reductions::Reducer;
 use crate::operation::{barrier, moves, reductions};
 use crate::ops::Sum;
 
@@ -231,28 +230,28 @@ fn copies<M: Mover, K: Clone + Send + 'static>(
         moves::persistent::<M, _, _, _>(comm, buffers, Shape::both(), kept.clone(), with)
     };
     let once = |send: &[usize], recv: &mut [usize]| {
-        moves::moved::<M, usize>(comm, send, recv, with(&kept))
+        moves::moved::<M, usize>(comm, Some(send), recv, with(&kept))
     };
     between(comm, lengths, &init, &once)
 }
 
 /// The same within one slice.
 #[inline]
-fn in_one<M: Mover, K: Clone + Send + 'static>(
+fn in_one<M: Mover + OneSlice, K: Clone + Send + 'static>(
     comm: &Communicator,
     lengths: [usize; 2],
     kept: K,
     with: fn(&K) -> M::With<'_>,
 ) -> Result<bool> {
     let init = |data| moves::persistent::<M, _, _, _>(comm, data, Shape::one(), kept.clone(), with);
-    let once = |data: &mut [usize]| moves::moved::<M, usize>(comm, &[], data, with(&kept));
+    let once = |data: &mut [usize]| moves::moved_in_place::<M, usize>(comm, data, with(&kept));
     alone(comm, lengths, &init, &once)
 }
 
 /// A reduction repeats, of blocks of that length, from one slice to another and in place; `whole`
 /// is what is sent.
 #[inline]
-fn reduces<R: InPlaceReducer, K: Clone + Send + 'static>(
+fn reduces<R: Reducer + OneSlice, K: Clone + Send + 'static>(
     comm: &Communicator,
     [whole, length]: [usize; 2],
     kept: K,
@@ -267,7 +266,7 @@ fn reduces<R: InPlaceReducer, K: Clone + Send + 'static>(
     };
     let init_in_place = |data| {
         let shape = Shape::one();
-        reductions::persistent::<InPlace<R>, _, _, _, _>(comm, data, shape, Sum, kept.clone(), with)
+        reductions::persistent::<R, _, _, _, _>(comm, data, shape, Sum, kept.clone(), with)
     };
     let once_in_place = |data: &mut [usize]| {
         reductions::reduce_in_place::<R, usize, _>(comm, data, Sum, with(&kept))
@@ -308,10 +307,10 @@ fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
             && copies::<Scatterv, _>(comm, scattered, at(), rooted)?
             && reduces::<Reduce, _>(comm, one, root, same)?
             && in_one::<Bcast, _>(comm, one, root, same)?
-            && in_one::<InPlace<Gather>, _>(comm, here, root, same)?
-            && in_one::<InPlace<Gatherv>, _>(comm, here, at(), rooted)?
-            && in_one::<InPlace<Scatter>, _>(comm, here, root, same)?
-            && in_one::<InPlace<Scatterv>, _>(comm, here, at(), rooted)?;
+            && in_one::<Gather, _>(comm, here, root, same)?
+            && in_one::<Gatherv, _>(comm, here, at(), rooted)?
+            && in_one::<Scatter, _>(comm, here, root, same)?
+            && in_one::<Scatterv, _>(comm, here, at(), rooted)?;
         if !is_right {
             return Ok(false);
         }
@@ -319,9 +318,9 @@ fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
     let own = || blocks.clone();
     let each = (0..comm.size()).map(|rank| Layout::contiguous(length).at(rank * length));
     let layouts = Layouts::new(each);
-    let is_right = in_one::<InPlace<Allgather>, _>(comm, all, (), same)?
-        && in_one::<InPlace<Allgatherv>, _>(comm, all, own(), |blocks| blocks)?
-        && in_one::<InPlace<Alltoall>, _>(comm, all, (), same)?
+    let is_right = in_one::<Allgather, _>(comm, all, (), same)?
+        && in_one::<Allgatherv, _>(comm, all, own(), |blocks| blocks)?
+        && in_one::<Alltoall, _>(comm, all, (), same)?
         && copies::<Allgather, _>(comm, gathered, (), same)?
         && copies::<Allgatherv, _>(comm, gathered, own(), |blocks| blocks)?
         && copies::<Alltoall, _>(comm, all, (), same)?

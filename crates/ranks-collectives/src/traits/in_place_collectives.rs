@@ -6,7 +6,6 @@ use ranks_comm::{Communicator, Result};
 use crate::mpi::functions::{
     Allgather, Allreduce, Alltoall, Exscan, Gather, Reduce, ReduceScatterBlock, Scan, Scatter,
 };
-use crate::operation::in_place::InPlace;
 use crate::operation::moves;
 use crate::operation::reductions;
 use crate::ops::{Op, Reduction};
@@ -123,7 +122,7 @@ pub trait InPlaceCollectives: Sealed {
     /// MPI 5.0 §6.5 (`MPI_Gather`).
     #[doc(alias = "MPI_Gather")]
     fn gather_in_place<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
-        moves::moved::<InPlace<Gather>, T>(self.communicator(), &[], data, root)
+        moves::moved_in_place::<Gather, T>(self.communicator(), data, root)
     }
 
     /// Collects a block of each rank in `data` of every rank, in the order of ranks.
@@ -138,7 +137,7 @@ pub trait InPlaceCollectives: Sealed {
     /// MPI 5.0 §6.7 (`MPI_Allgather`).
     #[doc(alias = "MPI_Allgather")]
     fn allgather_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
-        moves::moved::<InPlace<Allgather>, T>(self.communicator(), &[], data, ())
+        moves::moved_in_place::<Allgather, T>(self.communicator(), data, ())
     }
 
     /// Deals out `data` of `root`: rank r gets the r-th block of it in its `data`, and the root
@@ -155,7 +154,7 @@ pub trait InPlaceCollectives: Sealed {
     /// MPI 5.0 §6.6 (`MPI_Scatter`).
     #[doc(alias = "MPI_Scatter")]
     fn scatter_in_place<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
-        moves::moved::<InPlace<Scatter>, T>(self.communicator(), &[], data, root)
+        moves::moved_in_place::<Scatter, T>(self.communicator(), data, root)
     }
 
     /// Sends the r-th block of `data` to rank r, and puts that of rank r in its place.
@@ -169,7 +168,7 @@ pub trait InPlaceCollectives: Sealed {
     /// MPI 5.0 §6.8 (`MPI_Alltoall`).
     #[doc(alias = "MPI_Alltoall")]
     fn alltoall_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
-        moves::moved::<InPlace<Alltoall>, T>(self.communicator(), &[], data, ())
+        moves::moved_in_place::<Alltoall, T>(self.communicator(), data, ())
     }
 }
 

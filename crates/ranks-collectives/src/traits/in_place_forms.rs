@@ -9,7 +9,6 @@ use crate::mpi::functions::{
     Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Exscan, Gather, Gatherv, Reduce,
     ReduceScatter, ReduceScatterBlock, Scan, Scatter, Scatterv,
 };
-use crate::operation::in_place::InPlace;
 use crate::operation::moves;
 use crate::operation::reductions;
 use crate::ops::{Op, Reduction};
@@ -64,7 +63,7 @@ macro_rules! in_place {
                 $($O: $bound<B::Element> + Send + 'static,)?
             {
                 let comm = self.communicator();
-                $rows::owned_one::<InPlace<$operation>, B $(, $O)?>(comm, buffer, $($op,)? $with)
+                $rows::owned_one::<$operation, B $(, $O)?>(comm, buffer, $($op,)? $with)
             }
         )* }
 
@@ -93,7 +92,7 @@ macro_rules! in_place {
             $(where $O: $bound<T> + Send + 'static)?
             {
                 let scope = self.scope();
-                $rows::scoped::<InPlace<$operation>, T $(, $O)?>(scope, &[], data, $($op,)? $with)
+                $rows::scoped_one::<$operation, T $(, $O)?>(scope, data, $($op,)? $with)
             }
         )* }
 
@@ -139,7 +138,7 @@ macro_rules! in_place {
                 $($O: $bound<B::Element> + Send + 'static,)?
             {
                 let (comm, shape) = (self.communicator(), Shape::one());
-                $rows::persistent::<InPlace<$operation>, B, _ $(, $O)?, _>(
+                $rows::persistent::<$operation, B, _ $(, $O)?, _>(
                     comm, buffer, shape, $($op,)? $kept, $kept_with,
                 )
             }

@@ -93,7 +93,7 @@ pub trait IntercommunicatorCollectives: Between {
     #[doc(alias = "MPI_Bcast")]
     #[doc(alias = "MPI_Bcast_c")]
     fn bcast<T: Pod>(&self, data: &mut [T], root: RootGroup) -> Result<()> {
-        moves::moved::<BetweenGroups<Bcast>, T>(handle(self.between()), &[], data, root)
+        moves::moved_in_place::<BetweenGroups<Bcast>, T>(handle(self.between()), data, root)
     }
 
     /// Begins to copy `buffer` of the root to every rank of the other group, where it is as long.
@@ -201,7 +201,7 @@ pub trait IntercommunicatorCollectives: Between {
     #[doc(alias = "MPI_Allgather")]
     #[doc(alias = "MPI_Allgather_c")]
     fn allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
-        moves::moved::<BetweenGroups<Allgather>, T>(handle(self.between()), send, recv, ())
+        moves::moved::<BetweenGroups<Allgather>, T>(handle(self.between()), Some(send), recv, ())
     }
 
     /// Begins to collect the `send` of all ranks of the other group in `recv` of every rank, in the

@@ -73,7 +73,7 @@ pub trait NeighborCollectives: Neighborhood + Sized {
     #[doc(alias = "MPI_Neighbor_allgather")]
     #[doc(alias = "MPI_Neighbor_allgather_c")]
     fn neighbor_allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
-        moves::moved::<NeighborAllgather, T>(self, send, recv, self)
+        moves::moved::<NeighborAllgather, T>(self, Some(send), recv, self)
     }
 
     /// Sends `send` to each neighbour, and receives what each sends in `recv`, where `blocks` say.
@@ -92,7 +92,7 @@ pub trait NeighborCollectives: Neighborhood + Sized {
         recv: &mut [T],
         blocks: &Blocks,
     ) -> Result<()> {
-        moves::moved::<NeighborAllgatherv, T>(self, send, recv, (self, blocks))
+        moves::moved::<NeighborAllgatherv, T>(self, Some(send), recv, (self, blocks))
     }
 
     /// Sends each neighbour its block of `send`, and receives one of each in `recv`, all of the
@@ -106,7 +106,7 @@ pub trait NeighborCollectives: Neighborhood + Sized {
     #[doc(alias = "MPI_Neighbor_alltoall")]
     #[doc(alias = "MPI_Neighbor_alltoall_c")]
     fn neighbor_alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
-        moves::moved::<NeighborAlltoall, T>(self, send, recv, self)
+        moves::moved::<NeighborAlltoall, T>(self, Some(send), recv, self)
     }
 
     /// Sends each neighbour its block of `send`, and receives one of each in `recv`, where the
@@ -127,7 +127,12 @@ pub trait NeighborCollectives: Neighborhood + Sized {
         recv: &mut [T],
         recv_blocks: &Blocks,
     ) -> Result<()> {
-        moves::moved::<NeighborAlltoallv, T>(self, send, recv, (self, send_blocks, recv_blocks))
+        moves::moved::<NeighborAlltoallv, T>(
+            self,
+            Some(send),
+            recv,
+            (self, send_blocks, recv_blocks),
+        )
     }
 
     /// Sends each neighbour what its layout takes of `send`, and puts what comes from each where
@@ -150,7 +155,12 @@ pub trait NeighborCollectives: Neighborhood + Sized {
         recv: &mut [T],
         recv_layouts: &Layouts,
     ) -> Result<()> {
-        moves::moved::<NeighborAlltoallw, T>(self, send, recv, (self, send_layouts, recv_layouts))
+        moves::moved::<NeighborAlltoallw, T>(
+            self,
+            Some(send),
+            recv,
+            (self, send_layouts, recv_layouts),
+        )
     }
 }
 

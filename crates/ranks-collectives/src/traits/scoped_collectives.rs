@@ -54,7 +54,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         data: &'scope mut [T],
         root: usize,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        moves::scoped::<Bcast, T>(self.scope(), &[], data, root)
+        moves::scoped_one::<Bcast, T>(self.scope(), data, root)
     }
 
     /// Begins to collect the `send` of all ranks in `recv` of `root`, in the order of ranks.

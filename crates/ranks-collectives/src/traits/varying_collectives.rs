@@ -6,7 +6,6 @@ use ranks_comm::{Communicator, Result};
 use crate::arguments::blocks::Blocks;
 use crate::arguments::layouts::Layouts;
 use crate::mpi::functions::{Allgatherv, Alltoallv, Alltoallw, Gatherv, ReduceScatter, Scatterv};
-use crate::operation::in_place::InPlace;
 use crate::operation::moves;
 use crate::operation::reductions;
 use crate::operation::varying::allgatherv;
@@ -130,7 +129,7 @@ pub trait VaryingCollectives: Sealed {
     /// MPI 5.0 §6.7 (`MPI_Allgatherv`).
     #[doc(alias = "MPI_Allgatherv")]
     fn allgatherv_in_place<T: Pod>(&self, data: &mut [T], blocks: &Blocks) -> Result<()> {
-        moves::moved::<InPlace<Allgatherv>, T>(self.communicator(), &[], data, blocks)
+        moves::moved_in_place::<Allgatherv, T>(self.communicator(), data, blocks)
     }
 
     /// Collects the `send` of all ranks at `root`, in the order of ranks, however long each is;
@@ -180,7 +179,7 @@ pub trait VaryingCollectives: Sealed {
     /// MPI 5.0 §6.5 (`MPI_Gatherv`).
     #[doc(alias = "MPI_Gatherv")]
     fn gatherv_in_place<T: Pod>(&self, data: &mut [T], blocks: &Blocks, root: usize) -> Result<()> {
-        moves::moved::<InPlace<Gatherv>, T>(self.communicator(), &[], data, (blocks, root))
+        moves::moved_in_place::<Gatherv, T>(self.communicator(), data, (blocks, root))
     }
 
     /// Deals out `send` of `root`: each rank gets the block for it, however long that is.
@@ -236,7 +235,7 @@ pub trait VaryingCollectives: Sealed {
         blocks: &Blocks,
         root: usize,
     ) -> Result<()> {
-        moves::moved::<InPlace<Scatterv>, T>(self.communicator(), &[], data, (blocks, root))
+        moves::moved_in_place::<Scatterv, T>(self.communicator(), data, (blocks, root))
     }
 
     /// Sends each rank the block of `send` for it, and returns what each has sent to this one.
@@ -334,7 +333,7 @@ pub trait VaryingCollectives: Sealed {
     /// MPI 5.0 §6.8 (`MPI_Alltoallv`).
     #[doc(alias = "MPI_Alltoallv")]
     fn alltoallv_in_place<T: Pod>(&self, data: &mut [T], blocks: &Blocks) -> Result<()> {
-        moves::moved::<InPlace<Alltoallv>, T>(self.communicator(), &[], data, (blocks, blocks))
+        moves::moved_in_place::<Alltoallv, T>(self.communicator(), data, (blocks, blocks))
     }
 
     /// Sends each rank what the layout for it takes of `send`, and puts what comes from each where
@@ -373,7 +372,7 @@ pub trait VaryingCollectives: Sealed {
     ) -> Result<()> {
         moves::moved::<Alltoallw, T>(
             self.communicator(),
-            send,
+            Some(send),
             recv,
             (send_layouts, recv_layouts),
         )
