@@ -1,6 +1,8 @@
 //! Slices for operations that go on after their call has returned.
 #![allow(unsafe_code)]
 
+mod copies;
+
 use std::any::Any;
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -16,8 +18,11 @@ use ranks_comm::{
 
 use crate::arguments::blocks::Blocks;
 use crate::arguments::neighbors::Edge;
-use crate::arguments::proven::{Movable, Proven};
+use crate::arguments::proven::Proven;
+use crate::arguments::reducing::Reducing;
 use crate::arguments::transfer::Transfer;
+
+pub(crate) use copies::on_copies;
 
 /// The slices that an operation sends and receives into; one that it does not use is empty.
 pub(crate) struct Slices<'a, T> {
@@ -56,23 +61,36 @@ impl<X> Stable<X> {
         &self.0
     }
 
-    pub(crate) fn get_mut(&mut self) -> &mut X {
-        &mut self.0
+    /// Writes to the memory before the operation is begun; what it does captures nothing that could
+    /// be put in its place.
+    pub(crate) fn write(&mut self, write: impl FnOnce(&mut X) + 'static) {
+        write(&mut self.0);
     }
 
     pub(crate) fn into_inner(self) -> X {
         self.0
     }
 
-    /// The same in another form, or an error if the slices do not fit the operation. What `prove`
-    /// returns is made out of what it gets and of no other memory.
-    pub(crate) fn proven<Y>(self, prove: impl FnOnce(X) -> Result<Y>) -> Result<Stable<Y>> {
+    /// The same in another form, or an error if the slices do not fit the operation.
+    ///
+    /// # Safety
+    /// What `prove` returns is made out of what it gets and of no other memory.
+    pub(crate) unsafe fn proven<Y>(self, prove: impl FnOnce(X) -> Result<Y>) -> Result<Stable<Y>> {
         prove(self.0).map(Stable)
     }
 
-    /// The same in another form, under the same condition.
-    pub(crate) fn map<Y>(self, change: impl FnOnce(X) -> Y) -> Stable<Y> {
+    /// The same in another form. It is of the same memory, or of some that is there for ever:
+    /// `change` has captured no other.
+    pub(crate) fn map<Y>(self, change: impl FnOnce(X) -> Y + 'static) -> Stable<Y> {
         Stable(change(self.0))
+    }
+
+    /// As [`map`](Self::map), or an error.
+    pub(crate) fn try_map<Y>(
+        self,
+        change: impl FnOnce(X) -> Result<Y> + 'static,
+    ) -> Result<Stable<Y>> {
+        change(self.0).map(Stable)
     }
 }
 
@@ -82,35 +100,56 @@ impl<'a, T: Pod> Stable<Transfer<'a, T>> {
         self.0.pieces(longest).map(Stable)
     }
 
-    /// The same not in place: what is sent is a copy then, which is to be kept until the operation
-    /// is over.
-    pub(crate) fn not_in_place(self) -> (Self, Option<SharedCopy>) {
-        let mut transfer = self.0;
-        let (None, Some(data)) = transfer.slices_mut() else {
-            return (Self(transfer), None);
-        };
-        let copy = Plain::copy(data);
-        let place = NonNull::from(copy.as_slice());
-        // SAFETY: the copy stays where it is as long as it is kept, and does not change.
-        let transfer = transfer.sending(unsafe { place.as_ref() });
-        (Self(transfer), Some(Arc::new(Mutex::new(copy))))
-    }
-
-    /// The same as a reduction to each rank, as [`Transfer::reductions`], each with what is to be
-    /// kept until it is over.
-    pub(crate) fn reductions(
+    /// The same as a reduction to each rank, as [`Transfer::reductions`], each with a copy of what is
+    /// sent, if it is in place.
+    ///
+    /// # Safety
+    /// The copy is kept until the reduction is over.
+    pub(crate) unsafe fn reductions(
         self,
         me: usize,
         blocks: &Blocks,
         mut each: impl FnMut(Stable<Transfer<'_, T>>, Option<&SharedCopy>),
     ) {
-        let (Self(transfer), kept) = self.not_in_place();
+        // SAFETY: by this function's contract.
+        let (transfer, kept) = unsafe { not_in_place(self.0) };
         // What `each` says is no error.
         let _ = transfer.reductions(me, blocks, |one| {
             each(Stable(one), kept.as_ref());
             Ok(())
         });
     }
+}
+
+impl<T: Pod> Stable<Reducing<'_, T>> {
+    /// The same not in place: what is sent is a copy then.
+    ///
+    /// # Safety
+    /// The copy is kept until the operation is over.
+    pub(crate) unsafe fn not_in_place(self) -> (Self, Option<SharedCopy>) {
+        let Reducing { transfer, share } = self.0;
+        // SAFETY: by this function's contract.
+        let (transfer, kept) = unsafe { not_in_place(transfer) };
+        (Self(Reducing { transfer, share }), kept)
+    }
+}
+
+/// The same not in place: what is sent is a copy then.
+///
+/// # Safety
+/// The copy is kept as long as what is returned is used.
+unsafe fn not_in_place<T: Pod>(
+    mut transfer: Transfer<'_, T>,
+) -> (Transfer<'_, T>, Option<SharedCopy>) {
+    let (None, Some(data)) = transfer.slices_mut() else {
+        return (transfer, None);
+    };
+    let copy = Plain::copy(data);
+    let place = NonNull::from(copy.as_slice());
+    // SAFETY: the copy stays where it is as long as it is kept, by this function's contract, and
+    // does not change.
+    let transfer = transfer.sending(unsafe { place.as_ref() });
+    (transfer, Some(Arc::new(Mutex::new(copy))))
 }
 
 /// Memory that several operations use.
@@ -197,103 +236,6 @@ where
     // SAFETY: the operation works on the elements of `buffer`, which by its trait stay where they
     // are when it moves.
     unsafe { Request::begun(comm, role, buffer, begin) }
-}
-
-/// Blocks that leave gaps, and the same without them.
-struct Gaps<'a> {
-    wide: &'a Blocks,
-    close: Box<Blocks>,
-}
-
-impl<'a> Gaps<'a> {
-    /// If there are any, the slice is to be divided in the second way from here on.
-    ///
-    /// # Safety
-    /// `blocks` is used no longer than what this returns.
-    unsafe fn closed_up(blocks: &mut &'a Blocks) -> Result<Option<Self>> {
-        let wide = *blocks;
-        if !wide.leave_gaps() {
-            return Ok(None);
-        }
-        let close = Box::new(Blocks::from_counts(wide.counts())?);
-        let place = NonNull::from(&*close);
-        // SAFETY: the box keeps it where it is, and is there as long as `blocks` is used, by this
-        // function's contract.
-        *blocks = unsafe { place.as_ref() };
-        Ok(Some(Self { wide, close }))
-    }
-
-    /// A copy of the blocks of a slice, or of all of it if there are no gaps.
-    fn copy<T: Pod>(gaps: Option<&Self>, slice: &[T]) -> Plain<T> {
-        // Where the slice does not count it is empty, and the blocks are another rank's.
-        let Some(gaps) = gaps.filter(|_| !slice.is_empty()) else {
-            return Plain::copy(slice);
-        };
-        let blocks = (0..gaps.wide.len()).map(|rank| &slice[gaps.wide.range(rank)]);
-        Plain::joined(gaps.close.end(), blocks)
-    }
-
-    /// Puts the blocks of a copy back.
-    fn put_back<T: Pod>(gaps: Option<&Self>, copy: &[T], slice: &mut [T]) {
-        let Some(gaps) = gaps.filter(|_| !slice.is_empty()) else {
-            return slice.copy_from_slice(copy);
-        };
-        for rank in 0..gaps.wide.len() {
-            slice[gaps.wide.range(rank)].copy_from_slice(&copy[gaps.close.range(rank)]);
-        }
-    }
-}
-
-/// Copies of what is sent and of what is received into.
-type Copies<T> = (Option<Plain<T>>, Option<Plain<T>>);
-
-/// Does an operation on copies of its slices, until its time limit: from there on the copies are
-/// the runtime's, and the slices as they were. What lies between blocks is not copied.
-pub(crate) fn on_copies<'a, P: Movable<'a>>(
-    comm: &Communicator,
-    role: &'static OpInfo,
-    mut proven: P,
-    begin: impl FnOnce(Stable<P>) -> Result<StartedOp>,
-) -> Result<()> {
-    let [sent_blocks, received_blocks] = proven.divisions().map(|blocks| {
-        // SAFETY: what is made lives until this function ends, and `begin` takes `proven` and
-        // returns nothing that borrows.
-        blocks.map(|blocks| unsafe { Gaps::closed_up(blocks) })
-    });
-    let sent_gaps = sent_blocks.transpose()?.flatten();
-    let received_gaps = received_blocks.transpose()?.flatten();
-    let (send, recv) = proven.slices();
-    let sent = send
-        .as_ref()
-        .map(|slice| Gaps::copy(sent_gaps.as_ref(), slice));
-    let received = recv
-        .as_ref()
-        .map(|slice| Gaps::copy(received_gaps.as_ref(), slice));
-    let mut result = None;
-    let begin = |(sent, received): &mut Copies<P::Element>| {
-        let (send, recv) = proven.slices();
-        if let (Some(slice), Some(copy)) = (send, sent) {
-            let place = NonNull::from(copy.as_slice());
-            // SAFETY: the copy stays where it is until the operation is over, as the request below
-            // has it, and does not change.
-            *slice = unsafe { place.as_ref() };
-        }
-        if let (Some(slice), Some(copy)) = (recv, received) {
-            let mut place = NonNull::from(copy.as_mut_slice());
-            // SAFETY: the same, and the copy is looked at when the operation is over.
-            let there = unsafe { place.as_mut() };
-            result = Some(std::mem::replace(slice, there));
-        }
-        begin(Stable(proven))
-    };
-    // SAFETY: the operation works on the copies and on what is in what was begun; the copies stay
-    // where they are when they move.
-    let request = unsafe { Request::begun(comm, role, (sent, received), begin)? };
-    let ((_, received), _) = request.wait()?;
-    if let (Some(received), Some(result)) = (received, result) {
-        Gaps::put_back(received_gaps.as_ref(), received.as_slice(), result);
-    }
-    Ok(())
 }
 
 /// Begins an operation from `send` to `recv`, both of which the request owns until it is over.

@@ -55,7 +55,7 @@ pub(crate) trait InBytes<'a>: Movable<'a> {
 
 impl<'a, P: InBytes<'a>> Stable<P> {
     pub(super) fn in_bytes(self) -> Stable<Bytes<'a>> {
-        self.map(P::in_bytes)
+        self.map(|proven| proven.in_bytes())
     }
 }
 

@@ -22,7 +22,8 @@ pub(crate) fn alltoallv<'a, P: InBytes<'a>>(comm: &Comm, proven: P) -> Result<()
 pub(crate) fn ialltoall<'a, P: InBytes<'a>>(comm: &Comm, proven: Stable<P>) -> Result<StartedOp> {
     let mut bytes = proven.in_bytes();
     let call = RankCall::begun::<P::Element>(comm, bytes.get().operation);
-    bytes.get_mut().copy_own(call.rank());
+    let me = call.rank();
+    bytes.write(move |bytes| bytes.copy_own(me));
     begin_exchange(&call, bytes, among_all(&call), among_all(&call))
 }
 

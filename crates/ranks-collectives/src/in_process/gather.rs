@@ -81,11 +81,15 @@ pub(crate) fn iallgather<'a, P: InBytes<'a>>(comm: &Comm, proven: Stable<P>) -> 
 
 /// A block of each rank, each where it belongs: this one's is there.
 fn collecting(call: &RankCall<'_>, mut bytes: Stable<Bytes<'_>>) -> StartedOp {
-    let Bytes {
-        send, recv, there, ..
-    } = bytes.get_mut();
-    if let Some(send) = send {
-        recv[there.of(call.rank())].copy_from_slice(send);
-    }
+    let me = call.rank();
+    bytes.write(
+        move |Bytes {
+                  send, recv, there, ..
+              }| {
+            if let Some(send) = send {
+                recv[there.of(me)].copy_from_slice(send);
+            }
+        },
+    );
     Arrivals::of_blocks(call, bytes, call.others().map(|rank| (rank, rank)))
 }

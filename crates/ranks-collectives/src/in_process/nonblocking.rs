@@ -96,16 +96,17 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     let blocks = reducing.get().blocks();
     let transfer = reducing.map(|reducing| reducing.transfer);
     let call = RankCall::begun::<T>(comm, transfer.get().operation());
-    let slices = transfer.map(|transfer| transfer.into_copied(0..blocks.end()));
+    let end = blocks.end();
+    let slices = transfer.map(move |transfer| transfer.into_copied(0..end));
     for rank in call.others() {
         let block = &slices.get().0[blocks.range(rank)];
         call.send(rank, bytes(block))?;
     }
     let own = slices.get().0[blocks.range(call.rank())].to_vec();
-    let end = call.size();
+    let (end, length) = (call.size(), own.len());
     // In place, what is behind the own block stays.
     let place = slices
-        .map(|(_, recv)| bytes_mut(&mut recv[..own.len()]))
+        .map(move |(_, recv)| bytes_mut(&mut recv[..length]))
         .into_span();
     Ok(Folding::begun(&call, op, Some(&own), end, place))
 }

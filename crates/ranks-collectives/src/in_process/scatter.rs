@@ -37,7 +37,7 @@ pub(crate) fn iscatter<'a, P: InBytes<'a>>(comm: &Comm, proven: Stable<P>) -> Re
         let place = bytes.into_span();
         return Ok(Arrivals::new(&call, vec![(root, place)]).begun());
     }
-    keep_own(bytes.get_mut());
+    bytes.write(keep_own);
     for rank in call.others() {
         call.send(rank, &send.unwrap_or_default()[here.of(rank)])?;
     }

@@ -100,12 +100,14 @@ pub(crate) fn nonblocking<F: Gathers, T: Pod>(
         let root = gathering.get().root.rank;
         return large_varying::igathered(comm, gathering, |rank| F::TO_ALL || rank == root);
     }
-    varying::nonblocking::<F, T>(comm, gathering.proven(to_the_front::<F, T>)?, None)
+    let varying = gathering.try_map(|gathering| to_the_front::<F, T>(gathering))?;
+    varying::nonblocking::<F, T>(comm, varying, None)
 }
 
 pub(crate) fn init<F: Gathers, T: Pod>(
     comm: &Comm,
     gathering: Stable<Gathering<'_, T>>,
 ) -> Result<Option<StartedOp>> {
-    varying::init::<F, T>(comm, gathering.proven(to_the_front::<F, T>)?)
+    let varying = gathering.try_map(|gathering| to_the_front::<F, T>(gathering))?;
+    varying::init::<F, T>(comm, varying)
 }

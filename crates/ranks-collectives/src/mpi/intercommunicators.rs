@@ -41,7 +41,7 @@ pub(crate) fn nonblocking<F: Moves, T: Pod>(
     crossing: Stable<Crossing<'_, T>>,
 ) -> Result<StartedOp> {
     if let Some(root) = crossing.get().root {
-        let varying = crossing.proven(|crossing| from_root(root, crossing))?;
+        let varying = crossing.try_map(move |crossing| from_root(root, crossing))?;
         return varying::nonblocking::<Alltoallv, T>(comm, varying, None);
     }
     let with = arguments(crossing.into_inner());

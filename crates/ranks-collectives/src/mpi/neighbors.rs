@@ -121,7 +121,7 @@ pub(crate) fn nonblocking<F: Trades, T: Pod>(
     trade: Stable<Trade<'_, T>>,
 ) -> Result<StartedOp> {
     let slots = slots::<F, T>(trade.get(), NeighborFunction::Nonblocking)?;
-    let varying = trade.map(|trade| varying::<F, T>(trade, slots));
+    let varying = trade.map(move |trade| varying::<F, T>(trade, slots));
     varying::nonblocking::<F, T>(comm, varying, None)
 }
 
@@ -133,6 +133,6 @@ pub(crate) fn init<F: Trades, T: Pod>(
         return Ok(None);
     }
     let slots = slots::<F, T>(trade.get(), NeighborFunction::Persistent)?;
-    let varying = trade.map(|trade| varying::<F, T>(trade, slots));
+    let varying = trade.map(move |trade| varying::<F, T>(trade, slots));
     varying::init::<F, T>(comm, varying)
 }

@@ -213,9 +213,8 @@ pub(crate) fn nonblocking_in_place<F: Reduces, T: Pod, O: Reduction<T>>(
     if !loses_what_is_in_place(&reducing.get().transfer) {
         return nonblocking::<F, T, O>(comm, make, reducing);
     }
-    let share = reducing.get().share;
-    let (transfer, kept) = reducing.map(|reducing| reducing.transfer).not_in_place();
-    let reducing = transfer.map(|transfer| Reducing { transfer, share });
+    // SAFETY: what is begun keeps the copy.
+    let (reducing, kept) = unsafe { reducing.not_in_place() };
     let begun = nonblocking::<F, T, O>(comm, make, reducing)?;
     Ok(in_pieces::keeping(begun, kept.as_ref()))
 }
@@ -234,15 +233,19 @@ pub(crate) fn nonblocking_in_pieces<F: Reduces, T: Pod, O: Reduction<T>>(
     let (share, blocks) = (reducing.get().share, reducing.get().blocks());
     let transfer = reducing.map(|reducing| reducing.transfer);
     if matches!(share, Share::Whole) {
-        let begin =
-            |piece: Stable<_>| nonblocking::<F, T, O>(comm, make, piece.map(Reducing::whole));
+        let begin = |piece: Stable<_>| {
+            nonblocking::<F, T, O>(comm, make, piece.map(|piece| Reducing::whole(piece)))
+        };
         return in_pieces::all(transfer.pieces(PIECE).map(begin));
     }
     let mut begun = Vec::with_capacity(blocks.len());
-    transfer.reductions(me, &blocks, |one, kept| {
-        let one = nonblocking_in_pieces::<Reduce, T, O>(comm, me, one.map(Reducing::whole));
+    let each = |one: Stable<Transfer<'_, T>>, kept: Option<&_>| {
+        let one = one.map(|one| Reducing::whole(one));
+        let one = nonblocking_in_pieces::<Reduce, T, O>(comm, me, one);
         begun.push(one.map(|one| in_pieces::keeping(one, kept)));
-    });
+    };
+    // SAFETY: what is begun keeps the copy.
+    unsafe { transfer.reductions(me, &blocks, each) };
     in_pieces::all(begun.into_iter())
 }
 

@@ -192,10 +192,22 @@ fn begun<M: Mover, T: Pod>(
         kind,
         root,
         false,
-        slices.proven(|slices| M::prove(M::NONBLOCKING, comm, slices, with)),
+        proven::<M, T>(M::NONBLOCKING, comm, slices, with),
         M::nonblocking_over_mpi::<T>,
         M::nonblocking_in_process::<T>,
     )
+}
+
+/// The proof that slices which stay where they are fit.
+#[allow(unsafe_code)]
+fn proven<'a, 'w: 'a, M: Mover, T: Pod>(
+    operation: &'static str,
+    comm: &Communicator,
+    slices: Stable<Slices<'a, T>>,
+    with: M::With<'w>,
+) -> Result<Stable<M::Proven<'a, T>>> {
+    // SAFETY: a row makes its proof of the slices and of divisions, and is passed no other elements.
+    unsafe { slices.proven(|slices| M::prove(operation, comm, slices, with)) }
 }
 
 /// Nonblocking, from one buffer to another, which the request owns.
@@ -264,7 +276,7 @@ pub(crate) fn persistent<M: Mover, B: Send + 'static, T: Pod, K: Clone + Send + 
     };
     let init = |slices: Stable<Slices<'_, T>>| {
         let with = with(&kept);
-        let proven = slices.proven(|slices| M::prove(M::INIT, comm, slices, with));
+        let proven = proven::<M, T>(M::INIT, comm, slices, with);
         let call = CallSignature::moving::<T>(M::INIT).rooted(M::root(with));
         trial::kept(comm, call, proven, M::init_over_mpi::<T>)
     };

@@ -181,7 +181,7 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
         kind,
         root,
         !op.commutes(),
-        slices.proven(|slices| proven::<R, T>(R::NONBLOCKING, comm, slices, with)),
+        proven::<R, T>(R::NONBLOCKING, comm, slices, with),
         |comm, reducing| {
             let make = || OwnedOperation::of::<T, O>(op);
             if reducing.get().transfer.is_in_place() {
@@ -195,15 +195,21 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
     Ok(Finishing::after(finishing, begun))
 }
 
+/// The proof that slices which stay where they are fit.
+#[allow(unsafe_code)]
 fn proven<'a, 'w: 'a, R: Reducer, T>(
     operation: &'static str,
     comm: &Communicator,
-    slices: Slices<'a, T>,
+    slices: Stable<Slices<'a, T>>,
     with: R::With<'w>,
-) -> Result<Reducing<'a, T>> {
-    let transfer = R::prove(operation, comm, slices, with)?;
+) -> Result<Stable<Reducing<'a, T>>> {
     let share = R::share(comm, with);
-    Ok(Reducing { transfer, share })
+    let prove = |slices| {
+        let transfer = R::prove(operation, comm, slices, with)?;
+        Ok(Reducing { transfer, share })
+    };
+    // SAFETY: a row makes its proof of the slices and of blocks, and is passed no other elements.
+    unsafe { slices.proven(prove) }
 }
 
 /// Nonblocking, from one buffer to another, which the request owns.
@@ -297,7 +303,7 @@ where
         let with = with(&kept);
         let finishing = Finishing::of(&mut slices, op, comm.peers());
         let finishing = finishing.filter(|_| gets::<M>(comm, with));
-        let reducing = slices.proven(|slices| proven::<M, _>(M::INIT, comm, slices, with));
+        let reducing = proven::<M, _>(M::INIT, comm, slices, with);
         let call = call::<M, T, O>(M::INIT, &op, with);
         let made = trial::kept(comm, call, reducing, |comm, reducing| {
             mpi::init::<M::Functions, _, O>(comm, op, reducing)
