@@ -19,6 +19,7 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use super::NodeShared;
 use super::backend::NodeBackend;
 use super::builder::Progress;
+use super::having::Words;
 use super::panics::Panics;
 use super::whole::{Array, Whole};
 use crate::page::{page_size, stripe};
@@ -79,10 +80,6 @@ impl Default for Wishes {
     }
 }
 
-/// Words that a rank tells: the call, the object it is called on, if it has a length, the length,
-/// the chunk in elements, a number for the object that is made.
-type CallDescription = super::having::Words;
-
 impl FillSource {
     fn root(self) -> Option<usize> {
         match self {
@@ -118,7 +115,9 @@ impl FillSource {
         // Elements without a size are one chunk, however many they are.
         let chunk = wishes.chunk.checked_div(size_of::<T>());
         let chunk = chunk.unwrap_or(usize::MAX).max(1);
-        let told: CallDescription = [
+        // The call, the object it is called on, if it has a length, the length, the chunk in
+        // elements, a number for the object that is made.
+        let told: Words = [
             self.number::<T>(wishes),
             digest(on),
             u64::from(length.is_some()),
@@ -126,8 +125,7 @@ impl FillSource {
             chunk as u64,
             unused_number(),
         ];
-        let all = comm.exchange(OPERATION, bytemuck::cast_slice(&told))?;
-        let all: Vec<CallDescription> = bytemuck::pod_collect_to_vec(&all);
+        let all = preflight::told_by_all(comm, OPERATION, told)?;
         let same = |words: Range<usize>| {
             all.iter()
                 .all(|told| told[words.clone()] == all[0][words.clone()])

@@ -4,6 +4,8 @@
 use ranks_comm::backend::digest;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
+use crate::preflight::told_by_all;
+
 /// Hold of a rank on an array, or an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Having {
@@ -21,15 +23,14 @@ impl Having {
     }
 }
 
-/// Words that a rank tells of its call: the number of the object, a word that must be the same on
-/// all ranks, and one that need not.
-pub(crate) type CallDescription = [u64; 3];
-
 /// Words that ranks exchange about arrays and arenas; the first identifies the call.
 pub(super) type Words = [u64; 6];
 
 /// Returns the last word of each rank, if all of them make the same call on the same object, and
 /// each has one handle of it. Collective.
+///
+/// The words are the number of the object, one that must be the same on all ranks, and one that
+/// need not.
 ///
 /// # Errors
 /// The inner one is the same on every rank, each of which knows that of all: they are together as
@@ -38,15 +39,13 @@ pub(crate) fn all_alone(
     comm: &Communicator,
     operation: &'static str,
     having: Having,
-    told: CallDescription,
+    [number, call, more]: [u64; 3],
 ) -> Result<Result<Vec<u64>>> {
-    let [number, call, more] = told;
     let name = digest(operation.bytes().map(u64::from));
     // As many words as where an array is made, lest ranks that do different things pass different
     // lengths.
     let words: Words = [name, number, call, more, having as u64, 0];
-    let all = comm.exchange(operation, bytemuck::cast_slice(&words))?;
-    let all: Vec<Words> = bytemuck::pod_collect_to_vec(&all);
+    let all = told_by_all(comm, operation, words)?;
     let first = |what: &dyn Fn(&Words) -> bool| all.iter().position(what);
     let error = |kind, why: String| Ok(Err(Error::new(kind, operation, why)));
     if let Some(rank) = first(&|told| [told[0], told[2]] != [all[0][0], all[0][2]]) {

@@ -69,9 +69,20 @@ pub(crate) fn all_have(
     })
 }
 
+/// The words of every rank, which all pass as many. Collective.
+pub(crate) fn told_by_all<const N: usize>(
+    comm: &Communicator,
+    operation: &'static str,
+    words: [u64; N],
+) -> Result<Vec<[u64; N]>> {
+    let all = comm.exchange(operation, bytemuck::cast_slice(&words))?;
+    let all: Vec<u64> = bytemuck::pod_collect_to_vec(&all);
+    Ok(all.as_chunks().0.to_vec())
+}
+
 /// Words that each rank tells the others: its machine, the memory it needs there, and the memory it
 /// found to be free.
-type CallDescription = [u64; 3];
+type Need = [u64; 3];
 
 fn ask(
     comm: &Communicator,
@@ -97,7 +108,7 @@ fn ask(
 
 /// The rank that found too little for its machine, and what the ranks of that machine need; the
 /// lowest, if there are several.
-fn lacking(all: &[CallDescription]) -> Option<(usize, u64)> {
+fn lacking(all: &[Need]) -> Option<(usize, u64)> {
     let asking = all.iter().enumerate().filter(|(_, told)| told[1] > 0);
     let mut needs: HashMap<u64, u64> = HashMap::new();
     for (_, &[machine, need, _]) in asking.clone() {

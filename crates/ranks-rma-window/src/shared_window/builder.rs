@@ -163,7 +163,6 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
 
     /// The length of each rank's segment, if all wish for the same kind of window.
     fn agree(&self) -> Result<Vec<usize>> {
-        const WORD: usize = size_of::<u64>();
         let element = type_name::<T>().bytes().map(u64::from);
         let kind = digest(element.chain([
             size_of::<T>() as u64,
@@ -171,18 +170,14 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
             self.placement as u64,
             self.huge_pages.into(),
         ]));
-        let told = [kind.to_le_bytes(), (self.len as u64).to_le_bytes()].concat();
-        let all = self.comm.exchange(OPERATION, &told)?;
-        let mut lens = Vec::with_capacity(self.comm.size());
-        for (rank, told) in all.chunks_exact(2 * WORD).enumerate() {
-            let (theirs, len) = told.split_at(WORD);
-            if theirs != &all[..WORD] {
-                return Err(self.other_kind(rank));
-            }
-            let len = len.try_into().map_or(u64::MAX, u64::from_le_bytes);
-            lens.push(usize::try_from(len).unwrap_or(usize::MAX));
+        let all = preflight::told_by_all(self.comm, OPERATION, [kind, self.len as u64])?;
+        if let Some(rank) = all.iter().position(|&[theirs, _]| theirs != all[0][0]) {
+            return Err(self.other_kind(rank));
         }
-        Ok(lens)
+        let lens = all
+            .iter()
+            .map(|&[_, len]| usize::try_from(len).unwrap_or(usize::MAX));
+        Ok(lens.collect())
     }
 
     #[cold]

@@ -409,10 +409,6 @@ fn begin<T: Pod>(comm: &Communicator, operation: &'static str, len: usize) -> Re
     Ok(own)
 }
 
-/// Words that ranks tell each other before they make or attach something; the third is that of
-/// [`kind_of`].
-type CallDescription = [u64; 4];
-
 /// Digest of a call: the operation, the number of the object, and the type of its elements.
 fn kind_of(operation: &'static str, number: u64, element: &str) -> u64 {
     let words = operation.bytes().chain(element.bytes()).map(u64::from);
@@ -433,8 +429,8 @@ pub(crate) fn agree_elements<T: Pod>(
         .and_then(|bytes| bytes.checked_add(2 * line));
     let fits = bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok());
     let element = kind_of(operation, number, type_name::<T>());
-    let words: CallDescription = [u64::from(fits), len as u64, element, size_of::<T>() as u64];
-    let mut all: Vec<CallDescription> = vec![[0; 4]; own.size()];
+    let words = [u64::from(fits), len as u64, element, size_of::<T>() as u64];
+    let mut all = vec![[0; 4]; own.size()];
     own.allgather(&[words], &mut all)?;
     let different = |&[_, _, element, width]: &[u64; 4]| [element, width] != all[0][2..];
     if let Some(rank) = all.iter().position(different) {
