@@ -6,6 +6,8 @@ pub(crate) mod deferred;
 pub(crate) mod fast_path;
 #[path = "../../../crates/ranks-comm/src/call/inside.rs"]
 pub(crate) mod inside;
+#[path = "../../../crates/ranks-comm/src/call/lock.rs"]
+pub(crate) mod lock;
 #[path = "../../../crates/ranks-comm/src/call/thread_guard.rs"]
 pub(crate) mod thread_guard;
 #[path = "../../../crates/ranks-comm/src/call/thread_level.rs"]

@@ -3,9 +3,10 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use crate::call::lock::lock;
 use crate::call::thread_level::ThreadLevel;
 
 /// The test for the fast path: one comparison that replaces the checks of a
@@ -79,7 +80,7 @@ impl FastPath {
     }
 
     fn change(&self, change: impl FnOnce(&mut Barrier)) {
-        let mut barrier = self.barrier.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut barrier = lock(&self.barrier);
         change(&mut barrier);
         let (anybody, main) = match barrier.level.filter(|_| barrier.holds == 0) {
             None | Some(ThreadLevel::Serialized) => (0, 0),

@@ -21,10 +21,11 @@ mod watchdog;
 
 use std::cell::Cell;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::call::hold::Hold;
+use crate::call::lock::lock;
 
 #[cfg(test)]
 pub(crate) use in_time::asked;
@@ -119,10 +120,6 @@ impl Drop for OfCalls {
 
 /// The exit status of a process whose job is aborted at a time limit.
 const STATUS: i32 = 1;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Notes that an operation over MPI has timed out.
 fn has_passed(limit: Limit) {

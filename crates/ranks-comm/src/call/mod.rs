@@ -22,6 +22,7 @@ pub(crate) mod inflight_calls;
 pub(crate) mod inside;
 pub(crate) mod last_words;
 pub(crate) mod limit;
+pub(crate) mod lock;
 pub(crate) mod observe;
 pub(crate) mod rank_list;
 pub mod record;

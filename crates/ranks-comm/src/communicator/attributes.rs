@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::call::lock::lock;
 use crate::communicator::Communicator;
 use crate::data::source::Source;
 use crate::result::Result;
@@ -222,7 +223,7 @@ struct Attribute {
 impl Attributes {
     /// No code of the program runs while this is locked: neither a copy function nor a destructor.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Attribute>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// The attributes that a duplicate gets, by the policies of the keys.

@@ -16,12 +16,13 @@ mod time_limit;
 mod ways;
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 
 use ranks_trace::Statistics;
 
 use crate::call::limit::{self, Limit, OwnLimit};
+use crate::call::lock::lock;
 use crate::call::observe;
 use crate::call::record::IN_PROCESS;
 use crate::call::record::Recorder;
@@ -209,11 +210,7 @@ impl Communicator {
     #[doc(alias = "MPI_Comm_get_name")]
     pub fn name(&self) -> Result<String> {
         self.dispatch("MPI_Comm_get_name", transport::mpi::Comm::name, |comm| {
-            Ok(comm
-                .name
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone())
+            Ok(lock(&comm.name).clone())
         })
     }
 

@@ -7,13 +7,14 @@
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
 use crate::call::background;
 use crate::call::inflight_calls::Callee;
+use crate::call::lock::lock;
 use crate::call::record;
 use crate::op::request::Request;
 use crate::result::{Error, ErrorKind, Result, Status};
@@ -135,12 +136,8 @@ struct Sleepers {
     watched: bool,
 }
 
-fn lock() -> MutexGuard<'static, Sleepers> {
-    SLEEPERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn wake_later(waker: &Waker) {
-    let mut sleepers = lock();
+    let mut sleepers = lock(&SLEEPERS);
     if !sleepers.wakers.iter().any(|known| known.will_wake(waker)) {
         sleepers.wakers.push(waker.clone());
     }
@@ -162,7 +159,7 @@ fn watch() {
     let mut pause = SHORTEST;
     let mut ended = ENDED.load(Ordering::Relaxed);
     loop {
-        let mut sleepers = lock();
+        let mut sleepers = lock(&SLEEPERS);
         while sleepers.wakers.is_empty() {
             pause = SHORTEST;
             sleepers = SOMEBODY
@@ -178,7 +175,7 @@ fn watch() {
             SHORTEST
         };
         ended = now;
-        let wakers = std::mem::take(&mut lock().wakers);
+        let wakers = std::mem::take(&mut lock(&SLEEPERS).wakers);
         for waker in wakers {
             // One that panics must not keep the others from being woken.
             ranks_trace::contained(|| waker.wake());

@@ -1,8 +1,9 @@
 //! The communicator of all ranks over MPI.
 
-use std::sync::{Mutex, PoisonError, Weak};
+use std::sync::{Mutex, Weak};
 
 use super::Runtime;
+use crate::call::lock::lock;
 use crate::communicator::Communicator;
 use crate::communicator::attributes::Attributes;
 use crate::transport::mpi::Started;
@@ -12,7 +13,7 @@ static ATTRIBUTES: Mutex<Weak<Attributes>> = Mutex::new(Weak::new());
 
 /// The runtime over an MPI that was started or joined.
 pub(super) fn over_mpi(started: Started) -> Runtime {
-    let mut known = ATTRIBUTES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = lock(&ATTRIBUTES);
     let attributes = known.upgrade().unwrap_or_default();
     *known = std::sync::Arc::downgrade(&attributes);
     let (rank, size) = (started.facts.rank, started.facts.size);

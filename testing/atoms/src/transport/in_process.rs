@@ -2,6 +2,8 @@
 
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/board.rs"]
 pub(crate) mod board;
+#[path = "../../../../crates/ranks-comm/src/transport/in_process/contexts.rs"]
+pub(crate) mod contexts;
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/ends.rs"]
 pub(crate) mod ends;
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/failures.rs"]
@@ -10,8 +12,6 @@ pub(crate) mod failures;
 pub(crate) mod inbox;
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/lists.rs"]
 pub(crate) mod lists;
-#[path = "../../../../crates/ranks-comm/src/transport/in_process/lock.rs"]
-pub(crate) mod lock;
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/mailbox.rs"]
 pub(crate) mod mailbox;
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/meetings.rs"]

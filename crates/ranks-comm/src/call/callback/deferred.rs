@@ -1,7 +1,9 @@
 //! Work that is left for later, and a flag by which it costs one load to see that there is none.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use crate::call::lock::lock;
 
 /// One piece of it.
 type Work = Box<dyn FnOnce() + Send>;
@@ -23,7 +25,7 @@ impl Deferred {
 
     /// Leaves a piece of work.
     pub(crate) fn leave(&self, work: impl FnOnce() + Send + 'static) {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = lock(&self.left);
         left.push(Box::new(work));
         self.is_any.store(true, Ordering::Relaxed);
     }
@@ -37,7 +39,7 @@ impl Deferred {
     /// Takes all that is left.
     #[cold]
     pub(crate) fn take(&self) -> Vec<Work> {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = lock(&self.left);
         // The lock orders it with what `leave` stores.
         self.is_any.store(false, Ordering::Relaxed);
         std::mem::take(&mut *left)

@@ -1,9 +1,11 @@
 //! The calls in flight of each thread, the outermost first. A thread changes its own list alone;
 //! the watchdog and dumps read all.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::CallInFlight;
+
+use crate::call::lock::lock;
 
 /// The calls that one thread is in.
 #[derive(Debug, Default)]
@@ -19,7 +21,7 @@ thread_local! {
 impl ThreadCalls {
     fn registered() -> Arc<Self> {
         let mine = Arc::new(Self::default());
-        let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = lock(&THREADS);
         threads.retain(|thread| thread.strong_count() > 0);
         threads.push(Arc::downgrade(&mine));
         mine
@@ -33,14 +35,14 @@ impl ThreadCalls {
 
     /// The calls, until the guard is dropped.
     pub(super) fn calls(&self) -> MutexGuard<'_, Vec<Arc<CallInFlight>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
 /// The calls of all threads, the oldest first.
 pub(super) fn all() -> Vec<Arc<CallInFlight>> {
     let threads: Vec<_> = {
-        let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        let threads = lock(&THREADS);
         threads.iter().filter_map(Weak::upgrade).collect()
     };
     let mut all = Vec::new();

@@ -16,11 +16,12 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use content::Cause;
 
 use crate::call::inflight_calls;
+use crate::call::lock::lock;
 
 use super::recorder::{Recorder, recorders};
 
@@ -99,7 +100,7 @@ fn write_once(reason: Reason, error: Option<&dyn Display>, rank: Option<usize>) 
     };
     // Before the lock is taken, since formatting runs code of the program.
     let error = error.map(ToString::to_string);
-    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut written = lock(&WRITTEN);
     if std::mem::replace(&mut *written, true) {
         return;
     }

@@ -1,7 +1,7 @@
 //! The recorder of a communicator.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use ranks_trace::{Comm, Home};
 
@@ -10,6 +10,7 @@ use super::kind::Class;
 use super::ring::Ring;
 use crate::call::identity::digest;
 use crate::call::inside::Inside;
+use crate::call::lock::lock;
 use crate::result::{Error, ErrorKind, Result};
 
 /// The rings of a communicator, and its identity.
@@ -78,7 +79,7 @@ impl Recorder {
             place,
             name: Mutex::default(),
         });
-        let mut all = RECORDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&RECORDERS);
         if all.len() == all.capacity() {
             all.retain(|one| one.strong_count() > 0);
         }
@@ -120,10 +121,7 @@ impl Recorder {
     }
 
     pub(crate) fn name(&self) -> String {
-        self.name
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.name).clone()
     }
 
     /// The communicator, as reports name it.
@@ -144,7 +142,7 @@ impl Recorder {
     }
 
     pub(crate) fn set_name(&self, name: &str) {
-        name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
+        name.clone_into(&mut lock(&self.name));
     }
 
     /// Enters a collective on this thread, until it [leaves](Inside::leave); within a collective of
@@ -198,6 +196,6 @@ impl fmt::Debug for Recorder {
 
 /// The recorders of all live communicators.
 pub(crate) fn recorders() -> Vec<Arc<Recorder>> {
-    let all = RECORDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = lock(&RECORDERS);
     all.iter().filter_map(Weak::upgrade).collect()
 }

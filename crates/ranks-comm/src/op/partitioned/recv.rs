@@ -2,10 +2,11 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::arrivals::Arrivals;
 use super::{Link, let_go, width};
+use crate::call::lock::lock;
 use crate::call::record;
 use crate::communicator::Communicator;
 use crate::data::in_flight::InFlight;
@@ -232,7 +233,7 @@ impl<B: Send + 'static> Receiving<B> {
         else {
             return Ok(false);
         };
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&self.turn);
         if self.arrived.has_all() {
             // A part that arrives now belongs to the next message.
             return Ok(false);

@@ -2,7 +2,9 @@
 //! or those of two do.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use crate::call::lock::lock;
 
 /// The purpose of a context. Ranks that ask for the same purpose from the same context find the
 /// same one, in the order in which each of them asks.
@@ -37,7 +39,7 @@ impl Agreements {
         ranks: &[usize],
         new: impl FnOnce() -> u64,
     ) -> u64 {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         let open = all.entry(purpose.clone()).or_default();
         let mine = open
             .iter()

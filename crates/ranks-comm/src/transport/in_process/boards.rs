@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use super::board::Board;
-use super::lock::lock;
+use crate::call::lock::lock;
 
 /// The boards that ranks have, by context.
 #[derive(Debug, Default)]

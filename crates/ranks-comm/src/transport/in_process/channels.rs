@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use super::lock::lock;
+use crate::call::lock::lock;
 
 /// The number of channels that were made, by direction, rank and tag.
 #[derive(Debug, Default)]

@@ -2,20 +2,20 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ranks_launch::Count;
 
 use super::board::Board;
 use super::channels::Channels;
 use super::collective::Collective;
-use super::lock::lock;
 use super::mailbox::{Envelope, Pattern, Receipt};
 use super::membership::Membership;
 use super::payload::{Matched, Payload, Sent};
 use super::world::{WORLD_CONTEXT, WORLD_NAME, World};
 use crate::call::call_guard::CallGuard;
 use crate::call::limit::Limit;
+use crate::call::lock::lock;
 use crate::call::record::Recorder;
 use crate::call::thread_level::ThreadLevel;
 use crate::call::unreceived;
@@ -180,15 +180,12 @@ impl Comm {
 
     /// The hints that were set.
     pub(crate) fn info(&self) -> Info {
-        self.info
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.info).clone()
     }
 
     /// Sets hints; earlier ones with other keys stay.
     pub(crate) fn set_info(&self, info: &Info) {
-        let mut known = self.info.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.info);
         for (key, value) in info.iter() {
             known.put(key, value);
         }

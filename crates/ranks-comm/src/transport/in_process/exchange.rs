@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::comm::Comm;
 use super::exchanges::{ExchangeState, Key};
-use super::lock::lock;
 use crate::call::checks::Checks;
+use crate::call::lock::lock;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::StartedOp;
 use crate::transport::join::Join;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use ranks_launch::Count;
 
-use super::lock::lock;
+use crate::call::lock::lock;
 
 /// The context of an exchange, and its number there.
 pub(super) type Key = (u64, u64);

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use super::contexts;
-use super::lock::lock;
 use super::world::{Failure, World};
+use crate::call::lock::lock;
 use crate::result::{Error, ErrorKind, Result};
 
 impl World {

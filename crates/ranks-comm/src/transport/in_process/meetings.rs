@@ -2,7 +2,9 @@
 //! one of them.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use crate::call::lock::lock;
 
 /// The meetings of a world that not all have left.
 #[derive(Debug, Default)]
@@ -49,7 +51,7 @@ pub(crate) struct Outcome {
 impl Meetings {
     /// Comes to the next meeting of this context, and returns its number.
     pub(crate) fn come(&self, context: u64, me: usize, word: Word) -> u64 {
-        let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut book = lock(&self.0);
         let attended = book.attended.entry((context, me)).or_default();
         let number = *attended;
         *attended += 1;
@@ -68,7 +70,7 @@ impl Meetings {
         failures: &[usize],
         new_context: impl FnOnce() -> u64,
     ) -> Option<Outcome> {
-        let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut book = lock(&self.0);
         let meeting = book.open.get_mut(&(context, number))?;
         if meeting.outcome.is_none() {
             let is_there = |rank: &usize| meeting.came.contains_key(rank);

@@ -4,9 +4,9 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use super::lists::KEPT;
-use super::lock::lock;
 use super::mailbox::{Envelope, Pattern, Queues, Receipt, Ticket};
 use super::world::World;
+use crate::call::lock::lock;
 use crate::result::{Error, ErrorKind, Result};
 
 impl World {

@@ -31,7 +31,6 @@ pub(crate) mod layout;
 pub(crate) mod lending;
 pub(crate) mod lists;
 pub(crate) mod loan;
-pub(crate) mod lock;
 pub(crate) mod mailbox;
 pub(crate) mod meetings;
 pub(crate) mod membership;

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use super::loan::Withdrawn;
-use super::lock::lock;
+use crate::call::lock::lock;
 use crate::data::raw_slice::RawSlice;
 
 /// The parts of what a rank has others write to. There is none unless [`lend`](Self::lend) is

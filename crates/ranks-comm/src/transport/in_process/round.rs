@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::board::{Board, Came};
 use super::comm::Comm;
 use super::loan::in_pieces;
-use super::lock::lock;
 use crate::call::limit;
+use crate::call::lock::lock;
 use crate::result::{Error, ErrorKind, Result};
 
 pub use super::board::{INLINE, KIND};

@@ -2,7 +2,9 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use crate::call::lock::lock;
 
 /// The objects that some ranks have not taken yet, each with a number of its own.
 #[derive(Default)]
@@ -23,7 +25,7 @@ impl std::fmt::Debug for Shared {
 impl Shared {
     /// Stores an object for so many other ranks.
     pub(super) fn leave(&self, thing: Arc<dyn Any + Send + Sync>, others: usize) -> u64 {
-        let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shelf = lock(&self.0);
         shelf.next += 1;
         let number = shelf.next;
         if others > 0 {
@@ -34,7 +36,7 @@ impl Shared {
 
     /// Takes a reference to one of them.
     pub(super) fn take(&self, number: u64) -> Option<Arc<dyn Any + Send + Sync>> {
-        let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shelf = lock(&self.0);
         let (thing, others) = shelf.things.get_mut(&number)?;
         *others -= 1;
         let (thing, last) = (Arc::clone(thing), *others == 0);

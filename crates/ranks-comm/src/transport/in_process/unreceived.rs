@@ -3,10 +3,10 @@
 
 use ranks_launch::Count;
 
-use super::lock::lock;
 use super::mailbox::Pattern;
 use super::partitioned::as_sent;
 use super::world::World;
+use crate::call::lock::lock;
 use crate::call::unreceived::{self, Left};
 
 impl World {

@@ -9,11 +9,11 @@ use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::inbox::Inbox;
-use super::lock::lock;
 use super::mailbox::{Pattern, Queues};
 use super::meetings::{Outcome, Word};
 use super::world::{Mailbox, World};
 use crate::call::limit;
+use crate::call::lock::lock;
 use crate::result::{Error, ErrorKind, Result};
 
 impl Mailbox {

@@ -7,13 +7,14 @@
 //! and how much of it the messages take that are not sent yet.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use super::communicator::Comm;
 use super::send_mode::SendMode;
 use super::session::Session;
 use crate::call::limit::{Pause, look};
+use crate::call::lock::lock;
 use crate::data::element::Pod;
 use crate::data::in_flight::InFlight;
 use crate::data::owned::{Plain, SendBuffer};
@@ -57,7 +58,7 @@ impl Drop for Reserved {
 
 impl Session {
     fn attached(&self) -> MutexGuard<'_, Attached> {
-        self.attached.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.attached)
     }
 
     /// Returns `true` if all buffered messages are sent.

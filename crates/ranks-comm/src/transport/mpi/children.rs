@@ -8,10 +8,11 @@
 //! There is no such call once the parent was dropped. What is left then is freed as in
 //! [`free_by_group`](super::free_by_group).
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use super::free_by_group::{Dropped, Members};
 use crate::call::identity::digest;
+use crate::call::lock::lock;
 
 /// The descent of a communicator: a number that is the same on all its ranks, and different for
 /// each communicator; 0 if it is unknown.
@@ -82,7 +83,7 @@ impl Children {
     }
 
     fn lock(&self) -> MutexGuard<'_, Numbered> {
-        self.numbered.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.numbered)
     }
 
     /// The number of the next child. Every rank of the parent takes one in each call that makes

@@ -19,13 +19,14 @@
 //! Nothing can overtake them then, so they do not close the fast path.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use ranks_mpi_sys::MPI_Comm;
 
 use super::communicator::Comm;
 use super::progress;
 use crate::call::limit::Pause;
+use crate::call::lock::lock;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::data::in_flight::{KeepAlive, Over};
 use crate::data::raw_slice::{Element, OpInfo, RecvTarget};
@@ -226,7 +227,7 @@ impl Claims {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queue)
     }
 
     /// Counts one more that waits; the first one closes the fast path.

@@ -7,12 +7,13 @@
 
 use std::collections::HashMap;
 use std::ffi::c_int;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Datatype};
 
 use super::error::check;
+use crate::call::lock::lock;
 use crate::data::layout::shape::Shape;
 use crate::data::layout::{Element, Known};
 use crate::result::{Error, ErrorKind, Result};
@@ -121,10 +122,6 @@ impl Cache {
         }
         outcome
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Entries {

@@ -4,7 +4,7 @@
 //! When others are added, and before MPI is finalized, they are tested for completion.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ranks_launch::Count;
@@ -15,6 +15,7 @@ use super::pending_op::Native;
 use super::session::Session;
 use crate::call::hold::Hold;
 use crate::call::limit::Pause;
+use crate::call::lock::lock;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::data::in_flight::{KeepAlive, Over};
 use crate::result::{Error, ErrorKind, Result};
@@ -43,10 +44,6 @@ pub(crate) struct DetachedOps {
     idle: Mutex<Vec<Native>>,
     /// Work that handles have left which were dropped by threads that may not call.
     left: Mutex<Vec<Left>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Session {

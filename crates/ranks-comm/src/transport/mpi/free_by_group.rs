@@ -9,7 +9,9 @@
 //! descent.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::call::lock::lock;
 
 /// The world ranks of a communicator in order; of an intercommunicator those of both groups.
 pub(crate) type Members = Arc<[usize]>;
@@ -33,7 +35,7 @@ pub(crate) struct FreeByGroup(Mutex<HashMap<Members, BTreeMap<u64, u64>>>);
 
 impl FreeByGroup {
     fn lock(&self) -> MutexGuard<'_, HashMap<Members, BTreeMap<u64, u64>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Notes what was dropped. Number 0 is that of one that did not get any.

@@ -1,12 +1,13 @@
 //! An internal duplicate of the world, for messages of this crate: the states of ranks when an
 //! operation has timed out (`query_ranks`), and their observations (`gather_statistics`).
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::MPI_Comm;
 
 use super::error::check;
+use crate::call::lock::lock;
 use crate::result::Result;
 
 /// Tags of the messages, so that their receives do not match each other.
@@ -21,7 +22,7 @@ static COMM: Mutex<Option<MPI_Comm>> = Mutex::new(None);
 /// The communicator, which lives as long as the library. Collective over all ranks, while MPI is
 /// alive.
 pub(crate) fn open() -> Result<MPI_Comm> {
-    let mut known = COMM.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = lock(&COMM);
     if let Some(comm) = *known {
         return Ok(comm);
     }

@@ -6,12 +6,13 @@
 //! progress at intervals, as long as any receive waits. It runs only where the library lets several
 //! threads call.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::claims::Claims;
 use crate::call::background;
+use crate::call::lock::lock;
 
 static WATCH: Mutex<Watch> = Mutex::new(Watch {
     claims: Vec::new(),
@@ -26,13 +27,9 @@ struct Watch {
     stop: bool,
 }
 
-fn lock() -> MutexGuard<'static, Watch> {
-    WATCH.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Makes progress on these until none of them waits.
 pub(crate) fn watch(claims: &Arc<Claims>) {
-    let mut watch = lock();
+    let mut watch = lock(&WATCH);
     if watch.stop {
         return;
     }
@@ -49,7 +46,7 @@ pub(crate) fn watch(claims: &Arc<Claims>) {
 /// Ends the thread: it makes no calls of MPI afterwards.
 pub(crate) fn stop() {
     let thread = {
-        let mut watch = lock();
+        let mut watch = lock(&WATCH);
         watch.stop = true;
         watch.claims.clear();
         CHANGED.notify_one();
@@ -59,14 +56,14 @@ pub(crate) fn stop() {
         // It does not panic; and if it did, nothing is left to be done.
         let _ = thread.join();
     }
-    lock().stop = false;
+    lock(&WATCH).stop = false;
 }
 
 fn run() {
     const SHORTEST: Duration = Duration::from_micros(20);
     const LONGEST: Duration = Duration::from_millis(1);
     let mut pause = SHORTEST;
-    let mut watch = lock();
+    let mut watch = lock(&WATCH);
     while !watch.stop {
         if watch.claims.is_empty() {
             pause = SHORTEST;
@@ -81,7 +78,7 @@ fn run() {
             .collect();
         thread::sleep(pause);
         pause = (pause * 2).min(LONGEST);
-        watch = lock();
+        watch = lock(&WATCH);
         // A queue without receives may have got some meanwhile.
         watch.claims.retain(|claims| {
             !left.iter().any(|done| Arc::ptr_eq(done, claims)) || claims.is_busy()

@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ use super::peer;
 use super::probe::improbe;
 use crate::call::checks::{get_text, put_text};
 use crate::call::limit::{self, Processes, RankState};
+use crate::call::lock::lock;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::call::thread_level::ThreadLevel;
 use crate::data::in_flight::{InFlight, Over};
@@ -54,14 +55,10 @@ static RANK_QUERIES: Mutex<Option<RankQueries>> = Mutex::new(None);
 /// The rank that a question is being sent to, and since when.
 static SENDING: Mutex<Option<(Instant, usize)>> = Mutex::new(None);
 
-fn lock() -> MutexGuard<'static, Option<RankQueries>> {
-    RANK_QUERIES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Makes the ranks ready to be asked. Collective over all ranks.
 pub(crate) fn open() -> Result<()> {
     limit::answer_by(&OverMpi);
-    *lock() = Some(RankQueries {
+    *lock(&RANK_QUERIES) = Some(RankQueries {
         comm: internal_comm::open()?,
         heard: HashMap::new(),
         sending: Vec::new(),
@@ -71,7 +68,7 @@ pub(crate) fn open() -> Result<()> {
 
 /// Ends questions and answers.
 pub(crate) fn close() {
-    *lock() = None;
+    *lock(&RANK_QUERIES) = None;
 }
 
 /// Returns `true` if this thread may call the library while another one is in a call.
@@ -108,7 +105,7 @@ impl Drop for Asking {
 
 fn sends(to: Option<usize>) {
     let sending = to.map(|rank| (Instant::now(), rank));
-    *SENDING.lock().unwrap_or_else(PoisonError::into_inner) = sending;
+    *lock(&SENDING) = sending;
 }
 
 /// The ranks over MPI.
@@ -127,7 +124,7 @@ impl Processes for OverMpi {
         let begin = Instant::now();
         // Ranks that have asked before have sent their states.
         let since = begin.checked_sub(GRACE).unwrap_or(begin);
-        if let Some(queries) = &mut *lock() {
+        if let Some(queries) = &mut *lock(&RANK_QUERIES) {
             for &rank in ranks {
                 sends(Some(rank));
                 queries.send(QUESTION, rank, own);
@@ -135,7 +132,7 @@ impl Processes for OverMpi {
             sends(None);
         }
         loop {
-            let mut queries = lock();
+            let mut queries = lock(&RANK_QUERIES);
             let Some(open) = &mut *queries else {
                 return states;
             };
@@ -168,7 +165,7 @@ impl Processes for OverMpi {
     }
 
     fn stuck(&self, patience: Duration) -> Option<usize> {
-        let sending = *SENDING.lock().unwrap_or_else(PoisonError::into_inner);
+        let sending = *lock(&SENDING);
         sending.and_then(|(since, rank)| (since.elapsed() >= patience).then_some(rank))
     }
 }
@@ -177,7 +174,7 @@ impl Processes for OverMpi {
 pub(crate) fn all_come(limit: Duration) -> Result<bool> {
     let mut request = sys::MPI_REQUEST_NULL;
     {
-        let Some(queries) = &*lock() else {
+        let Some(queries) = &*lock(&RANK_QUERIES) else {
             return Ok(true);
         };
         // SAFETY: MPI is alive, and so is the communicator; the request is ours, and a barrier has

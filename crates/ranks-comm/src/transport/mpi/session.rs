@@ -6,7 +6,7 @@ mod last_call;
 mod start;
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use ranks_mpi_sys as sys;
 pub(crate) use start::{Started, Wishes, start};
@@ -26,6 +26,7 @@ use super::status::CountWord;
 use crate::call::checks::{Checks, Comparing};
 use crate::call::hold::Hold;
 use crate::call::limit::Limit;
+use crate::call::lock::lock;
 use crate::call::record::Recorder;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::facts::Facts;
@@ -79,10 +80,6 @@ pub(crate) struct Session {
     /// `true` if the library lets a thread of this crate call.
     polls: bool,
     finished: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Delays `MPI_Finalize` until it is dropped, if that has not run. The holder must not drop a
