@@ -67,7 +67,8 @@ impl CallSignature {
 
     /// The message to the other ranks that describes it; numbers from 1 where 0 is none.
     fn told(self, refused: bool) -> [u64; WORDS] {
-        let place = |index: Option<usize>| index.map_or(0, |index| (index as u64).saturating_add(1));
+        let place =
+            |index: Option<usize>| index.map_or(0, |index| (index as u64).saturating_add(1));
         [
             place(NAMES.iter().position(|name| *name == self.name)),
             self.count as u64,

@@ -54,7 +54,7 @@ fn allgather_bytes(
         });
         return outcome.result();
     }
-    call.comm.lending([(0, own), (block, &[])], || {
+    call.comm.lending(own, || {
         call.round(Step::Allgather, block, &[])?;
         call.done(copied(&mut |rank, place| call.copy_lent(rank, 0, place)))
     })

@@ -72,7 +72,7 @@ fn by_each<T: Pod, O: Reduction<T>>(
     let whole = 0..transfer.block();
     let (send, recv) = transfer.into_copied(whole);
     let own = bytes(&send);
-    call.comm.lending([(0, own), (own.len(), &[])], || {
+    call.comm.lending(own, || {
         call.round(Step::Allreduce, own.len(), &[])?;
         let fold = Fold {
             call,
@@ -102,7 +102,7 @@ fn in_parts<T: Pod, O: Reduction<T>>(
     let mut parts: Vec<&mut [T]> = recv.unwrap_or_default().chunks_mut(longest).collect();
     let own = parts.get_mut(me).map(std::mem::take).unwrap_or_default();
     let lent = send.map_or(&[][..], bytes);
-    comm.lending([(0, lent), (lent.len(), &[])], || {
+    comm.lending(lent, || {
         comm.lending_places(parts.into_iter().map(bytes_mut), || {
             call.round(Step::Allreduce, length, &[])?;
             let place = |part: Range<usize>| part.start - start * width..part.end - start * width;

@@ -20,7 +20,7 @@ fn alltoall_bytes(call: &RankCall<'_>, mut bytes: Bytes<'_>) -> Result<()> {
         Some(send) => Cow::Borrowed(send),
         None => Cow::Owned(bytes.recv.to_vec()),
     };
-    call.comm.lending([(0, &send), (send.len(), &[])], || {
+    call.comm.lending(&send, || {
         call.round(Step::Alltoall, own.len(), &[])?;
         let mut outcome = Outcome::default();
         for rank in call.others() {

@@ -23,7 +23,7 @@ pub(crate) fn reduce_scatter<T: Pod, O: Reduction<T>>(
     let (send, recv) = transfer.into_copied(0..blocks.end());
     let recv = &mut recv[..mine.len()];
     let whole = bytes(&send);
-    comm.lending([(0, whole), (whole.len(), &[])], || {
+    comm.lending(whole, || {
         call.round(Step::ReduceScatter, whole.len(), &[])?;
         let fold = Fold {
             call: &call,

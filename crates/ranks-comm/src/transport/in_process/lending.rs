@@ -77,7 +77,7 @@ impl Comm {
             owner: self.place.rank,
         });
         lending.lent = Some(Arc::clone(&lent));
-        lent.loan.lend([(0, whole), (whole.len(), &[])], || {
+        lent.loan.lend(whole, || {
             let sent = send(&lending);
             let read = self.wait_for_readers(call.operation(), &lent);
             sent.and(read)

@@ -11,31 +11,24 @@ use std::sync::{PoisonError, RwLock};
 
 use crate::data::raw_slice::RawSlice;
 
-/// A part of what is lent: it begins at that byte of the whole.
-type LentPart = (usize, RawSlice);
-
 /// The place of a loan. Nothing is lent unless [`lend`](Self::lend) is running.
 #[derive(Debug, Default)]
-pub(crate) struct Loan(RwLock<[Option<LentPart>; 2]>);
+pub(crate) struct Loan(RwLock<Option<RawSlice>>);
 
 /// The loan was taken back, or has no such bytes.
 #[derive(Debug)]
 pub(crate) struct Withdrawn;
 
 impl Loan {
-    /// Lends `parts`, each with the number of its first byte in the whole, until `meanwhile` has
-    /// returned or panicked and every reader is done.
-    pub(crate) fn lend<R>(&self, parts: [(usize, &[u8]); 2], meanwhile: impl FnOnce() -> R) -> R {
+    /// Lends bytes until `meanwhile` has returned or panicked and every reader is done.
+    pub(crate) fn lend<R>(&self, bytes: &[u8], meanwhile: impl FnOnce() -> R) -> R {
         let _lent = Lent(self);
-        self.set(parts.map(|(start, bytes)| {
-            // SAFETY: `read` alone uses it, and only reads.
-            Some((start, unsafe { RawSlice::to_read(bytes) }))
-        }));
+        // SAFETY: `read` alone uses it, and only reads.
+        self.set(Some(unsafe { RawSlice::to_read(bytes) }));
         meanwhile()
     }
 
-    /// Reads some bytes of the whole, which must lie in one part. What `read` does ends by itself:
-    /// the owner may be waiting for it.
+    /// Reads some of the bytes. What `read` does ends by itself: the owner may be waiting for it.
     ///
     /// # Errors
     /// [`Withdrawn`].
@@ -44,20 +37,17 @@ impl Loan {
         range: Range<usize>,
         read: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, Withdrawn> {
-        let parts = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let found = parts.iter().flatten().find_map(|(start, part)| {
-            let from = range.start.checked_sub(*start)?;
-            let until = range.end.checked_sub(*start)?;
-            (from <= until && until <= part.bytes()).then(|| part.part(from, until - from))
-        });
-        let part = found.ok_or(Withdrawn)?;
-        // SAFETY: a slice in `lend` is borrowed until `Lent` has set nothing, for which it has to
+        let lent = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let is_inside = |lent: &RawSlice| range.start <= range.end && range.end <= lent.bytes();
+        let lent = lent.filter(is_inside).ok_or(Withdrawn)?;
+        let part = lent.part(range.start, range.len());
+        // SAFETY: the slice in `lend` is borrowed until `Lent` has set nothing, for which it has to
         // wait until the lock that is held here is released.
         Ok(read(unsafe { part.as_bytes() }))
     }
 
-    fn set(&self, parts: [Option<LentPart>; 2]) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = parts;
+    fn set(&self, lent: Option<RawSlice>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = lent;
     }
 }
 
@@ -85,7 +75,7 @@ struct Lent<'a>(&'a Loan);
 
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
-        self.0.set([None, None]);
+        self.0.set(None);
     }
 }
 
@@ -101,16 +91,16 @@ mod tests {
         let loan = Loan::default();
         let read = |range| loan.read(range, <[u8]>::to_vec).ok();
         assert_eq!(read(0..0), None);
-        loan.lend([(0, b"abc"), (5, b"fg")], || {
+        loan.lend(b"abc", || {
             assert_eq!(read(0..3).as_deref(), Some(&b"abc"[..]));
-            assert_eq!(read(6..7).as_deref(), Some(&b"g"[..]));
-            for gap in [2..4, 3..5, 4..6, 5..8, 7..9] {
-                assert_eq!(read(gap), None);
+            assert_eq!(read(2..3).as_deref(), Some(&b"c"[..]));
+            for outside in [2..4, 3..5, 7..9] {
+                assert_eq!(read(outside), None);
             }
         });
         assert_eq!(read(0..1), None);
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            loan.lend([(0, b"abc"), (3, b"")], || panic!("out"));
+            loan.lend(b"abc", || panic!("out"));
         }));
         assert!(panicked.is_err() && read(0..1).is_none());
     }
@@ -124,7 +114,7 @@ mod tests {
         );
         std::thread::scope(|scope| {
             let mut memory = vec![1_u8; 1000];
-            loan.lend([(0, &memory), (1000, &[])], || {
+            loan.lend(&memory, || {
                 scope.spawn(|| {
                     let sum = loan.read(0..1000, |bytes| {
                         reading.store(true, Ordering::Release);

@@ -152,14 +152,14 @@ impl Comm {
         Error::new(ErrorKind::PeerFailed, operation, detail)
     }
 
-    /// Lends `parts` to the other ranks, each with the number of its first byte in the whole, until
-    /// `meanwhile` has returned and none of them reads any more.
-    pub fn lending<R>(&self, parts: [(usize, &[u8]); 2], meanwhile: impl FnOnce() -> R) -> R {
+    /// Lends `bytes` to the other ranks until `meanwhile` has returned and none of them reads any
+    /// more.
+    pub fn lending<R>(&self, bytes: &[u8], meanwhile: impl FnOnce() -> R) -> R {
         let board = self.board();
-        board.place(self.rank).loan.lend(parts, meanwhile)
+        board.place(self.rank).loan.lend(bytes, meanwhile)
     }
 
-    /// Reads a part of what `rank` lends. What `read` does must end by itself.
+    /// Reads some of what `rank` lends. What `read` does must end by itself.
     ///
     /// # Errors
     /// [`PeerFailed`](ErrorKind::PeerFailed) if it lends no such bytes.
