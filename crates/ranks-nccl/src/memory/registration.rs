@@ -114,10 +114,10 @@ impl<B: DeviceSlice + Send + 'static> Registered<B> {
     /// # Errors
     /// As [all operations](crate#operations). The buffer is then freed later.
     #[doc(alias = "ncclCommDeregister")]
-    pub fn release(self) -> Result<B> {
+    pub fn release(mut self) -> Result<B> {
         const CALL: &str = "ncclCommDeregister";
         open_group::none_open(CALL)?;
-        let event = self.shared.after_use(&*self.buffer)?;
+        let event = self.shared.after_use(&mut *self.buffer)?;
         let over = || event.query().map_err(|error| of_driver(CALL, error));
         self.shared.until(CALL, None, over)?;
         self.shared.forget(self.known)?;
@@ -182,6 +182,10 @@ unsafe impl<B: DeviceSlice + Send + 'static> DeviceSlice for Registered<B> {
 
     fn order_after_use(&self, stream: &dyn Stream) -> ranks_cuda::Result<()> {
         self.buffer.order_after_use(stream)
+    }
+
+    fn order_writes_after_use(&mut self, stream: &dyn Stream) -> ranks_cuda::Result<()> {
+        self.buffer.order_writes_after_use(stream)
     }
 }
 

@@ -174,11 +174,11 @@ impl<T: Element> Window<T> {
     /// [`Mismatch`](ErrorKind::Mismatch) on all ranks if they free different windows; as [all
     /// operations](crate#operations). The memory is then freed with the communicator.
     #[doc(alias = "ncclCommWindowDeregister")]
-    pub fn free(self) -> Result<DeviceVec<T>> {
+    pub fn free(mut self) -> Result<DeviceVec<T>> {
         const CALL: &str = "ncclCommWindowDeregister";
         open_group::none_open(CALL)?;
         let shared = Arc::clone(&self.shared);
-        let event = shared.after_use(&*self.memory)?;
+        let event = shared.after_use(&mut *self.memory)?;
         let over = || event.query().map_err(|error| of_driver(CALL, error));
         shared.until(CALL, None, over)?;
         // Nobody puts to it any more when all have come here, for puts are over then too.

@@ -59,19 +59,23 @@ impl Shared {
         Ok(self.dropped_memory.stream.get_or_init(|| stream))
     }
 
-    /// An event that comes after all who are known to work on this memory.
-    pub(crate) fn after_use(&self, memory: &impl DeviceSlice) -> Result<Event> {
+    /// An event that comes after all who are known to work on this memory, those who read it too.
+    pub(crate) fn after_use(&self, memory: &mut impl DeviceSlice) -> Result<Event> {
         let stream = self.own_stream()?;
         let event = memory
-            .order_after_use(stream)
+            .order_writes_after_use(stream)
             .and_then(|()| stream.record());
         event.map_err(|error| of_driver("cuEventRecord", error))
     }
 
     /// Keeps memory that is known to the library.
-    pub(crate) fn put_aside(&self, known: MemoryHandle, memory: impl DeviceSlice + Send + 'static) {
+    pub(crate) fn put_aside(
+        &self,
+        known: MemoryHandle,
+        mut memory: impl DeviceSlice + Send + 'static,
+    ) {
         let until = match known {
-            MemoryHandle::Buffer(_) => self.after_use(&memory).ok(),
+            MemoryHandle::Buffer(_) => self.after_use(&mut memory).ok(),
             // Others may put to it for as long as there is a communicator.
             MemoryHandle::Window(_) => None,
         };

@@ -15,6 +15,7 @@ mod misuse;
 mod observed;
 mod one_sided;
 mod operations;
+mod ordered;
 mod over_mpi;
 mod processes;
 mod raw;
