@@ -12,7 +12,7 @@ use crate::call::{CheckedCall, What};
 use crate::element::Element;
 use crate::element::datatype::Datatype;
 use crate::error::{elsewhere, not_in_library, of_driver};
-use crate::reduction::operation::Which;
+use crate::reduction::operation::{Operation, Which};
 use crate::state::Shared;
 
 /// The release that knows numbers of eight bits.
@@ -53,9 +53,17 @@ pub(crate) struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    /// The communicator that is meant, for operations that belong to one.
-    pub(crate) fn which(self) -> Which {
-        Which::of(self.comm)
+    /// NCCL's number for a reduction. The stream is made to wait for those who are known to write
+    /// to what that reads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if it belongs to another communicator; errors of the driver.
+    #[inline]
+    pub(crate) fn number(self, op: &impl Operation) -> Result<ncclRedOp_t> {
+        let number = op.number(Which::of(self.comm))?;
+        let ordered = op.order_after_use(self.stream);
+        ordered.map_err(|error| of_driver(OPERATION, error))?;
+        Ok(number)
     }
 
     /// The address of memory that is read. The stream is made to wait for those who are known to

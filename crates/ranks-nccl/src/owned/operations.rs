@@ -37,7 +37,7 @@ impl NcclCommunicator {
         let call = checks.allreduce(
             checks.span(&send)?,
             checks.room(&mut recv)?,
-            op.number(checks.which())?,
+            checks.number(&op)?,
         )?;
         self.enqueue(&[call], (send, recv), op, stream)
     }
@@ -63,7 +63,7 @@ impl NcclCommunicator {
         let checks = self.checks(stream);
         let call = {
             let span = checks.room(&mut buffer)?;
-            checks.allreduce(span, span, op.number(checks.which())?)?
+            checks.allreduce(span, span, checks.number(&op)?)?
         };
         self.enqueue(&[call], buffer, op, stream)
     }
@@ -121,7 +121,7 @@ impl NcclCommunicator {
         let call = checks.reduce(
             checks.span(&send)?,
             checks.room_if(recv.as_mut())?,
-            op.number(checks.which())?,
+            checks.number(&op)?,
             root,
         )?;
         self.enqueue(&[call], (send, recv), op, stream)
@@ -150,7 +150,7 @@ impl NcclCommunicator {
         let checks = self.checks(stream);
         let call = {
             let span = checks.room(&mut buffer)?;
-            checks.reduce(span, Some(span), op.number(checks.which())?, root)?
+            checks.reduce(span, Some(span), checks.number(&op)?, root)?
         };
         self.enqueue(&[call], buffer, op, stream)
     }
@@ -233,7 +233,7 @@ impl NcclCommunicator {
         let call = checks.reduce_scatter_block(
             checks.span(&send)?,
             checks.room(&mut recv)?,
-            op.number(checks.which())?,
+            checks.number(&op)?,
         )?;
         self.enqueue(&[call], (send, recv), op, stream)
     }
@@ -261,8 +261,8 @@ impl NcclCommunicator {
         T: Stream,
     {
         let checks = self.checks(stream);
-        let call = checks
-            .reduce_scatter_block_in_place(checks.room(&mut buffer)?, op.number(checks.which())?)?;
+        let call =
+            checks.reduce_scatter_block_in_place(checks.room(&mut buffer)?, checks.number(&op)?)?;
         self.enqueue(&[call], buffer, op, stream)
     }
 

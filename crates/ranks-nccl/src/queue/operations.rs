@@ -29,7 +29,7 @@ impl<'env> Queue<'env> {
         let call = checks.allreduce(
             checks.span(&send)?,
             checks.room(&mut recv)?,
-            op.number(checks.which())?,
+            checks.number(&op)?,
         )?;
         self.enqueue(&[call], Some(send), Some(recv), op)
     }
@@ -49,7 +49,7 @@ impl<'env> Queue<'env> {
         let checks = self.checks();
         let call = {
             let span = checks.room(&mut buffer)?;
-            checks.allreduce(span, span, op.number(checks.which())?)?
+            checks.allreduce(span, span, checks.number(&op)?)?
         };
         self.enqueue(&[call], None::<B>, Some(buffer), op)
     }
@@ -93,7 +93,7 @@ impl<'env> Queue<'env> {
         let call = checks.reduce(
             checks.span(&send)?,
             checks.room_if(recv.as_mut())?,
-            op.number(checks.which())?,
+            checks.number(&op)?,
             root,
         )?;
         self.enqueue(&[call], Some(send), recv, op)
@@ -115,7 +115,7 @@ impl<'env> Queue<'env> {
         let checks = self.checks();
         let call = {
             let span = checks.room(&mut buffer)?;
-            checks.reduce(span, Some(span), op.number(checks.which())?, root)?
+            checks.reduce(span, Some(span), checks.number(&op)?, root)?
         };
         self.enqueue(&[call], None::<B>, Some(buffer), op)
     }
@@ -178,7 +178,7 @@ impl<'env> Queue<'env> {
         let call = checks.reduce_scatter_block(
             checks.span(&send)?,
             checks.room(&mut recv)?,
-            op.number(checks.which())?,
+            checks.number(&op)?,
         )?;
         self.enqueue(&[call], Some(send), Some(recv), op)
     }
@@ -200,8 +200,8 @@ impl<'env> Queue<'env> {
         O: Reduction<B::Element> + 'env,
     {
         let checks = self.checks();
-        let call = checks
-            .reduce_scatter_block_in_place(checks.room(&mut buffer)?, op.number(checks.which())?)?;
+        let call =
+            checks.reduce_scatter_block_in_place(checks.room(&mut buffer)?, checks.number(&op)?)?;
         self.enqueue(&[call], None::<B>, Some(buffer), op)
     }
 

@@ -38,7 +38,7 @@ pub trait Reduction<T: Element>: operation::Operation {}
 
 /// NCCL's name of an operation; out of reach from outside, which seals [`Reduction`].
 pub(crate) mod operation {
-    use ranks_cuda::Event;
+    use ranks_cuda::{Event, Stream};
 
     use super::{Result, Shared, ncclRedOp_t};
 
@@ -59,6 +59,15 @@ pub(crate) mod operation {
         /// # Errors
         /// [`Argument`](ranks_comm::ErrorKind::Argument) if it belongs to another communicator.
         fn number(&self, comm: Which) -> Result<ncclRedOp_t>;
+
+        /// Makes the stream wait for those who are known to write to memory of the device that it
+        /// reads.
+        ///
+        /// # Errors
+        /// Errors of the driver.
+        fn order_after_use(&self, _stream: &dyn Stream) -> ranks_cuda::Result<()> {
+            Ok(())
+        }
 
         /// Memory of the device that it reads stays until the event is over.
         fn used_until(&self, _event: &Event) {}

@@ -9,11 +9,10 @@
 
 use std::ffi::c_void;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use ranks_comm::{Error, ErrorKind, Result};
-use ranks_cuda::{DeviceSlice, Event};
+use ranks_cuda::{DeviceSlice, Event, Stream};
 use ranks_nccl_sys::{
     ncclDataType_t, ncclRedOp_t, ncclScalarDevice, ncclScalarHostImmediate, ncclScalarResidence_t,
     ncclSum,
@@ -29,9 +28,6 @@ use crate::reduction::operation::{Operation, Which};
 use crate::state::Shared;
 
 const CREATE: &str = "ncclRedOpCreatePreMulSum";
-
-/// Tells a factor of the end of an operation that reads it, and owns it.
-type Scalar<'c> = Box<dyn Fn(&Event) + 'c>;
 
 /// The sum over all ranks of what each of them has, multiplied by its factor before.
 ///
@@ -64,9 +60,8 @@ type Scalar<'c> = Box<dyn Fn(&Event) + 'c>;
 #[doc(alias = "ncclRedOpDestroy")]
 pub struct PreMulSum<'c, T: Element> {
     operator: Operator<'c>,
-    /// Owns a factor that lies on the device.
-    scalar: Option<Scalar<'c>>,
-    factor: PhantomData<T>,
+    /// A factor that lies on the device.
+    factor: Option<Box<dyn DeviceSlice<Element = T> + 'c>>,
 }
 
 impl NcclCommunicator {
@@ -80,11 +75,8 @@ impl NcclCommunicator {
         let scalar = (&raw const factor).cast_mut().cast();
         // SAFETY: the factor is one of that type, and is read before the call returns.
         let operator = unsafe { Operator::immediate(self.shared(), scalar, T::DATATYPE)? };
-        Ok(PreMulSum {
-            operator,
-            scalar: None,
-            factor: PhantomData,
-        })
+        let factor = None;
+        Ok(PreMulSum { operator, factor })
     }
 
     /// The same with a factor that lies on the device, one element, and is read there by each
@@ -110,15 +102,13 @@ impl NcclCommunicator {
             return Err(elsewhere(CREATE, ordinal, device));
         }
         let scalar = factor.address() as *mut c_void;
-        let owned: Scalar<'c> = Box::new(move |event| factor.used_until(event));
         let datatype = <S::Element as Datatype>::DATATYPE;
         // SAFETY: the factor is one of that type, and owned by what is made, which tells it of each
         // operation.
         let operator = unsafe { Operator::new(shared, scalar, datatype, ncclScalarDevice)? };
         Ok(PreMulSum {
             operator,
-            scalar: Some(owned),
-            factor: PhantomData,
+            factor: Some(Box::new(factor)),
         })
     }
 }
@@ -134,9 +124,14 @@ impl<T: Element> Operation for &PreMulSum<'_, T> {
         Err(Error::new(ErrorKind::Argument, CREATE, text))
     }
 
+    fn order_after_use(&self, stream: &dyn Stream) -> ranks_cuda::Result<()> {
+        let factor = self.factor.as_ref();
+        factor.map_or(Ok(()), |factor| factor.order_after_use(stream))
+    }
+
     fn used_until(&self, event: &Event) {
-        if let Some(scalar) = &self.scalar {
-            scalar(event);
+        if let Some(factor) = &self.factor {
+            factor.used_until(event);
         }
     }
 }

@@ -96,3 +96,25 @@ fn what_is_registered_was_written_to_while_it_was_read() {
         });
     });
 }
+
+/// A kernel that wrote it was waited for by nobody.
+#[test]
+fn a_factor_was_read_before_it_was_there() {
+    let test = "ordered::a_factor_was_read_before_it_was_there";
+    isolated(test, &[], || {
+        each(&on_devices(2), |comm| {
+            let on = Place::of(comm);
+            let (factor, waits) = Counted::of(comm, 1);
+            let scaled = comm.pre_mul_sum_on_device(factor).unwrap();
+            let mut data = on.zeros::<f32>(LEN);
+            for calls in 1..=2 {
+                let sum = comm.allreduce_in_place(data, &scaled, &on.stream);
+                data = sum.unwrap().wait().unwrap();
+                assert_eq!(waits.seen(), (calls, 0));
+            }
+            let queued = comm.scope(&on.stream, |s| s.allreduce_in_place(&mut data, &scaled));
+            queued.unwrap();
+            assert_eq!(waits.seen(), (3, 0));
+        });
+    });
+}
