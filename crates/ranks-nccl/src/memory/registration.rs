@@ -57,7 +57,7 @@ impl NcclCommunicator {
     ///
     /// # Errors
     /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.19,
-    /// [`Argument`](ErrorKind::Argument) for a buffer with no elements; otherwise as [all
+    /// [`Argument`](ErrorKind::Argument) for a buffer of no bytes; otherwise as [all
     /// operations](crate#operations).
     #[doc(alias = "ncclCommRegister")]
     pub fn register<B>(&self, buffer: B) -> Result<Registered<B>>
@@ -87,25 +87,22 @@ impl NcclCommunicator {
 }
 
 /// The size of a buffer in bytes, if it has any and is of the communicator's device.
-pub(crate) fn registrable(
+pub(crate) fn registrable<S: DeviceSlice>(
     operation: &'static str,
     shared: &Shared,
-    buffer: &impl DeviceSlice,
+    buffer: &S,
 ) -> Result<usize> {
     let (ordinal, device) = (buffer.ordinal(), shared.device());
     let driver = buffer.cuda().map_err(|error| of_driver(operation, error))?;
     if ordinal != device || driver != shared.context().cuda() {
         return Err(elsewhere(operation, ordinal, device));
     }
-    if buffer.is_empty() {
-        let text = "a buffer with no elements cannot be registered";
+    let bytes = buffer.len() * size_of::<S::Element>();
+    if bytes == 0 {
+        let text = "a buffer of no bytes cannot be registered";
         return Err(Error::new(ErrorKind::Argument, operation, text));
     }
-    Ok(bytes_of(buffer))
-}
-
-fn bytes_of<S: DeviceSlice>(buffer: &S) -> usize {
-    buffer.len() * size_of::<S::Element>()
+    Ok(bytes)
 }
 
 impl<B: DeviceSlice + Send + 'static> Registered<B> {

@@ -37,6 +37,11 @@ fn memory_of_the_library_is_like_any_other_and_stays_registered_until_it_is_rele
             assert_eq!(numbers(on, &memory), [4.0, 4.0, 2.0, 2.0, 2.0, 2.0]);
             let empty = comm.register(on.zeros::<f32>(0)).unwrap_err();
             assert_eq!(empty.kind(), ErrorKind::Argument);
+            let units = comm.context().alloc::<()>(LEN).unwrap();
+            assert_eq!(
+                comm.register(units).unwrap_err().kind(),
+                ErrorKind::Argument
+            );
         });
     });
 }
