@@ -152,18 +152,20 @@ fn last_error(nccl: &Nccl) -> Option<String> {
 
 /// A text of the library's, at most [`LONGEST`] bytes of it, none if it is empty.
 ///
-/// Another thread's error may overwrite it meanwhile: it is read byte by byte, up to the first
-/// zero.
+/// The buffer of the last error is written by whichever thread of the library fails, under a lock
+/// that nobody else can take: one that fails meanwhile races with this, and the text is then mixed
+/// of both. No way of reading prevents that. Volatile, each byte is read once: what was found to be
+/// no zero is what is taken.
 fn copied(text: *const c_char) -> Option<String> {
     if text.is_null() {
         return None;
     }
     let mut bytes = Vec::new();
     for at in 0..LONGEST {
-        // SAFETY: no byte before this one was zero, and texts of the library's end with a zero
-        // within their buffers.
+        // SAFETY: it lies within the buffer of the last error, which has so many bytes; any other
+        // text is constant and ends with a zero, and no byte before this one was it.
         let place = unsafe { text.add(at) };
-        // SAFETY: as above.
+        // SAFETY: as above. That the buffer may be written to meanwhile is the library's interface.
         let byte = unsafe { place.read_volatile() };
         if byte == 0 {
             break;
