@@ -142,7 +142,7 @@ pub(crate) fn ranks(asked: Option<usize>) -> Result<usize> {
 }
 
 /// The level of checks: as the program asks, as `RANKS_CHECK` says, or the default of this build.
-pub(crate) fn checks(asked: Option<Checks>) -> Result<Checks> {
+pub fn checks(asked: Option<Checks>) -> Result<Checks> {
     if let Some(checks) = asked {
         return Ok(checks);
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::Cuda;
+use ranks_launch::Ground;
 use ranks_nvshmem_sys::NvshmemLibrary;
 
 use crate::backend::in_process::Delivery;
@@ -107,17 +108,9 @@ impl NvshmemOptions {
         match self.backend {
             HeapBackend::Library => Ok(false),
             HeapBackend::InProcess => Ok(true),
-            HeapBackend::Auto => match std::env::var("RANKS_BACKEND").as_deref().map(str::trim) {
-                Ok("inprocess") => Ok(true),
-                Ok("mpi" | "auto" | "") | Err(std::env::VarError::NotPresent) => Ok(false),
-                other => {
-                    let said = other.unwrap_or("no text");
-                    let text = format_args!(
-                        "RANKS_BACKEND is `{said}`; it must be `mpi`, `inprocess` or `auto`"
-                    );
-                    Err(Error::new(ErrorKind::Argument, operation, text))
-                }
-            },
+            HeapBackend::Auto => Ground::asked()
+                .map(|asked| asked == Some(Ground::InProcess))
+                .map_err(|reason| Error::new(ErrorKind::Argument, operation, reason)),
         }
     }
 }

@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 
 use ranks_bootstrap::Bootstrap;
 use ranks_bootstrap::backend::{all_succeed, same_version};
-use ranks_comm::backend::{Track, observed};
-use ranks_comm::{Error, ErrorKind, Result};
+use ranks_comm::backend::{Track, checks, observed};
+use ranks_comm::{Checks, Error, ErrorKind, Result};
 
 use crate::backend::in_process::Heap;
 use crate::backend::library;
@@ -31,22 +31,23 @@ impl<'b> Nvshmem<'b> {
     ///
     /// # Errors
     /// The same on all PEs if one of them cannot take part: [`ErrorKind::NotAvailable`] without
-    /// NVSHMEM, CUDA or a GPU; [`ErrorKind::Argument`] for a GPU that is not there, and where there
-    /// is a heap already; [`ErrorKind::Mismatch`] if the PEs have different releases;
-    /// [`ErrorKind::Finalized`] after the end of another. [`ErrorKind::Library`] if NVSHMEM could
-    /// not be started, and from then on: then it can be neither used nor ended, and the process
-    /// goes on without it.
+    /// NVSHMEM, CUDA or a GPU; [`ErrorKind::Argument`] for a GPU that is not there, where there is
+    /// a heap already, and if `RANKS_BACKEND` or `RANKS_CHECK` says nothing that is known;
+    /// [`ErrorKind::Mismatch`] if the PEs have different releases; [`ErrorKind::Finalized`] after
+    /// the end of another. [`ErrorKind::Library`] if NVSHMEM could not be started, and from then
+    /// on: then it can be neither used nor ended, and the process goes on without it.
     #[doc(alias = "nvshmem_init")]
     #[doc(alias = "nvshmemx_init_attr")]
     #[doc(alias = "nvshmemx_hostlib_init_attr")]
     pub fn init(bootstrap: &'b dyn Bootstrap, options: &NvshmemOptions) -> Result<Self> {
-        let means = Means::find(bootstrap, options);
+        let means =
+            compares().and_then(|compares| Ok((Means::find(bootstrap, options)?, compares)));
         let name = match &means {
-            Ok(means) => Ok(means.name().into_bytes()),
+            Ok((means, _)) => Ok(means.name().into_bytes()),
             Err(error) => Err(Error::with_text(error.kind(), INIT, error.to_string())),
         };
         let said = all_succeed(bootstrap, INIT, name)?;
-        let means = means?;
+        let (means, compares) = means?;
         same_version(INIT, ("NVSHMEM", "RANKS_NVSHMEM"), &said, |name| {
             String::from_utf8(name.to_vec()).ok()
         })?;
@@ -59,7 +60,7 @@ impl<'b> Nvshmem<'b> {
         TAKEN.set(true);
         Ok(Self::of(
             bootstrap,
-            Pe::new(backend, track, options.time_limit),
+            Pe::new(backend, track, options.time_limit, compares),
         ))
     }
 
@@ -124,6 +125,18 @@ impl Drop for Nvshmem<'_> {
             let _ = PARKED.try_with(|place| place.replace(Some(pe)));
         }
     }
+}
+
+/// Returns whether calls on a team of all PEs are compared: as `RANKS_CHECK` says, or in builds
+/// with debug assertions.
+///
+/// # Errors
+/// [`ErrorKind::Argument`] if `RANKS_CHECK` says nothing that is known.
+fn compares() -> Result<bool> {
+    let checks = checks(None);
+    checks
+        .map(|checks| checks != Checks::Local)
+        .map_err(|error| Error::with_text(error.kind(), INIT, error.to_string()))
 }
 
 /// The means by which a PE takes part.

@@ -38,6 +38,8 @@ pub(crate) struct Pe {
     thread: ThreadId,
     pub(crate) limit: Limit,
     pub(crate) limited: bool,
+    /// True if calls on a team of all PEs are compared.
+    pub(crate) compares: bool,
     /// The number of blocks there were, the same on all PEs.
     pub(crate) blocks: Cell<u64>,
     /// Allocations and teams to be freed when all PEs have dropped them.
@@ -55,7 +57,12 @@ pub(crate) struct Pe {
 }
 
 impl Pe {
-    pub(crate) fn new(backend: Box<dyn Backend>, track: Track, limit: Limit) -> Self {
+    pub(crate) fn new(
+        backend: Box<dyn Backend>,
+        track: Track,
+        limit: Limit,
+        compares: bool,
+    ) -> Self {
         let (my_pe, n_pes) = (backend.my_pe(), backend.n_pes());
         let track = Rc::new(track);
         let limited = backend.limited();
@@ -69,6 +76,7 @@ impl Pe {
             my_pe,
             n_pes,
             limited,
+            compares,
             backend,
             track,
             thread: thread::current().id(),

@@ -27,27 +27,13 @@ pub struct TeamState {
 }
 
 /// The teams that a heap has while it lives, and what is remembered of others.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LastingTeams {
     pub(crate) world: OnceCell<Rc<TeamState>>,
     pub(crate) shared: OnceCell<Rc<TeamState>>,
     pub(crate) node: OnceCell<Rc<TeamState>>,
     /// The numbers of unique ids that teams were made with.
     ids: RefCell<Vec<u64>>,
-    /// True if calls on a team of all PEs are compared.
-    compares: bool,
-}
-
-impl Default for LastingTeams {
-    fn default() -> Self {
-        Self {
-            world: OnceCell::new(),
-            shared: OnceCell::new(),
-            node: OnceCell::new(),
-            ids: RefCell::default(),
-            compares: compares(),
-        }
-    }
 }
 
 impl LastingTeams {
@@ -57,21 +43,6 @@ impl LastingTeams {
         let uses = ids.iter().filter(|id| **id == number).count();
         ids.push(number);
         uses as u64
-    }
-
-    /// Returns whether calls on a team of all PEs are compared.
-    pub(crate) fn compares(&self) -> bool {
-        self.compares
-    }
-}
-
-/// Returns whether calls on a team of all PEs are compared: as `RANKS_CHECK` says, or in builds
-/// with debug assertions.
-fn compares() -> bool {
-    match std::env::var("RANKS_CHECK").as_deref().map(str::trim) {
-        Ok("collective") => true,
-        Ok("local" | "off") => false,
-        _ => cfg!(debug_assertions),
     }
 }
 

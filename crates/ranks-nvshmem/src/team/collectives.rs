@@ -146,7 +146,7 @@ impl Team<'_> {
             Ok(moved) => (moved, Ok(movement.words(moved))),
             Err(error) => (None, Err(error)),
         };
-        if self.heap.pe().teams.compares() {
+        if self.heap.pe().compares {
             self.state.meet(self.heap, name, words)?;
         } else {
             words?;

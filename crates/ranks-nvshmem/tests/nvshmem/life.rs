@@ -127,11 +127,13 @@ fn the_environment_says_what_it_is_made_of() {
         assert_eq!(pe.backend_name(), "in process");
         pe.finalize().unwrap();
     });
-    let wrong: &[(&str, &str)] = &[("RANKS_BACKEND", "gpu")];
-    bare(test, &[(Release::New, wrong)], |bootstrap| {
-        let says = "RANKS_BACKEND is `gpu`";
-        fails(bootstrap, &NvshmemOptions::new(), ErrorKind::Argument, says);
-    });
+    for (name, value) in [("RANKS_BACKEND", "gpu"), ("RANKS_CHECK", "colective")] {
+        bare(test, &[(Release::New, &[(name, value)])], |bootstrap| {
+            let says = format!("{name} is `{value}`");
+            let options = NvshmemOptions::new();
+            fails(bootstrap, &options, ErrorKind::Argument, &says);
+        });
+    }
 }
 
 #[test]
