@@ -8,7 +8,7 @@ use super::{Movement, Order, Reuse};
 pub(crate) const INIT: &str = "nvshmemx_hostlib_init_attr";
 pub(crate) const FINALIZE: &str = "nvshmemx_hostlib_finalize";
 
-pub(crate) const ALLOC: &str = "nvshmem_align";
+pub(crate) const ALLOC: &str = "nvshmem_malloc";
 pub(crate) const FREE: &str = "nvshmem_free";
 pub(crate) const READ: &str = "cuMemcpyDtoH_v2";
 pub(crate) const WRITE: &str = "cuMemcpyHtoDAsync_v2";

@@ -247,7 +247,7 @@ mod tests {
             members: members.to_vec(),
         };
         Said {
-            operation: "nvshmem_align".to_owned(),
+            operation: "nvshmem_malloc".to_owned(),
             words: words.to_vec(),
             blocks: blocks.to_vec(),
             teams: teams.iter().map(name).collect(),
@@ -266,11 +266,11 @@ mod tests {
     #[test]
     fn calls_that_differ_are_named() {
         let all = [said(&[8], &[], &[]), said(&[9], &[], &[])];
-        let error = same_calls("nvshmem_align", &all).unwrap_err();
+        let error = same_calls("nvshmem_malloc", &all).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         let text = error.to_string();
         assert!(
-            text.contains("PE 0 calls nvshmem_align[8], PE 1 calls nvshmem_align[9]"),
+            text.contains("PE 0 calls nvshmem_malloc[8], PE 1 calls nvshmem_malloc[9]"),
             "{text}"
         );
     }

@@ -45,7 +45,7 @@ fn calls_are_counted_as_those_of_mpi_are() {
         assert_eq!(put, ["NVSHMEM", "2", "2", "160", "B"]);
         let reduced = &cells("nvshmem_uint64_sum_reduce")[1..6];
         assert_eq!(reduced, ["NVSHMEM", "2", "2", "160", "B"]);
-        assert_eq!(cells("nvshmem_align")[1..4], ["NVSHMEM", "2", "6"]);
+        assert_eq!(cells("nvshmem_malloc")[1..4], ["NVSHMEM", "2", "6"]);
         assert_eq!(cells("nvshmem_barrier_all")[1..4], ["NVSHMEM", "2", "2"]);
         fs::remove_file(&file).unwrap();
     });

@@ -15,5 +15,5 @@ pub fn compare(all: &[Vec<u8>]) -> Option<Result<()>> {
     for team in all.iter().flat_map(|said| &said.teams) {
         let _ = is_dropped(team, &all);
     }
-    Some(same_calls("nvshmem_align", &all))
+    Some(same_calls("nvshmem_malloc", &all))
 }
