@@ -174,7 +174,9 @@ impl<D: DeviceSlice + 'static> Registered<'_, D> {
 impl<D: DeviceSlice + 'static> Drop for Registered<'_, D> {
     #[doc(alias = "nvshmemx_buffer_unregister")]
     fn drop(&mut self) {
-        if let Some(memory) = self.memory.take().filter(|memory| !memory.is_empty()) {
+        // What has no bytes the library was not told of.
+        let has_bytes = |memory: &D| !memory.is_empty() && size_of::<D::Element>() > 0;
+        if let Some(memory) = self.memory.take().filter(has_bytes) {
             let (address, _memory) = (memory.address(), Box::new(memory));
             self.heap
                 .pe()

@@ -165,6 +165,10 @@ fn memory_of_the_program_is_registered_as_long_as_it_is_kept() {
             let elsewhere = context.cuda().device(3).unwrap().context().unwrap();
             let error = pe.register(elsewhere.alloc::<u32>(8).unwrap()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Argument);
+            // What has no bytes is not registered, and was kept for ever.
+            let before = doubles().allocations();
+            drop(pe.register(context.alloc::<()>(3).unwrap()).unwrap());
+            assert_eq!(doubles().allocations(), before);
             vec.free().unwrap();
             pe.finalize().unwrap();
         });

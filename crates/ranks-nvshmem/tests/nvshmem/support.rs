@@ -95,6 +95,11 @@ impl Doubles {
         count(&self.cuda, c"cudaDouble_live_modules")
     }
 
+    /// The number of allocations of the driver's that are not freed.
+    pub(crate) fn allocations(&self) -> usize {
+        count(&self.cuda, c"cudaDouble_live_allocations")
+    }
+
     /// From now on each device has so much memory.
     pub(crate) fn set_device_memory(&self, bytes: usize) {
         self.set(c"cudaDouble_set_device_memory", bytes);
