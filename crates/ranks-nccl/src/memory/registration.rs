@@ -33,7 +33,7 @@ const REGISTER: &str = "ncclCommRegister";
 #[doc(alias = "ncclCommRegister")]
 #[doc(alias = "ncclCommDeregister")]
 pub struct Registered<B: DeviceSlice + Send + 'static> {
-    /// Taken once: by `release`, or by `drop`.
+    /// Taken once: by `forget`, or by `drop`.
     buffer: ManuallyDrop<B>,
     known: MemoryHandle,
     shared: Arc<Shared>,
@@ -78,11 +78,8 @@ impl NcclCommunicator {
             // written to a place for one.
             Some(unsafe { register(comm, address, bytes, &raw mut handle) })
         })?;
-        Ok(Registered {
-            buffer: ManuallyDrop::new(buffer),
-            known: MemoryHandle::Buffer(handle.expose_provenance()),
-            shared: Arc::clone(shared),
-        })
+        let known = MemoryHandle::Buffer(handle.expose_provenance());
+        Ok(Registered::of(buffer, known, shared))
     }
 }
 
@@ -106,17 +103,43 @@ pub(crate) fn registrable<S: DeviceSlice>(
 }
 
 impl<B: DeviceSlice + Send + 'static> Registered<B> {
+    /// A buffer that the library knows by this handle.
+    pub(super) fn of(buffer: B, known: MemoryHandle, shared: &Arc<Shared>) -> Self {
+        Self {
+            buffer: ManuallyDrop::new(buffer),
+            known,
+            shared: Arc::clone(shared),
+        }
+    }
+
+    pub(super) fn known(&self) -> MemoryHandle {
+        self.known
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// Waits until nobody works on it any more, takes it back, and gives the buffer.
     ///
     /// # Errors
     /// As [all operations](crate#operations). The buffer is then freed later.
     #[doc(alias = "ncclCommDeregister")]
     pub fn release(mut self) -> Result<B> {
-        const CALL: &str = "ncclCommDeregister";
-        open_group::none_open(CALL)?;
+        self.rest("ncclCommDeregister")?;
+        self.forget()
+    }
+
+    /// Waits until nobody works on it any more.
+    pub(super) fn rest(&mut self, call: &'static str) -> Result<()> {
+        open_group::none_open(call)?;
         let event = self.shared.after_use(&mut *self.buffer)?;
-        let over = || event.query().map_err(|error| of_driver(CALL, error));
-        self.shared.until(CALL, None, over)?;
+        let over = || event.query().map_err(|error| of_driver(call, error));
+        self.shared.until(call, None, over)
+    }
+
+    /// Lets the library forget what nobody works on, and gives the buffer.
+    pub(super) fn forget(self) -> Result<B> {
         self.shared.forget(self.known)?;
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, so that its fields are taken once. So below.
@@ -191,7 +214,7 @@ unsafe impl<B: DeviceSliceMut + Send + 'static> DeviceSliceMut for Registered<B>
 
 impl<B: DeviceSlice + Send + 'static> Drop for Registered<B> {
     fn drop(&mut self) {
-        // SAFETY: taken here, or by `release`, which prevents this drop.
+        // SAFETY: taken here, or by `forget`, which prevents this drop.
         let buffer = unsafe { ManuallyDrop::take(&mut self.buffer) };
         self.shared.put_aside(self.known, buffer);
     }

@@ -4,7 +4,6 @@
 use std::any::type_name;
 use std::ffi::c_void;
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::ops::{Deref, RangeBounds};
 use std::ptr;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, DeviceVec, DeviceViewMut, Event, Stream};
 use ranks_nccl_sys::{NCCL_WIN_COLL_SYMMETRIC, NCCL_WIN_REQUIRED_ALIGNMENT, ncclWindow_t};
 
-use super::registration::registrable;
+use super::registration::{Registered, registrable};
 use crate::communicator::NcclCommunicator;
 use crate::element::Element;
 use crate::error::of_driver;
@@ -32,21 +31,12 @@ const REGISTER: &str = "ncclCommWindowRegister";
 /// the same elements meanwhile: signals say when something has come.
 #[doc(alias = "ncclWindow_t")]
 pub struct Window<T: Element> {
-    /// Taken once: by `free`, or by `drop`.
-    memory: ManuallyDrop<DeviceVec<T>>,
-    handle: ncclWindow_t,
+    memory: Registered<DeviceVec<T>>,
     /// The number of elements of each rank.
     lengths: Box<[usize]>,
     /// The number by which all ranks know it.
     number: u64,
-    shared: Arc<Shared>,
 }
-
-// SAFETY: the handle is the library's, which lets any thread use it; nothing is done behind it
-// here.
-unsafe impl<T: Element> Send for Window<T> {}
-// SAFETY: as above; the rest is `Sync`.
-unsafe impl<T: Element> Sync for Window<T> {}
 
 impl NcclCommunicator {
     /// Makes a window of memory that NCCL has allocated ([`alloc`](Self::alloc)). Each rank passes
@@ -100,12 +90,11 @@ impl NcclCommunicator {
         // SAFETY: the place was made by a box, and the library is done with it. After an error it
         // is left.
         let handle = *unsafe { Box::from_raw(place) };
+        let known = MemoryHandle::Window(handle.expose_provenance());
         Ok(Window {
-            memory: ManuallyDrop::new(memory),
-            handle,
+            memory: Registered::of(memory, known, shared),
             lengths,
             number: told.first().map_or(0, |&[_, number, _]| number),
-            shared: Arc::clone(shared),
         })
     }
 
@@ -176,27 +165,15 @@ impl<T: Element> Window<T> {
     #[doc(alias = "ncclCommWindowDeregister")]
     pub fn free(mut self) -> Result<DeviceVec<T>> {
         const CALL: &str = "ncclCommWindowDeregister";
-        open_group::none_open(CALL)?;
-        let shared = Arc::clone(&self.shared);
-        let event = shared.after_use(&mut *self.memory)?;
-        let over = || event.query().map_err(|error| of_driver(CALL, error));
-        shared.until(CALL, None, over)?;
+        self.memory.rest(CALL)?;
         // Nobody puts to it any more when all have come here, for puts are over then too.
-        let comm = NcclCommunicator::of(Arc::clone(&shared));
+        let comm = NcclCommunicator::of(Arc::clone(self.memory.shared()));
         let told = comm.told([self.memory.len() as u64, self.number, element_of::<T>()])?;
         if told.iter().any(|&[_, number, _]| number != self.number) {
             let text = "ranks free different windows; all must free the same";
             return Err(Error::new(ErrorKind::Mismatch, CALL, text));
         }
-        shared.forget(self.known())?;
-        let mut this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not dropped, so that its fields are taken once. So below.
-        let memory = unsafe { ManuallyDrop::take(&mut this.memory) };
-        // SAFETY: as above.
-        unsafe { ptr::drop_in_place(&raw mut this.lengths) };
-        // SAFETY: as above.
-        unsafe { ptr::drop_in_place(&raw mut this.shared) };
-        Ok(memory)
+        self.memory.forget()
     }
 
     /// The handle, if the window is one of `shared`.
@@ -205,15 +182,15 @@ impl<T: Element> Window<T> {
         operation: &'static str,
         shared: &Arc<Shared>,
     ) -> Result<ncclWindow_t> {
-        if Arc::ptr_eq(&self.shared, shared) {
-            return Ok(self.handle);
+        match self.memory.known() {
+            MemoryHandle::Window(handle) if Arc::ptr_eq(self.memory.shared(), shared) => {
+                Ok(ptr::with_exposed_provenance_mut(handle))
+            }
+            _ => {
+                let text = "the window belongs to another communicator";
+                Err(Error::new(ErrorKind::Argument, operation, text))
+            }
         }
-        let text = "the window belongs to another communicator";
-        Err(Error::new(ErrorKind::Argument, operation, text))
-    }
-
-    fn known(&self) -> MemoryHandle {
-        MemoryHandle::Window(self.handle.expose_provenance())
     }
 }
 
@@ -257,14 +234,6 @@ unsafe impl<T: Element> DeviceSlice for Window<T> {
 
 // SAFETY: as above. That other ranks put to it makes wrong numbers at the worst.
 unsafe impl<T: Element> DeviceSliceMut for Window<T> {}
-
-impl<T: Element> Drop for Window<T> {
-    fn drop(&mut self) {
-        // SAFETY: taken here, or by `free`, which prevents this drop.
-        let memory = unsafe { ManuallyDrop::take(&mut self.memory) };
-        self.shared.put_aside(self.known(), memory);
-    }
-}
 
 impl<T: Element> fmt::Debug for Window<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,6 +3,7 @@
 use ranks_collectives::ops::Sum;
 use ranks_comm::ErrorKind;
 use ranks_cuda::DeviceSlice;
+use ranks_nccl::Window;
 
 use crate::samples::{Place, model, numbers, value};
 use crate::support::{each, isolated, on_devices};
@@ -45,6 +46,12 @@ fn memory_of_the_library_is_like_any_other_and_stays_registered_until_it_is_rele
         });
     });
 }
+
+/// Any thread may use a window.
+const _: fn() = || {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<Window<f32>>();
+};
 
 #[test]
 fn what_is_put_is_there_when_its_signal_has_come() {
