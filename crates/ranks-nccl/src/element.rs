@@ -41,14 +41,10 @@ pub trait Element: Pod + datatype::Datatype {}
 pub(crate) mod datatype {
     use ranks_nccl_sys::ncclDataType_t;
 
-    use ranks_raw::Dtype;
-
     /// An element type in NCCL's terms.
     pub trait Datatype {
         /// NCCL's own name, in which an element has as many bytes as here.
         const DATATYPE: ncclDataType_t;
-        /// The same in the terms of all backends.
-        const DTYPE: Dtype;
     }
 }
 
@@ -69,30 +65,29 @@ pub struct Fp8E4m3(pub u8);
 pub struct Fp8E5m2(pub u8);
 
 macro_rules! elements {
-    ($($type:ty: $datatype:ident, $dtype:ident;)*) => { $(
+    ($($type:ty: $datatype:ident;)*) => { $(
         impl Element for $type {}
         impl datatype::Datatype for $type {
             const DATATYPE: ranks_nccl_sys::ncclDataType_t = ranks_nccl_sys::$datatype;
-            const DTYPE: ranks_raw::Dtype = ranks_raw::Dtype::$dtype;
         }
     )* };
 }
 
 elements! {
-    i8: ncclInt8, I8;
-    u8: ncclUint8, U8;
-    i32: ncclInt32, I32;
-    u32: ncclUint32, U32;
-    i64: ncclInt64, I64;
-    u64: ncclUint64, U64;
-    f32: ncclFloat32, F32;
-    f64: ncclFloat64, F64;
-    Fp8E4m3: ncclFloat8e4m3, Fp8E4m3;
-    Fp8E5m2: ncclFloat8e5m2, Fp8E5m2;
+    i8: ncclInt8;
+    u8: ncclUint8;
+    i32: ncclInt32;
+    u32: ncclUint32;
+    i64: ncclInt64;
+    u64: ncclUint64;
+    f32: ncclFloat32;
+    f64: ncclFloat64;
+    Fp8E4m3: ncclFloat8e4m3;
+    Fp8E5m2: ncclFloat8e5m2;
 }
 
 #[cfg(feature = "half")]
 elements! {
-    half::f16: ncclFloat16, F16;
-    half::bf16: ncclBfloat16, Bf16;
+    half::f16: ncclFloat16;
+    half::bf16: ncclBfloat16;
 }
