@@ -11,7 +11,7 @@ use ranks_nccl_sys::{ncclBfloat16, ncclDataType_t, ncclRedOp_t, ncclSum};
 use crate::call::{CheckedCall, What};
 use crate::element::Element;
 use crate::element::datatype::Datatype;
-use crate::error::{elsewhere, not_in_library, of_driver};
+use crate::error::{not_in_library, of_driver};
 use crate::reduction::operation::{Operation, Which};
 use crate::state::Shared;
 
@@ -99,11 +99,7 @@ impl Checks<'_> {
             width: size_of::<S::Element>(),
             datatype: <S::Element as Datatype>::DATATYPE,
         };
-        let (ordinal, device) = (slice.ordinal(), self.comm.device());
-        let driver = slice.cuda().map_err(|error| of_driver(OPERATION, error))?;
-        if ordinal != device || driver != self.comm.context().cuda() {
-            return Err(elsewhere(OPERATION, ordinal, device));
-        }
+        self.comm.own_memory(OPERATION, slice)?;
         if span.datatype > ncclBfloat16 {
             self.comm.knows_fp8()?;
         }
@@ -262,30 +258,29 @@ impl Checks<'_> {
     /// [`ErrorKind::Rank`] if it is not in the communicator.
     #[inline]
     pub(crate) fn peer(self, operation: &'static str, rank: usize) -> Result<c_int> {
-        let size = self.comm.size();
-        match c_int::try_from(rank) {
-            Ok(number) if rank < size => Ok(number),
-            _ => Err(Error::new(
-                ErrorKind::Rank,
-                operation,
-                format_args!(
-                    "rank {rank} is not in a communicator of {}",
-                    Count(size, "rank")
-                ),
-            )),
-        }
+        self.within(operation, rank, (ErrorKind::Rank, "rank"))
     }
 
     #[inline]
     fn root(self, what: What, root: usize) -> Result<c_int> {
+        self.within(what.name(), root, (ErrorKind::Root, "root"))
+    }
+
+    #[inline]
+    fn within(
+        self,
+        operation: &'static str,
+        rank: usize,
+        (kind, name): (ErrorKind, &str),
+    ) -> Result<c_int> {
         let size = self.comm.size();
-        match c_int::try_from(root) {
-            Ok(number) if root < size => Ok(number),
+        match c_int::try_from(rank) {
+            Ok(number) if rank < size => Ok(number),
             _ => Err(Error::new(
-                ErrorKind::Root,
-                what.name(),
+                kind,
+                operation,
                 format_args!(
-                    "root {root} is not in a communicator of {}",
+                    "{name} {rank} is not in a communicator of {}",
                     Count(size, "rank")
                 ),
             )),

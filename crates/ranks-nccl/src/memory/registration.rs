@@ -13,7 +13,6 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, DeviceVec, DeviceViewMut, Event, Stream};
 
 use crate::communicator::NcclCommunicator;
-use crate::error::elsewhere;
 use crate::error::of_driver;
 use crate::state::Shared;
 use crate::state::memory_handle::MemoryHandle;
@@ -89,11 +88,7 @@ pub(crate) fn registrable<S: DeviceSlice>(
     shared: &Shared,
     buffer: &S,
 ) -> Result<usize> {
-    let (ordinal, device) = (buffer.ordinal(), shared.device());
-    let driver = buffer.cuda().map_err(|error| of_driver(operation, error))?;
-    if ordinal != device || driver != shared.context().cuda() {
-        return Err(elsewhere(operation, ordinal, device));
-    }
+    shared.own_memory(operation, buffer)?;
     let bytes = buffer.len() * size_of::<S::Element>();
     if bytes == 0 {
         let text = "a buffer of no bytes cannot be registered";

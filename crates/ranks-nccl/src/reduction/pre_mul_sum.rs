@@ -21,8 +21,6 @@ use ranks_nccl_sys::{
 use crate::NcclCommunicator;
 use crate::element::Element;
 use crate::element::datatype::Datatype;
-use crate::error::elsewhere;
-use crate::error::of_driver;
 use crate::reduction::Reduction;
 use crate::reduction::operation::{Operation, Which};
 use crate::state::Shared;
@@ -96,11 +94,7 @@ impl NcclCommunicator {
             return Err(Error::new(ErrorKind::Length, CREATE, detail));
         }
         let shared = self.shared();
-        let (ordinal, device) = (factor.ordinal(), shared.device());
-        let driver = factor.cuda().map_err(|error| of_driver(CREATE, error))?;
-        if ordinal != device || driver != shared.context().cuda() {
-            return Err(elsewhere(CREATE, ordinal, device));
-        }
+        shared.own_memory(CREATE, &factor)?;
         let scalar = factor.address() as *mut c_void;
         let datatype = <S::Element as Datatype>::DATATYPE;
         // SAFETY: the factor is one of that type, and owned by what is made, which tells it of each

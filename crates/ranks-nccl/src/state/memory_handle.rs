@@ -6,7 +6,9 @@ use std::ptr;
 use std::sync::Arc;
 
 use ranks_comm::Result;
+use ranks_cuda::DeviceSlice;
 
+use crate::error::{elsewhere, of_driver};
 use crate::state::Shared;
 
 /// The handle of the library for memory that it knows of, as a number: nothing is done behind it
@@ -20,6 +22,23 @@ pub(crate) enum MemoryHandle {
 }
 
 impl Shared {
+    /// # Errors
+    /// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) for memory of another device or
+    /// driver.
+    #[inline]
+    pub(crate) fn own_memory(
+        &self,
+        operation: &'static str,
+        memory: &impl DeviceSlice,
+    ) -> Result<()> {
+        let (ordinal, device) = (memory.ordinal(), self.device());
+        let driver = memory.cuda().map_err(|error| of_driver(operation, error))?;
+        if ordinal == device && driver == self.context.cuda() {
+            return Ok(());
+        }
+        Err(elsewhere(operation, ordinal, device))
+    }
+
     /// Lets the library forget it. Nobody works on the memory any more.
     pub(crate) fn forget(self: &Arc<Self>, known: MemoryHandle) -> Result<()> {
         match known {
