@@ -22,21 +22,30 @@ pub(super) enum Caller {
     /// No rank yet.
     Nobody,
     /// A rank of a communicator that exists or is being made.
-    Rank {
-        rank: usize,
-        size: usize,
-        device: usize,
-    },
+    Rank(RankOnDevice),
+}
+
+/// A rank, the number of ranks, and the device of this one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RankOnDevice {
+    pub(super) rank: usize,
+    pub(super) size: usize,
+    pub(super) device: usize,
 }
 
 impl fmt::Display for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nobody => Ok(()),
-            Self::Rank { rank, size, device } => {
-                write!(f, "; rank {rank} of {size}, device {device}")
-            }
+            Self::Rank(place) => write!(f, "; {place}"),
         }
+    }
+}
+
+impl fmt::Display for RankOnDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rank, size, device } = self;
+        write!(f, "rank {rank} of {size}, device {device}")
     }
 }
 

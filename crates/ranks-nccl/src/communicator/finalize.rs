@@ -43,7 +43,7 @@ impl NcclCommunicator {
     pub fn finalize(self) -> Result<()> {
         open_group::none_open(FINALIZE)?;
         let shared = self.shared();
-        let current = shared.context.enter();
+        let current = shared.context().enter();
         let _current = current.map_err(|error| of_driver(FINALIZE, error))?;
         shared.call(FINALIZE, |table, comm| {
             let function = table.ncclCommFinalize?;
@@ -51,8 +51,8 @@ impl NcclCommunicator {
             Some(unsafe { function(comm) })
         })?;
         let comm = shared.take_handle(DESTROY)?;
-        let code = destroy_handle(shared.nccl, comm);
+        let code = destroy_handle(shared.nccl(), comm);
         tidy();
-        check(shared.nccl, DESTROY, code, shared.caller())
+        check(shared.nccl(), DESTROY, code, shared.caller())
     }
 }

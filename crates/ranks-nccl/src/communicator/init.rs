@@ -14,7 +14,7 @@ use ranks_nccl_sys::{Nccl, ncclConfig_t, ncclInProgress, ncclSuccess, version_te
 
 use super::id::NcclId;
 use crate::communicator::NcclCommunicator;
-use crate::error::{Caller, check, failure, missing, of_driver};
+use crate::error::{Caller, RankOnDevice, check, failure, missing, of_driver};
 use crate::options::NcclOptions;
 use crate::options::config::{Config, none_may_block};
 use crate::state::deferred_destroy::{standing_of, tidy};
@@ -22,7 +22,7 @@ use crate::state::handle_slot::HandleSlot;
 use crate::state::open_group;
 use crate::state::shared_resources::Family;
 use crate::state::time_limit::Deadline;
-use crate::state::{Handle, RankOnDevice, Shared, abort_handle};
+use crate::state::{Handle, Shared, abort_handle};
 
 const INIT: &str = "ncclCommInitRankConfig";
 
@@ -344,11 +344,7 @@ impl Joining {
     }
 
     pub(crate) fn caller(&self) -> Caller {
-        self.place.map_or(Caller::Nobody, |place| Caller::Rank {
-            rank: place.rank,
-            size: place.size,
-            device: place.device,
-        })
+        self.place.map_or(Caller::Nobody, Caller::Rank)
     }
 }
 

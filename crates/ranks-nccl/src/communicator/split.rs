@@ -15,9 +15,8 @@ use ranks_nccl_sys::{
 use super::id::NcclId;
 use super::init::{Joining, Means};
 use crate::communicator::NcclCommunicator;
-use crate::error::{check, missing, of_driver};
+use crate::error::{RankOnDevice, check, missing, of_driver};
 use crate::options::NcclOptions;
-use crate::state::RankOnDevice;
 use crate::state::handle_slot::HandleSlot;
 use crate::state::open_group;
 use crate::state::shared_resources::Family;
@@ -26,6 +25,9 @@ use crate::state::time_limit::Deadline;
 const SPLIT: &str = "ncclCommSplit";
 const SHRINK: &str = "ncclCommShrink";
 const GROW: &str = "ncclCommGrow";
+
+/// No configuration: a child has its parent's, for which each call returns at once as well.
+const OF_PARENT: *mut ncclConfig_t = ptr::null_mut();
 
 /// The fate of operations in flight when a communicator shrinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,16 +59,11 @@ impl NcclCommunicator {
                 Error::new(ErrorKind::Argument, SPLIT, text)
             })?;
         let family = self.shared().family.of_split();
-        let child = self.child(
-            SPLIT,
-            family,
-            Parent::Settles,
-            |table, comm, slot, config| {
-                let function = table.ncclCommSplit?;
-                // SAFETY: the parent is not freed meanwhile; slot and configuration as in `child`.
-                Some(unsafe { function(comm, color, key, slot, config) })
-            },
-        )?;
+        let child = self.child(SPLIT, family, Parent::Settles, |table, comm, slot| {
+            let function = table.ncclCommSplit?;
+            // SAFETY: the parent is not freed meanwhile; the slot is one of `child`.
+            Some(unsafe { function(comm, color, key, slot, OF_PARENT) })
+        })?;
         match (child, color) {
             (None, NCCL_SPLIT_NOCOLOR) => Ok(None),
             (None, _) => Err(Error::new(
@@ -97,12 +94,12 @@ impl NcclCommunicator {
             ShrinkMode::Abort => self.shared().family.apart(),
         };
         let count = c_int::try_from(excluded.len()).unwrap_or(c_int::MAX);
-        let child = self.child(SHRINK, family, parent, |table, comm, slot, config| {
+        let child = self.child(SHRINK, family, parent, |table, comm, slot| {
             let function = table.ncclCommShrink?;
             let list = excluded.as_mut_ptr();
             // SAFETY: the list has `count` numbers and outlives the wait in `child`; the rest as in
             // `split`.
-            Some(unsafe { function(comm, list, count, slot, config, flags) })
+            Some(unsafe { function(comm, list, count, slot, OF_PARENT, flags) })
         })?;
         child.ok_or_else(|| {
             Error::new(
@@ -147,17 +144,12 @@ impl NcclCommunicator {
         })?;
         let id = id.map(NcclId::native);
         let family = self.shared().family.apart();
-        let child = self.child(
-            GROW,
-            family,
-            Parent::Settles,
-            |table, comm, slot, config| {
-                let function = table.ncclCommGrow?;
-                let id = id.as_ref().map_or(ptr::null(), ptr::from_ref);
-                // SAFETY: the id outlives the wait in `child`; the rest as in `split`.
-                Some(unsafe { function(comm, ranks, id, -1, slot, config) })
-            },
-        )?;
+        let child = self.child(GROW, family, Parent::Settles, |table, comm, slot| {
+            let function = table.ncclCommGrow?;
+            let id = id.as_ref().map_or(ptr::null(), ptr::from_ref);
+            // SAFETY: the id outlives the wait in `child`; the rest as in `split`.
+            Some(unsafe { function(comm, ranks, id, -1, slot, OF_PARENT) })
+        })?;
         child
             .ok_or_else(|| Error::new(ErrorKind::Library, GROW, "the library made no communicator"))
     }
@@ -224,12 +216,7 @@ impl NcclCommunicator {
         operation: &'static str,
         family: Family,
         parent: Parent,
-        make: impl FnOnce(
-            &Table,
-            ncclComm_t,
-            *mut ncclComm_t,
-            *mut ncclConfig_t,
-        ) -> Option<ncclResult_t>,
+        make: impl FnOnce(&Table, ncclComm_t, *mut ncclComm_t) -> Option<ncclResult_t>,
     ) -> Result<Option<Self>> {
         open_group::none_open(operation)?;
         let shared = self.shared();
@@ -242,36 +229,27 @@ impl NcclCommunicator {
         operation: &'static str,
         family: Family,
         parent: Parent,
-        make: impl FnOnce(
-            &Table,
-            ncclComm_t,
-            *mut ncclComm_t,
-            *mut ncclConfig_t,
-        ) -> Option<ncclResult_t>,
+        make: impl FnOnce(&Table, ncclComm_t, *mut ncclComm_t) -> Option<ncclResult_t>,
     ) -> Result<Option<Self>> {
         let shared = self.shared();
-        let mut deadline = Deadline::after(shared.time_limit);
+        let mut deadline = Deadline::after(shared.time_limit());
         let mut joining = Joining {
-            nccl: shared.nccl,
+            nccl: shared.nccl(),
             slot: HandleSlot::empty(),
-            context: shared.context.clone(),
+            context: shared.context().clone(),
             place: None,
-            time_limit: shared.time_limit,
-            config: shared.nccl.config(),
+            time_limit: shared.time_limit(),
+            config: shared.nccl().config(),
             names: Arc::clone(&shared.names),
             family,
         };
         let _turn = shared.take_turn(operation)?;
         let _current = shared
-            .context
+            .context()
             .enter()
             .map_err(|error| of_driver(operation, error))?;
         let slot = joining.slot.address();
-        // No configuration: the child has its parent's, for which each call returns at once as
-        // well.
-        let code = shared.make(operation, |table, comm| {
-            make(table, comm, slot, ptr::null_mut())
-        })?;
+        let code = shared.make(operation, |table, comm| make(table, comm, slot))?;
         if code != ncclSuccess && code != ncclInProgress {
             return Err(shared.failed(operation, code));
         }

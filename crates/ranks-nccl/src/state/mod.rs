@@ -23,7 +23,7 @@ use ranks_nccl_sys::{
     Nccl, Table, ncclComm, ncclComm_t, ncclInProgress, ncclResult_t, ncclSuccess,
 };
 
-use super::error::{Caller, failure, is_refusal, missing};
+use super::error::{Caller, RankOnDevice, failure, is_refusal, missing};
 use crate::state::call_lock::CallLock;
 use crate::state::deferred_destroy::MOMENT;
 use crate::state::dropped_memory::DroppedMemory;
@@ -40,17 +40,15 @@ pub(crate) mod time_limit;
 
 /// A rank of a communicator, as long as anything refers to it.
 pub(crate) struct Shared {
-    pub(super) nccl: &'static Nccl,
-    pub(super) context: Context,
-    pub(super) device: usize,
-    pub(super) rank: usize,
-    pub(super) size: usize,
-    pub(super) time_limit: Option<Duration>,
+    nccl: &'static Nccl,
+    context: Context,
+    place: RankOnDevice,
+    time_limit: Option<Duration>,
     /// Memory that the configuration points at.
     pub(super) names: Arc<[CString]>,
     pub(super) family: Family,
-    pub(super) call_lock: CallLock,
-    pub(super) dropped_memory: DroppedMemory,
+    call_lock: CallLock,
+    dropped_memory: DroppedMemory,
     /// Its calls, as observers see them.
     pub(super) track: Track,
     state: Mutex<State>,
@@ -92,9 +90,7 @@ impl Shared {
         let shared = Arc::new(Self {
             nccl,
             context,
-            device: place.device,
-            rank: place.rank,
-            size: place.size,
+            place,
             time_limit,
             names,
             family,
@@ -120,15 +116,15 @@ impl Shared {
     }
 
     pub(crate) fn device(&self) -> usize {
-        self.device
+        self.place.device
     }
 
     pub(crate) fn rank(&self) -> usize {
-        self.rank
+        self.place.rank
     }
 
     pub(crate) fn size(&self) -> usize {
-        self.size
+        self.place.size
     }
 
     pub(crate) fn time_limit(&self) -> Option<Duration> {
@@ -267,11 +263,7 @@ impl Shared {
     }
 
     pub(super) fn caller(&self) -> Caller {
-        Caller::Rank {
-            rank: self.rank,
-            size: self.size,
-            device: self.device,
-        }
+        Caller::Rank(self.place)
     }
 
     /// Waits until no other thread is in a call.
@@ -390,14 +382,6 @@ impl Shared {
     }
 }
 
-/// A rank, the number of ranks, and the device of this one.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RankOnDevice {
-    pub(super) rank: usize,
-    pub(super) size: usize,
-    pub(super) device: usize,
-}
-
 impl RankOnDevice {
     /// A communicator of this rank, as observers see it.
     pub(super) fn track(self) -> Track {
@@ -466,9 +450,9 @@ impl Drop for Shared {
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NcclCommunicator")
-            .field("rank", &self.rank)
-            .field("size", &self.size)
-            .field("device", &self.device)
+            .field("rank", &self.place.rank)
+            .field("size", &self.place.size)
+            .field("device", &self.place.device)
             .field("failure", &self.failure())
             .finish_non_exhaustive()
     }

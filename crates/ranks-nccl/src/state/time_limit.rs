@@ -111,11 +111,9 @@ impl Shared {
 
     #[cold]
     pub(crate) fn too_late(&self, operation: &'static str, limit: Duration) -> Error {
-        let Self {
-            rank, size, device, ..
-        } = self;
+        let place = self.place;
         let text = format!(
-            "timed out after {limit:?} (rank {rank} of {size}, device {device}): a rank that does not make \
+            "timed out after {limit:?} ({place}): a rank that does not make \
              the same call, or is gone, is waited for; the communicator was aborted"
         );
         let error = Error::new(ErrorKind::TimedOut, operation, text);
