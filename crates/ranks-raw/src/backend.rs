@@ -1,3 +1,6 @@
 //! The parts of this crate that its sibling crates see.
 
+mod waiting;
+
+pub use self::waiting::{Deadline, drain};
 pub use crate::driver::of_driver;

@@ -23,7 +23,7 @@ const WAITS: [&str; 7] = [
 const LOOPS: [&str; 2] = ["Pause::default", "mpsc::channel"];
 
 /// Files and folders that pass time, and why they may.
-const MAY: [(&str, &str); 37] = [
+const MAY: [(&str, &str); 33] = [
     // The wait itself.
     (
         "crates/ranks-comm/src/call/limit/pause.rs",
@@ -115,29 +115,13 @@ const MAY: [(&str, &str); 37] = [
         "the limit of the raw communicator, and its thread",
     ),
     (
-        "crates/ranks-nccl/src/state/time_limit.rs",
-        "the wait for NCCL",
+        "crates/ranks-raw/src/backend/waiting.rs",
+        "the wait for NCCL, NVSHMEM or a stream",
     ),
     ("crates/ranks-nccl/src/state/call_lock.rs", "the same limit"),
     (
-        "crates/ranks-nccl/src/queue/mod.rs",
-        "a stream, with an end",
-    ),
-    (
-        "crates/ranks-nccl/src/raw/waiting.rs",
-        "a stream, with an end",
-    ),
-    (
         "crates/ranks-cuda/src/driver/pause.rs",
         "the wait for a device",
-    ),
-    (
-        "crates/ranks-nvshmem/src/call/time_limit.rs",
-        "the wait for NVSHMEM",
-    ),
-    (
-        "crates/ranks-nvshmem/src/stream/queue.rs",
-        "a stream, with an end",
     ),
     (
         "crates/ranks-nvshmem/src/backend/in_process/event.rs",

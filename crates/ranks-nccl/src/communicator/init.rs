@@ -11,6 +11,7 @@ use ranks_comm::backend::{Count, observed, opened};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, Cuda};
 use ranks_nccl_sys::{Nccl, ncclConfig_t, ncclInProgress, ncclSuccess, version_text};
+use ranks_raw::backend::Deadline;
 
 use super::id::NcclId;
 use crate::communicator::NcclCommunicator;
@@ -21,7 +22,6 @@ use crate::state::deferred_destroy::{standing_of, tidy};
 use crate::state::handle_slot::HandleSlot;
 use crate::state::open_group;
 use crate::state::shared_resources::Family;
-use crate::state::time_limit::Deadline;
 use crate::state::{Handle, Shared, abort_handle};
 
 const INIT: &str = "ncclCommInitRankConfig";

@@ -11,6 +11,7 @@ use ranks_nccl_sys::{
     NCCL_SHRINK_ABORT, NCCL_SHRINK_DEFAULT, NCCL_SPLIT_NOCOLOR, Table, ncclComm_t, ncclConfig_t,
     ncclInProgress, ncclResult_t, ncclSuccess, ncclUniqueId,
 };
+use ranks_raw::backend::Deadline;
 
 use super::id::NcclId;
 use super::init::{Joining, Means};
@@ -20,7 +21,6 @@ use crate::options::NcclOptions;
 use crate::state::handle_slot::HandleSlot;
 use crate::state::open_group;
 use crate::state::shared_resources::Family;
-use crate::state::time_limit::Deadline;
 
 const SPLIT: &str = "ncclCommSplit";
 const SHRINK: &str = "ncclCommShrink";

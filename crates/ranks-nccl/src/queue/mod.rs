@@ -13,10 +13,11 @@ use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{DeviceSlice, DeviceSliceMut, Event, Stream};
+use ranks_raw::backend::drain;
 
 use super::call::CheckedCall;
 use super::error::of_driver;
@@ -156,20 +157,15 @@ impl<'env> Queue<'env> {
     /// back before.
     #[cold]
     fn drain(&self) {
-        let end = Instant::now() + PATIENCE;
-        // A stream that reports a failure has nothing under way: its context is gone.
-        while matches!(self.stream.query(), Ok(false)) {
-            if Instant::now() >= end {
-                eprintln!(
-                    "ranks: the CUDA driver records no event, and a stream is not over within {PATIENCE:?}; the process ends, \
-                     because borrowed memory that a device works on cannot be given back"
-                );
-                std::process::abort();
+        drain(PATIENCE, "a stream that no event is recorded on", || {
+            // A stream that reports a failure has nothing under way: its context is gone.
+            let over = !matches!(self.stream.query(), Ok(false));
+            if !over {
+                self.shared
+                    .abort_because("the CUDA driver records no event");
             }
-            self.shared
-                .abort_because("the CUDA driver records no event");
-            std::thread::sleep(Duration::from_micros(50));
-        }
+            over
+        });
     }
 }
 

@@ -1,9 +1,10 @@
 //! Waits for operations in flight, and what is left of them after a failure.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ranks_comm::Result;
 use ranks_cuda::Stream;
+use ranks_raw::backend::drain;
 
 use super::RawNccl;
 use crate::error::of_driver;
@@ -36,17 +37,9 @@ impl RawNccl {
     /// aborted.
     #[cold]
     pub(super) fn drain(&self) {
-        let end = Instant::now() + PATIENCE;
-        // A stream that reports a failure has nothing under way: its context is gone.
-        while matches!(self.stream.query(), Ok(false)) {
-            if Instant::now() >= end {
-                eprintln!(
-                    "ranks: an operation of NCCL has not ended within {PATIENCE:?} after its communicator was aborted; the process \
-                     ends, because the memory that it works on cannot be given back"
-                );
-                std::process::abort();
-            }
-            std::thread::sleep(Duration::from_micros(50));
-        }
+        drain(PATIENCE, "an operation of an aborted communicator", || {
+            // A stream that reports a failure has nothing under way: its context is gone.
+            !matches!(self.stream.query(), Ok(false))
+        });
     }
 }

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use ranks_cuda::Context;
 use ranks_nccl_sys::{Nccl, ncclComm_t, ncclInProgress, ncclResult_t, ncclSuccess};
+use ranks_raw::backend::Deadline;
 
 use crate::state::open_group;
-use crate::state::time_limit::Deadline;
 use crate::state::{Handle, abort_handle};
 
 /// The time that `drop` may take: it looks for so long whether a communicator can be freed at once.

@@ -2,46 +2,15 @@
 //! allows.
 
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::Watch;
 use ranks_nccl_sys::{ncclInProgress, ncclSuccess};
+use ranks_raw::backend::Deadline;
 
 use crate::error::{failure, of_driver};
 use crate::state::Shared;
-
-/// The start of a wait, and the time that it may last.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Deadline {
-    limit: Option<(Duration, Instant)>,
-    looks: u32,
-}
-
-impl Deadline {
-    /// From now on for so long; for ever if there is no limit.
-    pub(crate) fn after(limit: Option<Duration>) -> Self {
-        let limit = limit.and_then(|limit| Some((limit, Instant::now().checked_add(limit)?)));
-        Self { limit, looks: 0 }
-    }
-
-    /// Lets others run for a moment, longer and longer. `Some(limit)` when it is over.
-    pub(crate) fn pause(&mut self) -> Option<Duration> {
-        if let Some((limit, end)) = self.limit
-            && Instant::now() >= end
-        {
-            return Some(limit);
-        }
-        self.looks = self.looks.saturating_add(1);
-        if self.looks < 64 {
-            thread::yield_now();
-        } else {
-            thread::sleep(Duration::from_micros(u64::from(self.looks.min(500))));
-        }
-        None
-    }
-}
 
 impl Shared {
     /// Waits until the library has done what belongs to the last call: what is to be enqueued is.

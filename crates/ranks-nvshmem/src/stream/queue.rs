@@ -8,10 +8,11 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ranks_comm::Result;
 use ranks_cuda::Entered;
+use ranks_raw::backend::drain;
 
 use crate::backend::Order;
 use crate::backend::library::Direct;
@@ -180,18 +181,10 @@ impl<'env> Queue<'env> {
         if self.kept.borrow().is_empty() {
             return;
         }
-        let end = Instant::now() + PATIENCE;
-        // A stream that reports a failure has nothing under way: its context is gone.
-        while matches!(self.stream.is_idle(name), Ok(false)) {
-            if Instant::now() >= end {
-                eprintln!(
-                    "ranks: the CUDA driver records no event, and a stream is not over within {PATIENCE:?}; the process ends, \
-                     because borrowed memory that a device works on cannot be given back"
-                );
-                std::process::abort();
-            }
-            std::thread::sleep(Duration::from_micros(50));
-        }
+        drain(PATIENCE, "a stream that no event is recorded on", || {
+            // A stream that reports a failure has nothing under way: its context is gone.
+            !matches!(self.stream.is_idle(name), Ok(false))
+        });
     }
 }
 
