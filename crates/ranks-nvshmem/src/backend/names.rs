@@ -85,6 +85,16 @@ pub(crate) const SIGNAL_OP: &str = "nvshmemx_signal_op_on_stream";
 pub(crate) const SIGNAL_WAIT: &str = "nvshmemx_signal_wait_until_on_stream";
 pub(crate) const SIGNAL_FETCH: &str = "nvshmem_signal_fetch";
 
+impl Order<'_> {
+    /// The name of a call that is done when it returns, or of the one that enqueues the same.
+    pub(crate) const fn of(self, [now, on_stream]: [&'static str; 2]) -> &'static str {
+        match self {
+            Order::Now => now,
+            Order::On(_) => on_stream,
+        }
+    }
+}
+
 impl Names {
     pub(crate) const fn of(self, order: Order<'_>, reuse: Reuse) -> &'static str {
         match (order, reuse) {
@@ -118,11 +128,7 @@ pub(crate) fn strided(
             return Err(Error::new(ErrorKind::Argument, names[0][0], text));
         }
     };
-    let [now, stream] = names[at];
-    Ok(match order {
-        Order::Now => now,
-        Order::On(_) => stream,
-    })
+    Ok(order.of(names[at]))
 }
 
 impl Movement {

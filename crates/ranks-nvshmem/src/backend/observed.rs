@@ -279,31 +279,23 @@ impl OneSided for Observed {
     }
 
     fn quiet(&self, order: Order<'_>) -> Result<()> {
-        let name = named([names::QUIET, names::QUIET_ON_STREAM], order);
+        let name = order.of([names::QUIET, names::QUIET_ON_STREAM]);
         self.call(name, |backend| backend.quiet(order))
     }
 
     fn flush(&self, order: Order<'_>) -> Result<()> {
-        let name = named([names::FLUSH, names::FLUSH_ON_STREAM], order);
+        let name = order.of([names::FLUSH, names::FLUSH_ON_STREAM]);
         self.call(name, |backend| backend.flush(order))
     }
 
     fn barrier_all(&self, order: Order<'_>) -> Result<()> {
-        let name = named([names::BARRIER_ALL, names::BARRIER_ALL_ON_STREAM], order);
+        let name = order.of([names::BARRIER_ALL, names::BARRIER_ALL_ON_STREAM]);
         self.call(name, |backend| backend.barrier_all(order))
     }
 
     fn sync_all(&self, order: Order<'_>) -> Result<()> {
-        let name = named([names::SYNC_ALL, names::SYNC_ALL_ON_STREAM], order);
+        let name = order.of([names::SYNC_ALL, names::SYNC_ALL_ON_STREAM]);
         self.call(name, |backend| backend.sync_all(order))
-    }
-}
-
-/// The name of a call that waits, or of the one that is enqueued.
-fn named([now, on_stream]: [&'static str; 2], order: Order<'_>) -> &'static str {
-    match order {
-        Order::Now => now,
-        Order::On(_) => on_stream,
     }
 }
 

@@ -11,15 +11,13 @@ use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, Event, Stream};
 
 use super::LibraryHeap;
 use crate::backend::block::{Block, Local, Offset};
+use crate::backend::names::{
+    ALLOC, FILL, FREE, READ, REGISTER, REGISTER_SYMMETRIC, UNREGISTER, WRITE,
+};
 use crate::backend::stream::StreamRef;
 use crate::backend::{Memory, Order, TeamHandle};
 use crate::call::error::of_driver;
 
-const ALLOC: &str = "nvshmem_malloc";
-const FREE: &str = "nvshmem_free";
-const REGISTER: &str = "nvshmemx_buffer_register";
-const UNREGISTER: &str = "nvshmemx_buffer_unregister";
-const REGISTER_SYMMETRIC: &str = "nvshmemx_buffer_register_symmetric";
 const UNREGISTER_SYMMETRIC: &str = "nvshmemx_buffer_unregister_symmetric";
 
 impl Memory for LibraryHeap {
@@ -93,13 +91,13 @@ impl Memory for LibraryHeap {
     fn read(&self, from: Offset<'_>, to: &mut [u8]) -> Result<()> {
         let bytes = Bytes::at(self, from, to.len());
         let copied = self.context.copy_to_host(&bytes, to);
-        copied.map_err(|error| of_driver("cuMemcpyDtoH_v2", error))
+        copied.map_err(|error| of_driver(READ, error))
     }
 
     fn write(&self, from: &[u8], to: Offset<'_>) -> Result<()> {
         let mut bytes = Bytes::at(self, to, from.len());
         let copied = self.context.copy_to_device(from, &mut bytes);
-        copied.map_err(|error| of_driver("cuMemcpyHtoDAsync_v2", error))
+        copied.map_err(|error| of_driver(WRITE, error))
     }
 
     fn fill(&self, to: Offset<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()> {
@@ -111,9 +109,9 @@ impl Memory for LibraryHeap {
                 // is of the PE's device.
                 unsafe { self.context.enqueue_fill(stream, &mut bytes, value) }
             }
-            Order::On(StreamRef::Host(_)) => return Err(not_of_device("cuMemsetD8Async")),
+            Order::On(StreamRef::Host(_)) => return Err(not_of_device(FILL)),
         };
-        filled.map_err(|error| of_driver("cuMemsetD8Async", error))
+        filled.map_err(|error| of_driver(FILL, error))
     }
 
     fn peer(&self, place: Offset<'_>, pe: usize) -> Option<*mut u8> {

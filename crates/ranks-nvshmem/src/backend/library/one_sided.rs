@@ -18,6 +18,10 @@ use super::LibraryHeap;
 use super::direct::Direct;
 use super::memory::{address_of, local_address, not_of_device};
 use crate::backend::block::{Local, Offset};
+use crate::backend::names::{
+    BARRIER_ALL, BARRIER_ALL_ON_STREAM, FENCE, FLUSH, FLUSH_ON_STREAM, GET, IGET, IPUT, PUT, QUIET,
+    QUIET_ON_STREAM, SYNC_ALL, SYNC_ALL_ON_STREAM, strided,
+};
 use crate::backend::stream::StreamRef;
 use crate::backend::{Comparison, Memory, OneSided, Order, Reuse, SignalOp, Strides};
 
@@ -36,8 +40,9 @@ type Point = unsafe extern "C" fn();
 /// `nvshmemx_quiet_on_stream` and its like.
 type PointOn = unsafe extern "C" fn(cudaStream_t);
 
-/// A function that the library may lack, by its name.
-type Named<F> = (&'static str, Option<F>);
+/// A function that is done when it returns, and the one that enqueues the same; the library may
+/// lack them.
+type Forms<F, On> = (Option<F>, Option<On>);
 
 /// From where to where, and on which PE.
 pub(super) struct Moved {
@@ -57,35 +62,15 @@ impl OneSided for LibraryHeap {
         reuse: Reuse,
     ) -> Result<()> {
         let table = self.library.table();
-        let moved = Moved::put(dest, source, pe);
-        match (order, reuse) {
-            (Order::On(stream), Reuse::After) => {
-                let function = table.nvshmemx_putmem_on_stream;
-                self.move_on(
-                    ("nvshmemx_putmem_on_stream", function),
-                    moved,
-                    bytes,
-                    stream,
-                )
-            }
-            (Order::On(stream), Reuse::AfterQuiet) => {
-                let function = table.nvshmemx_putmem_nbi_on_stream;
-                self.move_on(
-                    ("nvshmemx_putmem_nbi_on_stream", function),
-                    moved,
-                    bytes,
-                    stream,
-                )
-            }
-            (Order::Now, Reuse::After) => {
-                self.move_now(("nvshmem_putmem", table.nvshmem_putmem), moved, bytes)
-            }
-            (Order::Now, Reuse::AfterQuiet) => self.move_now(
-                ("nvshmem_putmem_nbi", table.nvshmem_putmem_nbi),
-                moved,
-                bytes,
+        let (now, on) = match reuse {
+            Reuse::After => (table.nvshmem_putmem, table.nvshmemx_putmem_on_stream),
+            Reuse::AfterQuiet => (
+                table.nvshmem_putmem_nbi,
+                table.nvshmemx_putmem_nbi_on_stream,
             ),
-        }
+        };
+        let name = PUT.of(order, reuse);
+        self.transfer(name, (now, on), Moved::put(dest, source, pe), bytes, order)
     }
 
     fn get(
@@ -98,35 +83,15 @@ impl OneSided for LibraryHeap {
         reuse: Reuse,
     ) -> Result<()> {
         let table = self.library.table();
-        let moved = Moved::get(dest, source, pe);
-        match (order, reuse) {
-            (Order::On(stream), Reuse::After) => {
-                let function = table.nvshmemx_getmem_on_stream;
-                self.move_on(
-                    ("nvshmemx_getmem_on_stream", function),
-                    moved,
-                    bytes,
-                    stream,
-                )
-            }
-            (Order::On(stream), Reuse::AfterQuiet) => {
-                let function = table.nvshmemx_getmem_nbi_on_stream;
-                self.move_on(
-                    ("nvshmemx_getmem_nbi_on_stream", function),
-                    moved,
-                    bytes,
-                    stream,
-                )
-            }
-            (Order::Now, Reuse::After) => {
-                self.move_now(("nvshmem_getmem", table.nvshmem_getmem), moved, bytes)
-            }
-            (Order::Now, Reuse::AfterQuiet) => self.move_now(
-                ("nvshmem_getmem_nbi", table.nvshmem_getmem_nbi),
-                moved,
-                bytes,
+        let (now, on) = match reuse {
+            Reuse::After => (table.nvshmem_getmem, table.nvshmemx_getmem_on_stream),
+            Reuse::AfterQuiet => (
+                table.nvshmem_getmem_nbi,
+                table.nvshmemx_getmem_nbi_on_stream,
             ),
-        }
+        };
+        let name = GET.of(order, reuse);
+        self.transfer(name, (now, on), Moved::get(dest, source, pe), bytes, order)
     }
 
     fn direct(&self, stream: StreamRef<'_>) -> Option<Direct> {
@@ -144,37 +109,18 @@ impl OneSided for LibraryHeap {
         order: Order<'_>,
     ) -> Result<()> {
         let table = self.library.table();
-        let (name, now, on): (_, Option<Stride>, Option<StrideOn>) = match size {
-            1 => (
-                "nvshmem_iput8",
-                table.nvshmem_iput8,
-                table.nvshmemx_iput8_on_stream,
-            ),
-            2 => (
-                "nvshmem_iput16",
-                table.nvshmem_iput16,
-                table.nvshmemx_iput16_on_stream,
-            ),
-            4 => (
-                "nvshmem_iput32",
-                table.nvshmem_iput32,
-                table.nvshmemx_iput32_on_stream,
-            ),
-            8 => (
-                "nvshmem_iput64",
-                table.nvshmem_iput64,
-                table.nvshmemx_iput64_on_stream,
-            ),
-            16 => (
-                "nvshmem_iput128",
-                table.nvshmem_iput128,
-                table.nvshmemx_iput128_on_stream,
-            ),
-            _ => return Err(no_such_size(size)),
+        let name = strided(IPUT, size, order)?;
+        let functions = match size {
+            1 => (table.nvshmem_iput8, table.nvshmemx_iput8_on_stream),
+            2 => (table.nvshmem_iput16, table.nvshmemx_iput16_on_stream),
+            4 => (table.nvshmem_iput32, table.nvshmemx_iput32_on_stream),
+            8 => (table.nvshmem_iput64, table.nvshmemx_iput64_on_stream),
+            // 16: there is no name for any other.
+            _ => (table.nvshmem_iput128, table.nvshmemx_iput128_on_stream),
         };
         self.reaches(name, dest, pe)?;
         let moved = Moved::put(dest, source, pe);
-        self.stride((name, now), on, moved, strides, size, count, order)
+        self.stride(name, functions, moved, strides, size, count, order)
     }
 
     fn iget(
@@ -188,37 +134,18 @@ impl OneSided for LibraryHeap {
         order: Order<'_>,
     ) -> Result<()> {
         let table = self.library.table();
-        let (name, now, on): (_, Option<Stride>, Option<StrideOn>) = match size {
-            1 => (
-                "nvshmem_iget8",
-                table.nvshmem_iget8,
-                table.nvshmemx_iget8_on_stream,
-            ),
-            2 => (
-                "nvshmem_iget16",
-                table.nvshmem_iget16,
-                table.nvshmemx_iget16_on_stream,
-            ),
-            4 => (
-                "nvshmem_iget32",
-                table.nvshmem_iget32,
-                table.nvshmemx_iget32_on_stream,
-            ),
-            8 => (
-                "nvshmem_iget64",
-                table.nvshmem_iget64,
-                table.nvshmemx_iget64_on_stream,
-            ),
-            16 => (
-                "nvshmem_iget128",
-                table.nvshmem_iget128,
-                table.nvshmemx_iget128_on_stream,
-            ),
-            _ => return Err(no_such_size(size)),
+        let name = strided(IGET, size, order)?;
+        let functions = match size {
+            1 => (table.nvshmem_iget8, table.nvshmemx_iget8_on_stream),
+            2 => (table.nvshmem_iget16, table.nvshmemx_iget16_on_stream),
+            4 => (table.nvshmem_iget32, table.nvshmemx_iget32_on_stream),
+            8 => (table.nvshmem_iget64, table.nvshmemx_iget64_on_stream),
+            // 16: there is no name for any other.
+            _ => (table.nvshmem_iget128, table.nvshmemx_iget128_on_stream),
         };
         self.reaches(name, source, pe)?;
         let moved = Moved::get(dest, source, pe);
-        self.stride((name, now), on, moved, strides, size, count, order)
+        self.stride(name, functions, moved, strides, size, count, order)
     }
 
     fn put_signal(
@@ -273,35 +200,35 @@ impl OneSided for LibraryHeap {
     }
 
     fn fence(&self) -> Result<()> {
-        self.point_now(("nvshmem_fence", self.library.table().nvshmem_fence))
+        let fence = self.library.table().nvshmem_fence;
+        self.point([FENCE; 2], (fence, None), Order::Now)
     }
 
     fn quiet(&self, order: Order<'_>) -> Result<()> {
         let table = self.library.table();
-        let now = ("nvshmem_quiet", table.nvshmem_quiet);
-        let on = table.nvshmemx_quiet_on_stream;
-        self.point(now, ("nvshmemx_quiet_on_stream", on), order)
+        let functions = (table.nvshmem_quiet, table.nvshmemx_quiet_on_stream);
+        self.point([QUIET, QUIET_ON_STREAM], functions, order)
     }
 
     fn flush(&self, order: Order<'_>) -> Result<()> {
         let table = self.library.table();
-        let now = ("nvshmemx_flush", table.nvshmemx_flush);
-        let on = table.nvshmemx_flush_on_stream;
-        self.point(now, ("nvshmemx_flush_on_stream", on), order)
+        let functions = (table.nvshmemx_flush, table.nvshmemx_flush_on_stream);
+        self.point([FLUSH, FLUSH_ON_STREAM], functions, order)
     }
 
     fn barrier_all(&self, order: Order<'_>) -> Result<()> {
         let table = self.library.table();
-        let now = ("nvshmem_barrier_all", table.nvshmem_barrier_all);
-        let on = table.nvshmemx_barrier_all_on_stream;
-        self.point(now, ("nvshmemx_barrier_all_on_stream", on), order)
+        let functions = (
+            table.nvshmem_barrier_all,
+            table.nvshmemx_barrier_all_on_stream,
+        );
+        self.point([BARRIER_ALL, BARRIER_ALL_ON_STREAM], functions, order)
     }
 
     fn sync_all(&self, order: Order<'_>) -> Result<()> {
         let table = self.library.table();
-        let now = ("nvshmem_sync_all", table.nvshmem_sync_all);
-        let on = table.nvshmemx_sync_all_on_stream;
-        self.point(now, ("nvshmemx_sync_all_on_stream", on), order)
+        let functions = (table.nvshmem_sync_all, table.nvshmemx_sync_all_on_stream);
+        self.point([SYNC_ALL, SYNC_ALL_ON_STREAM], functions, order)
     }
 }
 
@@ -327,40 +254,40 @@ impl Moved {
 
 impl LibraryHeap {
     #[inline]
-    fn move_now(&self, (name, function): Named<Move>, moved: Moved, bytes: usize) -> Result<()> {
-        let function = function.ok_or_else(|| self.missing(name))?;
-        let _entered = self.enter(name)?;
-        // SAFETY: so many bytes are there on both sides, and are not used by the library after the
-        // call, or after `quiet`, before which no block is freed.
-        unsafe { function(moved.dest, moved.source, bytes, moved.pe) };
-        Ok(())
-    }
-
-    #[inline]
-    fn move_on(
+    fn transfer(
         &self,
-        (name, function): Named<MoveOn>,
+        name: &'static str,
+        (now, on): Forms<Move, MoveOn>,
         moved: Moved,
         bytes: usize,
-        stream: StreamRef<'_>,
+        order: Order<'_>,
     ) -> Result<()> {
-        let (Some(function), StreamRef::Cuda(_, stream)) = (function, stream) else {
-            return Err(self.cannot_enqueue(name, function.is_some()));
-        };
+        let Moved { dest, source, pe } = moved;
         let _entered = self.enter(name)?;
-        // SAFETY: so many bytes are there on both sides until the stream is past it; the stream
-        // lives, and is of the PE's device.
-        unsafe {
-            function(moved.dest, moved.source, bytes, moved.pe, stream.0.cast());
-        };
+        match order {
+            Order::Now => {
+                let function = now.ok_or_else(|| self.missing(name))?;
+                // SAFETY: so many bytes are there on both sides, and are not used by the library
+                // after the call, or after `quiet`, before which no block is freed.
+                unsafe { function(dest, source, bytes, pe) };
+            }
+            Order::On(stream) => {
+                let (Some(function), StreamRef::Cuda(_, stream)) = (on, stream) else {
+                    return Err(self.cannot_enqueue(name, on.is_some()));
+                };
+                // SAFETY: so many bytes are there on both sides until the stream is past it; the
+                // stream lives, and is of the PE's device.
+                unsafe { function(dest, source, bytes, pe, stream.0.cast()) };
+            }
+        }
         Ok(())
     }
 
     #[allow(clippy::too_many_arguments, reason = "those of the C functions")]
     fn stride(
         &self,
-        (name, now): Named<Stride>,
-        on: Option<StrideOn>,
+        name: &'static str,
+        (now, on): Forms<Stride, StrideOn>,
         moved: Moved,
         strides: Strides,
         size: usize,
@@ -382,13 +309,14 @@ impl LibraryHeap {
                 // the PE's memory can be stored to directly.
                 unsafe { function(dest, source, to, from, count, pe) };
             }
-            Order::On(StreamRef::Cuda(_, stream)) => {
-                let function = on.ok_or_else(|| self.missing(name))?;
+            Order::On(stream) => {
+                let (Some(function), StreamRef::Cuda(_, stream)) = (on, stream) else {
+                    return Err(self.cannot_enqueue(name, on.is_some()));
+                };
                 // SAFETY: as above, until the stream is past it; the stream lives, and is of the
                 // PE's device.
                 unsafe { function(dest, source, to, from, count, pe, stream.0.cast()) };
             }
-            Order::On(StreamRef::Host(_)) => return Err(not_of_device(name)),
         }
         Ok(())
     }
@@ -404,27 +332,28 @@ impl LibraryHeap {
         Err(Error::new(ErrorKind::Argument, name, text))
     }
 
-    fn point(&self, now: Named<Point>, on: Named<PointOn>, order: Order<'_>) -> Result<()> {
+    fn point(
+        &self,
+        names: [&'static str; 2],
+        (now, on): Forms<Point, PointOn>,
+        order: Order<'_>,
+    ) -> Result<()> {
+        let name = order.of(names);
+        let _entered = self.enter(name)?;
         match order {
-            Order::Now => self.point_now(now),
+            Order::Now => {
+                let function = now.ok_or_else(|| self.missing(name))?;
+                // SAFETY: the library is initialised.
+                unsafe { function() };
+            }
             Order::On(stream) => {
-                let (name, function) = on;
-                let (Some(function), StreamRef::Cuda(_, stream)) = (function, stream) else {
-                    return Err(self.cannot_enqueue(name, function.is_some()));
+                let (Some(function), StreamRef::Cuda(_, stream)) = (on, stream) else {
+                    return Err(self.cannot_enqueue(name, on.is_some()));
                 };
-                let _entered = self.enter(name)?;
                 // SAFETY: the library is initialised; the stream lives, and is of the PE's device.
                 unsafe { function(stream.0.cast()) };
-                Ok(())
             }
         }
-    }
-
-    fn point_now(&self, (name, function): Named<Point>) -> Result<()> {
-        let function = function.ok_or_else(|| self.missing(name))?;
-        let _entered = self.enter(name)?;
-        // SAFETY: the library is initialised.
-        unsafe { function() };
         Ok(())
     }
 
@@ -448,10 +377,4 @@ impl LibraryHeap {
 )]
 fn number(pe: usize) -> c_int {
     pe as c_int
-}
-
-#[cold]
-fn no_such_size(size: usize) -> Error {
-    let text = format_args!("elements of {size} bytes have no strides");
-    Error::new(ErrorKind::Argument, "nvshmem_iput", text)
 }

@@ -17,8 +17,9 @@ use ranks_nvshmem_sys::{
 use super::LibraryHeap;
 use super::memory::address_of;
 use crate::backend::block::Offset;
+use crate::backend::names::{PUT_SIGNAL, SIGNAL_FETCH, SIGNAL_OP, SIGNAL_WAIT};
 use crate::backend::stream::StreamRef;
-use crate::backend::{Comparison, Reuse, SignalOp};
+use crate::backend::{Comparison, Order, Reuse, SignalOp};
 
 impl LibraryHeap {
     /// `nvshmemx_putmem_signal_on_stream`
@@ -36,15 +37,10 @@ impl LibraryHeap {
         reuse: Reuse,
     ) -> Result<()> {
         let table = self.library.table();
-        let (name, function) = match reuse {
-            Reuse::After => (
-                "nvshmemx_putmem_signal_on_stream",
-                table.nvshmemx_putmem_signal_on_stream,
-            ),
-            Reuse::AfterQuiet => (
-                "nvshmemx_putmem_signal_nbi_on_stream",
-                table.nvshmemx_putmem_signal_nbi_on_stream,
-            ),
+        let name = PUT_SIGNAL.of(Order::On(stream), reuse);
+        let function = match reuse {
+            Reuse::After => table.nvshmemx_putmem_signal_on_stream,
+            Reuse::AfterQuiet => table.nvshmemx_putmem_signal_nbi_on_stream,
         };
         let (Some(function), StreamRef::Cuda(_, stream)) = (function, stream) else {
             return Err(self.cannot_enqueue(name, function.is_some()));
@@ -66,12 +62,11 @@ impl LibraryHeap {
         pe: c_int,
         stream: StreamRef<'_>,
     ) -> Result<()> {
-        const NAME: &str = "nvshmemx_signal_op_on_stream";
         let function = self.library.table().nvshmemx_signal_op_on_stream;
         let (Some(function), StreamRef::Cuda(_, stream)) = (function, stream) else {
-            return Err(self.cannot_enqueue(NAME, function.is_some()));
+            return Err(self.cannot_enqueue(SIGNAL_OP, function.is_some()));
         };
-        let _entered = self.enter(NAME)?;
+        let _entered = self.enter(SIGNAL_OP)?;
         let (word, stream) = (word_of(signal), stream.0.cast());
         // SAFETY: the word is there until the stream is past it; the stream lives, and is of the
         // PE's device.
@@ -81,10 +76,9 @@ impl LibraryHeap {
 
     /// `nvshmem_signal_fetch`
     pub(super) fn fetch(&self, signal: Offset<'_>) -> Result<u64> {
-        const NAME: &str = "nvshmem_signal_fetch";
         let function = self.library.table().nvshmem_signal_fetch;
-        let function = function.ok_or_else(|| self.missing(NAME))?;
-        let _entered = self.enter(NAME)?;
+        let function = function.ok_or_else(|| self.missing(SIGNAL_FETCH))?;
+        let _entered = self.enter(SIGNAL_FETCH)?;
         // SAFETY: the word is there; the library copies it to the host.
         Ok(unsafe { function(word_of(signal)) })
     }
@@ -97,11 +91,10 @@ impl LibraryHeap {
         value: u64,
         stream: StreamRef<'_>,
     ) -> Result<()> {
-        const NAME: &str = "nvshmemx_signal_wait_until_on_stream";
-        self.full(NAME)?;
+        self.full(SIGNAL_WAIT)?;
         let function = self.library.table().nvshmemx_signal_wait_until_on_stream;
         let (Some(function), StreamRef::Cuda(_, stream)) = (function, stream) else {
-            return Err(self.cannot_enqueue(NAME, function.is_some()));
+            return Err(self.cannot_enqueue(SIGNAL_WAIT, function.is_some()));
         };
         let comparison = match comparison {
             Comparison::Equal => NVSHMEM_CMP_EQ,
@@ -111,7 +104,7 @@ impl LibraryHeap {
             Comparison::Less => NVSHMEM_CMP_LT,
             Comparison::GreaterOrEqual => NVSHMEM_CMP_GE,
         };
-        let _entered = self.enter(NAME)?;
+        let _entered = self.enter(SIGNAL_WAIT)?;
         let (word, stream) = (word_of(signal), stream.0.cast());
         // SAFETY: the word is there until the stream is past it; the stream lives, and is of the
         // PE's device.

@@ -10,16 +10,14 @@ use ranks_nvshmem_sys::{
 };
 
 use super::LibraryHeap;
+use crate::backend::names::{
+    TEAM_DESTROY, TEAM_INIT, TEAM_SPLIT_2D, TEAM_SPLIT_STRIDED, TEAM_UNIQUE_ID,
+};
 use crate::backend::{TeamHandle, Teams};
 
-const SPLIT: &str = "nvshmem_team_split_strided";
-const SPLIT_2D: &str = "nvshmem_team_split_2d";
 const TRANSLATE: &str = "nvshmem_team_translate_pe";
 const MY_PE: &str = "nvshmem_team_my_pe";
 const N_PES: &str = "nvshmem_team_n_pes";
-const UNIQUE_ID: &str = "nvshmemx_team_get_uniqueid";
-const INIT: &str = "nvshmemx_team_init";
-const DESTROY: &str = "nvshmem_team_destroy";
 
 impl Teams for LibraryHeap {
     fn world(&self) -> TeamHandle {
@@ -71,62 +69,69 @@ impl Teams for LibraryHeap {
         stride: usize,
         size: usize,
     ) -> Result<Option<TeamHandle>> {
-        self.full(SPLIT)?;
-        let (start, size) = (int(SPLIT, start)?, int(SPLIT, size)?);
+        self.full(TEAM_SPLIT_STRIDED)?;
+        let (start, size) = (
+            int(TEAM_SPLIT_STRIDED, start)?,
+            int(TEAM_SPLIT_STRIDED, size)?,
+        );
         // A team of one PE has no stride, and whatever was said for it need not be a number of the
         // library's.
-        let stride = if size == 1 { 1 } else { int(SPLIT, stride)? };
+        let stride = if size == 1 {
+            1
+        } else {
+            int(TEAM_SPLIT_STRIDED, stride)?
+        };
         let config = self.library.team_config();
         let mut team = NVSHMEM_TEAM_INVALID;
         let (config, place) = (&raw const config, &raw mut team);
-        let code = self.team(SPLIT, |table| {
+        let code = self.team(TEAM_SPLIT_STRIDED, |table| {
             let function = table.nvshmem_team_split_strided?;
             // SAFETY: the parent is live and has these PEs, by the contract of the seam; the
             // settings and the place of the new team outlive the call.
             Some(unsafe { function(parent.0, start, stride, size, config, 0, place) })
         })?;
-        self.check(SPLIT, code)?;
+        self.check(TEAM_SPLIT_STRIDED, code)?;
         Ok((team != NVSHMEM_TEAM_INVALID).then_some(TeamHandle(team)))
     }
 
     fn split_2d(&self, parent: TeamHandle, xrange: usize) -> Result<(TeamHandle, TeamHandle)> {
-        self.full(SPLIT_2D)?;
-        let xrange = int(SPLIT_2D, xrange)?;
+        self.full(TEAM_SPLIT_2D)?;
+        let xrange = int(TEAM_SPLIT_2D, xrange)?;
         let config = self.library.team_config();
         let (mut row, mut column) = (NVSHMEM_TEAM_INVALID, NVSHMEM_TEAM_INVALID);
         let (config, x, y) = (&raw const config, &raw mut row, &raw mut column);
-        let code = self.team(SPLIT_2D, |table| {
+        let code = self.team(TEAM_SPLIT_2D, |table| {
             let function = table.nvshmem_team_split_2d?;
             // SAFETY: the parent is live, by the contract of the seam; the settings and the places
             // of the new teams outlive the call.
             Some(unsafe { function(parent.0, xrange, config, 0, x, config, 0, y) })
         })?;
-        self.check(SPLIT_2D, code)?;
-        Ok((made(SPLIT_2D, row)?, made(SPLIT_2D, column)?))
+        self.check(TEAM_SPLIT_2D, code)?;
+        Ok((made(TEAM_SPLIT_2D, row)?, made(TEAM_SPLIT_2D, column)?))
     }
 
     fn team_unique_id(&self) -> Result<u64> {
-        self.full(UNIQUE_ID)?;
+        self.full(TEAM_UNIQUE_ID)?;
         let mut id = 0;
         let place = &raw mut id;
-        let code = self.team(UNIQUE_ID, |table| {
+        let code = self.team(TEAM_UNIQUE_ID, |table| {
             let function = table.nvshmemx_team_get_uniqueid?;
             // SAFETY: it writes one number to the place of one, and the library is initialised
             // while this lives.
             Some(unsafe { function(place) })
         })?;
-        self.check(UNIQUE_ID, code)?;
+        self.check(TEAM_UNIQUE_ID, code)?;
         Ok(id)
     }
 
     fn team_init(&self, id: u64, my_pe: usize, n_pes: usize) -> Result<TeamHandle> {
-        self.full(INIT)?;
-        let (my_pe, n_pes) = (int(INIT, my_pe)?, int(INIT, n_pes)?);
+        self.full(TEAM_INIT)?;
+        let (my_pe, n_pes) = (int(TEAM_INIT, my_pe)?, int(TEAM_INIT, n_pes)?);
         let mut config = self.library.team_config();
         config.uniqueid = id;
         let mut team = NVSHMEM_TEAM_INVALID;
         let (config, place) = (&raw mut config, &raw mut team);
-        let code = self.team(INIT, |table| {
+        let code = self.team(TEAM_INIT, |table| {
             let function = table.nvshmemx_team_init?;
             let mask = NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID;
             // SAFETY: this PE's number is below that of the team's, which are no more than there
@@ -134,13 +139,13 @@ impl Teams for LibraryHeap {
             // the call.
             Some(unsafe { function(place, config, mask, n_pes, my_pe) })
         })?;
-        self.check(INIT, code)?;
-        made(INIT, team)
+        self.check(TEAM_INIT, code)?;
+        made(TEAM_INIT, team)
     }
 
     fn destroy(&self, team: TeamHandle) -> Result<()> {
-        self.full(DESTROY)?;
-        self.team(DESTROY, |table| {
+        self.full(TEAM_DESTROY)?;
+        self.team(TEAM_DESTROY, |table| {
             let function = table.nvshmem_team_destroy?;
             // SAFETY: the team is live and was made by the program, by the contract of the seam;
             // nobody has its handle after this.
