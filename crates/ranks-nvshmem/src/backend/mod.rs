@@ -14,6 +14,9 @@ use std::sync::Arc;
 
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::Context;
+/// The operation of a reduction. The caller has checked that the kind allows it: bits of integers
+/// only.
+pub(crate) use ranks_nvshmem_sys::Operation as Reduce;
 
 use crate::backend::block::{Block, Local, Offset};
 use crate::backend::in_process::HostStream;
@@ -110,19 +113,6 @@ pub enum Kind {
     F64,
     F16,
     Bf16,
-}
-
-/// The operation of a reduction. The caller has checked that the kind allows it: bits of integers
-/// only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Reduce {
-    Sum,
-    Prod,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
 }
 
 /// A symmetric heap of this PE.
@@ -338,8 +328,8 @@ pub(crate) trait OneSided {
 pub(crate) trait Teams {
     fn world(&self) -> TeamHandle;
     /// PEs that can load from and store to each other's memory.
-    fn shared(&self) -> Result<TeamHandle>;
-    fn node(&self) -> Result<TeamHandle>;
+    fn shared(&self) -> TeamHandle;
+    fn node(&self) -> TeamHandle;
     fn team_my_pe(&self, team: TeamHandle) -> Result<usize>;
     fn team_n_pes(&self, team: TeamHandle) -> Result<usize>;
     fn translate(&self, team: TeamHandle, pe: usize, to: TeamHandle) -> Result<Option<usize>>;

@@ -304,11 +304,11 @@ impl Teams for Observed {
         self.backend.world()
     }
 
-    fn shared(&self) -> Result<TeamHandle> {
+    fn shared(&self) -> TeamHandle {
         self.backend.shared()
     }
 
-    fn node(&self) -> Result<TeamHandle> {
+    fn node(&self) -> TeamHandle {
         self.backend.node()
     }
 

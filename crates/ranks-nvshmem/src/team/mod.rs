@@ -150,8 +150,8 @@ impl Nvshmem<'_> {
     #[doc(alias = "NVSHMEM_TEAM_SHARED")]
     pub fn shared(&self) -> Result<TeamRef<'_>> {
         let backend = self.begin("NVSHMEM_TEAM_SHARED")?;
-        let of = || backend.shared();
-        self.lasting(&self.pe().teams.shared, Origin::Shared, backend, of)
+        let handle = backend.shared();
+        self.lasting(&self.pe().teams.shared, Origin::Shared, backend, handle)
     }
 
     /// The PEs on the same node as this one.
@@ -161,8 +161,8 @@ impl Nvshmem<'_> {
     #[doc(alias = "NVSHMEMX_TEAM_NODE")]
     pub fn node(&self) -> Result<TeamRef<'_>> {
         let backend = self.begin("NVSHMEMX_TEAM_NODE")?;
-        let of = || backend.node();
-        self.lasting(&self.pe().teams.node, Origin::Node, backend, of)
+        let handle = backend.node();
+        self.lasting(&self.pe().teams.node, Origin::Node, backend, handle)
     }
 
     fn lasting(
@@ -170,12 +170,11 @@ impl Nvshmem<'_> {
         kept: &OnceCell<Rc<TeamState>>,
         origin: Origin,
         backend: &dyn Backend,
-        handle: impl FnOnce() -> Result<TeamHandle>,
+        handle: TeamHandle,
     ) -> Result<TeamRef<'_>> {
         if let Some(state) = kept.get() {
             return Ok(self.team_ref(state));
         }
-        let handle = handle()?;
         let (my_pe, n_pes) = (backend.team_my_pe(handle)?, backend.team_n_pes(handle)?);
         let state = kept.get_or_init(|| TeamState::lasting(handle, origin, my_pe, n_pes));
         Ok(self.team_ref(state))

@@ -6,7 +6,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 
 use super::part::Part;
-use super::world::{State, Waiting, World};
+use super::world::{State, Waiting, World, gone};
 
 /// A meeting, by what tells it from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -162,8 +162,7 @@ impl World {
             }
         };
         if let (Some((pe, how)), Some(meeting)) = (absent, state.meetings.get_mut(&key)) {
-            let text = format!("PE {pe} {how}; the others of the heap can only end");
-            meeting.outcome = Some(Err((ErrorKind::PeerFailed, text)));
+            meeting.outcome = Some(Err((ErrorKind::PeerFailed, gone(pe, how))));
         }
     }
 }

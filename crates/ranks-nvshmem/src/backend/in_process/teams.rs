@@ -151,12 +151,12 @@ impl Teams for Heap {
         WORLD
     }
 
-    fn shared(&self) -> Result<TeamHandle> {
-        Ok(SHARED)
+    fn shared(&self) -> TeamHandle {
+        SHARED
     }
 
-    fn node(&self) -> Result<TeamHandle> {
-        Ok(NODE)
+    fn node(&self) -> TeamHandle {
+        NODE
     }
 
     fn team_my_pe(&self, team: TeamHandle) -> Result<usize> {

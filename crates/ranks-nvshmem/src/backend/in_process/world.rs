@@ -176,6 +176,10 @@ impl State {
 /// A peer has gone for which the operation waits.
 #[cold]
 pub(super) fn peer_failed(operation: &'static str, pe: usize, how: &str) -> Error {
-    let why = format_args!("PE {pe} {how}; the others of the heap can only end");
-    Error::new(ErrorKind::PeerFailed, operation, why)
+    Error::new(ErrorKind::PeerFailed, operation, gone(pe, how))
+}
+
+/// That, in words.
+pub(super) fn gone(pe: usize, how: &str) -> String {
+    format!("PE {pe} {how}; the others of the heap can only end")
 }

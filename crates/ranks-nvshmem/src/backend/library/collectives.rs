@@ -10,9 +10,7 @@ use super::LibraryHeap;
 use super::memory::address_of;
 use super::teams::int;
 use crate::backend::stream::StreamRef;
-use crate::backend::{
-    Kind, Moved, Movement, Movements, OneSided, Order, Reduce, TeamHandle, Teams,
-};
+use crate::backend::{Kind, Moved, Movement, Movements, OneSided, Order, TeamHandle, Teams};
 
 impl Movements for LibraryHeap {
     fn barrier(&self, team: TeamHandle, order: Order<'_>) -> Result<()> {
@@ -111,11 +109,11 @@ impl Movements for LibraryHeap {
                 Some(unsafe { function(team.0, to, from, amount, on) })
             }),
             (Movement::Reduce(kind, op), _) => {
-                let reduced = (Form::Reduce, operation(op), element(kind));
+                let reduced = (Form::Reduce, op, element(kind));
                 self.reduced(name, reduced, team, moved, order)
             }
             (Movement::Reducescatter(kind, op), _) => {
-                let reduced = (Form::ReduceScatter, operation(op), element(kind));
+                let reduced = (Form::ReduceScatter, op, element(kind));
                 self.reduced(name, reduced, team, moved, order)
             }
         }
@@ -186,18 +184,6 @@ impl LibraryHeap {
             return Err(Error::new(ErrorKind::Argument, name, text));
         };
         self.call(name, |table| function(table, raw.0.cast()))
-    }
-}
-
-fn operation(op: Reduce) -> Operation {
-    match op {
-        Reduce::Sum => Operation::Sum,
-        Reduce::Prod => Operation::Prod,
-        Reduce::Min => Operation::Min,
-        Reduce::Max => Operation::Max,
-        Reduce::And => Operation::And,
-        Reduce::Or => Operation::Or,
-        Reduce::Xor => Operation::Xor,
     }
 }
 

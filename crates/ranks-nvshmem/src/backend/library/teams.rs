@@ -24,12 +24,12 @@ impl Teams for LibraryHeap {
         TeamHandle(NVSHMEM_TEAM_WORLD)
     }
 
-    fn shared(&self) -> Result<TeamHandle> {
-        Ok(TeamHandle(NVSHMEM_TEAM_SHARED))
+    fn shared(&self) -> TeamHandle {
+        TeamHandle(NVSHMEM_TEAM_SHARED)
     }
 
-    fn node(&self) -> Result<TeamHandle> {
-        Ok(TeamHandle(NVSHMEMX_TEAM_NODE))
+    fn node(&self) -> TeamHandle {
+        TeamHandle(NVSHMEMX_TEAM_NODE)
     }
 
     fn team_my_pe(&self, team: TeamHandle) -> Result<usize> {
