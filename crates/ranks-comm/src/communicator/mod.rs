@@ -22,7 +22,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ranks_trace::Statistics;
 
 use crate::call::limit::{self, Limit, OwnLimit};
-use crate::call::lock::lock;
 use crate::call::observe;
 use crate::call::record::IN_PROCESS;
 use crate::call::record::Recorder;
@@ -209,8 +208,8 @@ impl Communicator {
     /// MPI 5.0 §7.8 (`MPI_Comm_get_name`).
     #[doc(alias = "MPI_Comm_get_name")]
     pub fn name(&self) -> Result<String> {
-        self.dispatch("MPI_Comm_get_name", transport::mpi::Comm::name, |comm| {
-            Ok(lock(&comm.name).clone())
+        self.dispatch("MPI_Comm_get_name", transport::mpi::Comm::name, |_| {
+            Ok(self.0.recorder.name())
         })
     }
 
@@ -225,12 +224,16 @@ impl Communicator {
     pub fn set_name(&self, name: &str) -> Result<()> {
         const OPERATION: &str = "MPI_Comm_set_name";
         let for_library = object_name(OPERATION, name)?;
-        self.0.recorder.set_name(name);
         self.dispatch(
             OPERATION,
-            |comm| comm.set_name(&for_library),
+            |comm| {
+                comm.set_name(&for_library)?;
+                self.0.recorder.set_name(name);
+                Ok(())
+            },
             |comm| {
                 comm.set_name(name);
+                self.0.recorder.set_name(name);
                 Ok(())
             },
         )
@@ -268,7 +271,8 @@ impl Communicator {
             OPERATION,
             ready,
             transport::mpi::Comm::free,
-            transport::in_process::Comm::free,
+            // A context is a number.
+            |_| Ok(()),
         )
     }
 

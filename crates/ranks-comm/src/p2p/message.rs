@@ -29,7 +29,7 @@ pub struct Message {
 enum Claimed {
     Mpi(mpi::Message),
     /// `None` from [`Source::Null`](crate::Source::Null).
-    InProcess(Option<in_process::Matched>),
+    InProcess(Option<in_process::Envelope>),
     /// Received already.
     Gone,
 }
@@ -43,10 +43,10 @@ impl Message {
         }
     }
 
-    pub(crate) fn in_process(comm: &Communicator, message: Option<in_process::Matched>) -> Self {
+    pub(crate) fn in_process(comm: &Communicator, message: Option<in_process::Envelope>) -> Self {
         let status = message
             .as_ref()
-            .map_or_else(Status::null, in_process::Matched::status);
+            .map_or_else(Status::null, in_process::Envelope::status);
         Self {
             comm: comm.clone(),
             claimed: Claimed::InProcess(message),

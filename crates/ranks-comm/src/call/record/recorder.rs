@@ -42,21 +42,8 @@ impl Recorder {
     pub(crate) const MOST: usize = 1 << 16;
 
     /// A recorder for a communicator of these ranks of the world, if they are known, which was made
-    /// in the same way on all of them; `world` as in [`Home`].
-    pub(crate) fn new(
-        world: u64,
-        origin: u64,
-        rank: usize,
-        size: usize,
-        world_ranks: Arc<[usize]>,
-        place: (usize, usize),
-    ) -> Arc<Self> {
-        let is_world = world_ranks.iter().copied().eq(0..place.1);
-        Self::with(world, origin, (rank, size), world_ranks, is_world, place)
-    }
-
-    /// A recorder for a communicator of all ranks of the world in their order, if it `is_world`,
-    /// of which `world_ranks` need not be kept then.
+    /// in the same way on all of them; `world` as in [`Home`]. If it `is_world`, they are all, in
+    /// their order, and need not be kept.
     pub(crate) fn with(
         world: u64,
         origin: u64,

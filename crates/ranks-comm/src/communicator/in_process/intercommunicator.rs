@@ -77,7 +77,7 @@ impl Comm {
                 "the two communicators belong to runs that know nothing of each other",
             ));
         }
-        let mine = world.new_contexts(1);
+        let mine = world.new_context();
         let members = self.members.iter().map(|&rank| rank as u64);
         let words: Vec<u64> = std::iter::once(mine).chain(members).collect();
         let context = contexts::of_leaders(peer.context);

@@ -1,13 +1,11 @@
 //! Construction of in-process communicators: rank 0 of the old one makes the contexts.
 
 use std::cmp::Ordering;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
 use crate::result::Result;
 use crate::transport::comparison::Comparison;
 use crate::transport::in_process::agreements::Purpose;
-use crate::transport::in_process::channels::Channels;
 use crate::transport::in_process::collective::Collective;
 use crate::transport::in_process::comm::Comm;
 
@@ -25,7 +23,7 @@ impl Comm {
         if self.is_between() {
             return Ok(self.dup_between());
         }
-        let context = self.agree_with_first(DUP, |world| world.new_contexts(1))?;
+        let context = self.context_of_first(DUP)?;
         let mut dup = self.child(context, Arc::clone(&self.members), self.rank);
         dup.shape.clone_from(&self.shape);
         Ok(dup)
@@ -49,7 +47,7 @@ impl Comm {
         order.sort_unstable_by_key(|&rank| (all[rank][1], all[rank][2], rank));
         let mut replies = vec![(NOBODY, Vec::new()); self.size()];
         for part in order.chunk_by(|&a, &b| all[a][1].cmp(&all[b][1]) == Ordering::Equal) {
-            let context = self.place.world.new_contexts(1);
+            let context = self.place.world.new_context();
             let ranks: Vec<u8> = part
                 .iter()
                 .flat_map(|&rank| (rank as u64).to_ne_bytes())
@@ -69,7 +67,7 @@ impl Comm {
     /// Makes a communicator of `members` (world ranks), `None` on the ranks that are not among
     /// them. Collective over self.
     pub(crate) fn create(&self, members: &[usize]) -> Result<Option<Self>> {
-        let context = self.agree_with_first(CREATE, |world| world.new_contexts(1))?;
+        let context = self.context_of_first(CREATE)?;
         let rank = members.iter().position(|&rank| rank == self.place.rank);
         Ok(rank.map(|rank| self.child(context, members.into(), rank)))
     }
@@ -89,7 +87,7 @@ impl Comm {
     /// A context for a purpose on which `ranks` of the world agree, this one among them.
     pub(crate) fn agree(&self, purpose: Purpose, ranks: &[usize]) -> u64 {
         let world = &self.place.world;
-        let new = || world.new_contexts(1);
+        let new = || world.new_context();
         let me = self.place.rank;
         world
             .agreements
@@ -135,32 +133,15 @@ impl Comm {
     }
 
     pub(crate) fn child(&self, context: u64, members: Arc<[usize]>, rank: usize) -> Self {
-        Self {
-            place: Arc::clone(&self.place),
-            context,
-            peers: Arc::clone(&members),
-            members,
-            rank,
-            name: Mutex::default(),
-            info: Mutex::default(),
-            begun: AtomicU64::default(),
-            exchanged: AtomicU64::default(),
-            board: OnceLock::new(),
-            shape: None,
-            channels: Channels::default(),
-        }
+        Self::of(Arc::clone(&self.place), context, members, rank)
     }
 
-    /// A number that rank 0 makes and all ranks receive.
-    fn agree_with_first(
-        &self,
-        operation: &'static str,
-        make: impl FnOnce(&crate::transport::in_process::world::World) -> u64,
-    ) -> Result<u64> {
+    /// A new context, which rank 0 makes and all ranks receive.
+    fn context_of_first(&self, operation: &'static str) -> Result<u64> {
         let call = Collective::named(operation);
         let mut number = [0u64];
         if self.rank == 0 {
-            number[0] = make(&self.place.world);
+            number[0] = self.place.world.new_context();
             for rank in 1..self.size() {
                 self.coll_send(call, rank, bytemuck::cast_slice(&number))?;
             }

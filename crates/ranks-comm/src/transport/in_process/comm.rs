@@ -11,8 +11,8 @@ use super::channels::Channels;
 use super::collective::Collective;
 use super::mailbox::{Envelope, Pattern, Receipt};
 use super::membership::Membership;
-use super::payload::{Matched, Payload, Sent};
-use super::world::{WORLD_CONTEXT, WORLD_NAME, World};
+use super::payload::{Payload, Sent};
+use super::world::{WORLD_CONTEXT, World};
 use crate::call::call_guard::CallGuard;
 use crate::call::limit::Limit;
 use crate::call::lock::lock;
@@ -36,7 +36,6 @@ pub struct Comm {
     /// The world ranks that messages go to and come from: the members, or the remote group.
     pub(crate) peers: Arc<[usize]>,
     pub(crate) rank: usize,
-    pub(crate) name: Mutex<String>,
     /// The hints that were set; none has an effect here.
     pub(crate) info: Mutex<Info>,
     /// The number of nonblocking collectives that this rank has started.
@@ -64,13 +63,23 @@ impl Comm {
     pub(crate) fn world(place: Arc<Membership>) -> Self {
         let members = Arc::clone(&place.world.ranks);
         let rank = place.rank;
+        Self::of(place, WORLD_CONTEXT, members, rank)
+    }
+
+    /// The communicator of these ranks of the world in that context, seen from `place`, which is
+    /// rank `rank` of it.
+    pub(crate) fn of(
+        place: Arc<Membership>,
+        context: u64,
+        members: Arc<[usize]>,
+        rank: usize,
+    ) -> Self {
         Self {
             place,
-            context: WORLD_CONTEXT,
+            context,
             peers: Arc::clone(&members),
             members,
             rank,
-            name: Mutex::new(WORLD_NAME.to_owned()),
             info: Mutex::default(),
             begun: AtomicU64::new(0),
             exchanged: AtomicU64::new(0),
@@ -117,7 +126,9 @@ impl Comm {
             Recorder::of_world(world, self.rank, self.size())
         } else {
             let place = (self.place.rank, self.place.world.size());
-            Recorder::new(world, self.context, self.rank, self.size(), members, place)
+            let is_world = members.iter().copied().eq(0..place.1);
+            let own = (self.rank, self.size());
+            Recorder::with(world, self.context, own, members, is_world, place)
         }
     }
 
@@ -170,12 +181,11 @@ impl Comm {
         Arc::into_inner(self.place).is_some()
     }
 
-    /// Sets the name, for this rank and for what is told of the run.
+    /// Sets the name for what is told of the run.
     pub(crate) fn set_name(&self, name: &str) {
         if unreceived::IS_TOLD {
             lock(&self.ranks().names).insert(self.context, name.to_owned());
         }
-        name.clone_into(&mut lock(&self.name));
     }
 
     /// The hints that were set.
@@ -189,11 +199,6 @@ impl Comm {
         for (key, value) in info.iter() {
             known.put(key, value);
         }
-    }
-
-    /// Frees nothing: a context is a number.
-    pub(crate) fn free(&self) -> Result<()> {
-        Ok(())
     }
 
     /// Sends a copy of `bytes` and returns.
@@ -297,7 +302,7 @@ impl Comm {
         operation: &'static str,
         source: Source,
         tag: Tag,
-    ) -> Result<Option<Matched>> {
+    ) -> Result<Option<Envelope>> {
         let Some(pattern) = self.pattern(source, tag) else {
             return Ok(None);
         };
@@ -305,7 +310,7 @@ impl Comm {
         let found = place
             .world
             .receive(operation, place.rank, &pattern, &self.peers)?;
-        Ok(Some(Matched::new(found)))
+        Ok(Some(found))
     }
 
     /// As [`Comm::mprobe`], but the outer `None` means that no message has arrived.
@@ -314,13 +319,13 @@ impl Comm {
         operation: &'static str,
         source: Source,
         tag: Tag,
-    ) -> Result<Option<Option<Matched>>> {
+    ) -> Result<Option<Option<Envelope>>> {
         let Some(pattern) = self.pattern(source, tag) else {
             return Ok(Some(None));
         };
         let place = &self.place;
         let found = place.world.try_receive(operation, place.rank, &pattern)?;
-        Ok(found.map(|envelope| Some(Matched::new(envelope))))
+        Ok(found.map(Some))
     }
 
     /// Sends a copy of `bytes` to `dest` in the context of collectives, which no point-to-point

@@ -1,7 +1,8 @@
 //! Messages of the elements that layouts select, as copies.
 
 use super::comm::Comm;
-use super::payload::{Matched, Sent};
+use super::mailbox::Envelope;
+use super::payload::Sent;
 use crate::call::record::IN_PROCESS;
 use crate::data::element::Pod;
 use crate::data::layout::{View, ViewMut};
@@ -60,7 +61,7 @@ impl Comm {
     }
 }
 
-impl Matched {
+impl Envelope {
     /// Unpacks the message into the elements that the view selects; too long a one leaves them
     /// untouched.
     pub(crate) fn scatter_into<T: Pod>(
@@ -69,7 +70,7 @@ impl Matched {
         buf: &mut ViewMut<'_, T>,
     ) -> Result<Status> {
         self.is_for(operation, Element::of::<T>())?;
-        let (payload, width) = (self.payload(), buf.taken.element.bytes());
+        let (payload, width) = (self.bytes(), buf.taken.element.bytes());
         let length = payload.len();
         if length > buf.bytes() {
             let capacity = buf.elements();

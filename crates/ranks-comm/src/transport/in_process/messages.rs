@@ -116,7 +116,7 @@ impl World {
         }
         self.not_revoked(operation, receipt.context)?;
         self.no_failure(operation, receipt.sender)?;
-        if self.mailboxes[dest].ended.load(Ordering::Acquire) && !receipt.is_signed() {
+        if self.has_ended(dest) && !receipt.is_signed() {
             return Err(Error::new(
                 ErrorKind::PeerFailed,
                 operation,

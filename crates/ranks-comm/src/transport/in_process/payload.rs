@@ -81,27 +81,18 @@ impl Payload {
     }
 }
 
-/// A matched message that has been taken out of the mailbox and not yet been copied to its
-/// destination.
-#[derive(Debug)]
-pub(crate) struct Matched(Envelope);
-
-impl Matched {
-    pub(crate) fn new(envelope: Envelope) -> Self {
-        Self(envelope)
-    }
-
-    pub(crate) fn payload(&self) -> &[u8] {
-        self.0.payload.bytes()
+impl Envelope {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.payload.bytes()
     }
 
     /// Returns an error if it must not be received as elements of that type.
     pub(crate) fn is_for(&self, operation: &'static str, element: Element) -> Result<()> {
-        element.takes(operation, self.payload().len(), self.0.element)
+        element.takes(operation, self.bytes().len(), self.element)
     }
 
     pub(crate) fn status(&self) -> Status {
-        Status::local(self.0.source, self.0.tag, self.payload().len())
+        Status::local(self.source, self.tag, self.bytes().len())
     }
 
     /// Copies the message to the beginning of `buf`; too long a message leaves `buf` untouched.
@@ -111,7 +102,7 @@ impl Matched {
         buf: &mut [T],
     ) -> Result<Status> {
         self.is_for(operation, Element::of::<T>())?;
-        let payload = self.payload();
+        let payload = self.bytes();
         let into: &mut [u8] = bytemuck::cast_slice_mut(buf);
         let Some(into) = into.get_mut(..payload.len()) else {
             let (arrived, capacity) = (Some(payload.len()), buf.len());
@@ -133,7 +124,7 @@ impl Matched {
     pub(crate) fn into_vec<T: Pod>(self, operation: &'static str) -> Result<(Vec<T>, Status)> {
         self.is_for(operation, Element::of::<T>())?;
         let status = self.status();
-        let payload = self.payload();
+        let payload = self.bytes();
         let Some(count) = whole::<T>(payload.len()) else {
             return Err(Element::of::<T>().not_whole(operation, payload.len()));
         };
@@ -147,7 +138,7 @@ impl Matched {
         operation: &'static str,
     ) -> Result<(Buffer<T>, Status)> {
         self.is_for(operation, Element::of::<T>())?;
-        let payload = self.payload();
+        let payload = self.bytes();
         let Some(count) = whole::<T>(payload.len()) else {
             return Err(Element::of::<T>().not_whole(operation, payload.len()));
         };

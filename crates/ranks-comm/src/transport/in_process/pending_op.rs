@@ -3,8 +3,8 @@
 use std::sync::MutexGuard;
 
 use super::comm::Comm;
-use super::mailbox::{Pattern, Queues, Receipt, Ticket};
-use super::payload::{Matched, Sent};
+use super::mailbox::{Envelope, Pattern, Queues, Receipt, Ticket};
+use super::payload::Sent;
 use crate::call::record::IN_PROCESS;
 use crate::data::raw_slice::{OpInfo, RecvStorage, RecvTarget};
 use crate::data::source::{Destination, Source};
@@ -101,7 +101,7 @@ impl PendingOp {
             return None;
         };
         let message = arrived.0.collect(*ticket)?;
-        Some(land(role, *landing, Matched::new(message)))
+        Some(land(role, *landing, message))
     }
 
     pub(crate) fn operation(&self) -> &'static str {
@@ -123,7 +123,7 @@ impl PendingOp {
                     .collect_posted(role.operation, me, *ticket, pattern, &comm.peers)
                     .or_else(|error| world.end_posted(me, *ticket).ok_or(error).map(Some));
                 let message = found.transpose()?;
-                Some(message.and_then(|message| land(role, *landing, Matched::new(message))))
+                Some(message.and_then(|message| land(role, *landing, message)))
             }
             Self::Unmatched {
                 receipt,
@@ -148,7 +148,7 @@ impl PendingOp {
             } => world
                 .await_posted(role.operation, me, *ticket, pattern, &comm.peers)
                 .or_else(|error| world.end_posted(me, *ticket).ok_or(error))
-                .and_then(|message| land(role, *landing, Matched::new(message))),
+                .and_then(|message| land(role, *landing, message)),
             Self::Unmatched {
                 receipt,
                 dest,
@@ -176,8 +176,8 @@ impl PendingOp {
     }
 }
 
-fn land(role: &OpInfo, landing: RecvTarget, message: Matched) -> Result<Completion> {
-    let (status, payload) = (message.status(), message.payload());
+fn land(role: &OpInfo, landing: RecvTarget, message: Envelope) -> Result<Completion> {
+    let (status, payload) = (message.status(), message.bytes());
     let Some(element) = role.element else {
         return Ok(Completion::plain(status));
     };

@@ -111,8 +111,8 @@ impl World {
         let mut inbox = lock(&mailbox.inbox);
         loop {
             let failed = self.failed_ranks(usize::MAX);
-            let gone = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
-            let new_context = || self.new_contexts(1);
+            let gone = |rank: usize| self.has_ended(rank);
+            let new_context = || self.new_context();
             let meeting = (context, number);
             let outcome = self
                 .meetings
@@ -173,7 +173,7 @@ impl World {
         me: usize,
         look: &mut impl FnMut() -> Result<R, (usize, usize)>,
     ) -> Result<Option<R>> {
-        let ended = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
+        let ended = |rank: usize| self.has_ended(rank);
         match look() {
             Ok(found) => return Ok(Some(found)),
             Err((_, rank)) if ended(rank) => {}
@@ -271,7 +271,7 @@ impl World {
     ) -> Result<()> {
         self.not_revoked(operation, pattern.context)?;
         self.no_failure(operation, me)?;
-        let ended = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
+        let ended = |rank: usize| self.has_ended(rank);
         let nobody_left = match pattern.source {
             Some(source) => ended(members[source]),
             // A rank that is alone may have a thread that sends.

@@ -25,7 +25,7 @@ use crate::call::unreceived;
 pub(crate) const WORLD_CONTEXT: u64 = 0;
 
 /// The name of that communicator.
-pub(crate) const WORLD_NAME: &str = "MPI_COMM_WORLD";
+const WORLD_NAME: &str = "MPI_COMM_WORLD";
 
 /// All ranks of a run.
 #[derive(Debug)]
@@ -132,10 +132,9 @@ impl World {
         ranks_trace::end_of_world(self.number);
     }
 
-    /// The first of `count` new contexts; they are two apart, the odd ones are for collectives.
-    pub(crate) fn new_contexts(&self, count: usize) -> u64 {
-        self.next_context
-            .fetch_add(2 * count as u64, Ordering::Relaxed)
+    /// A new context, and the next one for collectives.
+    pub(crate) fn new_context(&self) -> u64 {
+        self.next_context.fetch_add(2, Ordering::Relaxed)
     }
 
     /// Records that `rank` will neither send nor receive any more.
