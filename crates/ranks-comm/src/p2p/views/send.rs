@@ -21,15 +21,7 @@ impl Communicator {
         dest: impl Into<Destination>,
         tag: i32,
     ) -> Result<()> {
-        const OPERATION: &str = "MPI_Send";
-        const { can_be_counted::<T>() };
-        let dest = self.destination(OPERATION, dest)?;
-        self.check_tag(OPERATION, tag)?;
-        self.dispatch(
-            OPERATION,
-            |comm| comm.send_view(SendMode::Standard, data, dest, tag),
-            |comm| comm.send_view(OPERATION, data, dest, tag),
-        )
+        self.send_view_in(SendMode::Standard, data, dest, tag)
     }
 
     /// As [`ssend`](Self::ssend), of the elements that a [layout](crate::layout) selects.
@@ -45,14 +37,24 @@ impl Communicator {
         dest: impl Into<Destination>,
         tag: i32,
     ) -> Result<()> {
-        const OPERATION: &str = "MPI_Ssend";
+        self.send_view_in(SendMode::Synchronous, data, dest, tag)
+    }
+
+    fn send_view_in<T: Pod>(
+        &self,
+        mode: SendMode,
+        data: &View<'_, T>,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<()> {
         const { can_be_counted::<T>() };
-        let dest = self.destination(OPERATION, dest)?;
-        self.check_tag(OPERATION, tag)?;
+        let operation = mode.name();
+        let dest = self.destination(operation, dest)?;
+        self.check_tag(operation, tag)?;
         self.dispatch(
-            OPERATION,
-            |comm| comm.send_view(SendMode::Synchronous, data, dest, tag),
-            |comm| comm.ssend_view(OPERATION, data, dest, tag),
+            operation,
+            |comm| comm.send_view(mode, data, dest, tag),
+            |comm| comm.send_view(mode, data, dest, tag),
         )
     }
 }

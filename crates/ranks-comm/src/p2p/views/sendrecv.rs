@@ -6,6 +6,7 @@ use crate::data::layout::{Layout, View, ViewMut};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::result::{Error, ErrorKind, Result, Status, can_be_counted};
+use crate::transport::mpi::SendMode;
 
 const OPERATION: &str = "MPI_Sendrecv";
 
@@ -37,7 +38,7 @@ impl Communicator {
             recv,
             |comm, recv| comm.sendrecv_view(send, dest, send_tag, recv, source, recv_tag),
             |comm, recv| {
-                comm.send_view(OPERATION, send, dest, send_tag)?;
+                comm.send_view(SendMode::Standard, send, dest, send_tag)?;
                 comm.recv_view(OPERATION, recv, source, recv_tag)
             },
         )
@@ -86,7 +87,7 @@ impl Communicator {
                     data: &*recv.data,
                     taken: send.clone(),
                 };
-                comm.send_view(OPERATION, &send, dest, send_tag)?;
+                comm.send_view(SendMode::Standard, &send, dest, send_tag)?;
                 comm.recv_view(OPERATION, recv, source, recv_tag)
             },
         )

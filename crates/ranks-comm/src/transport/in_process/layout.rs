@@ -10,11 +10,12 @@ use crate::data::raw_slice::Element;
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::result::{Result, Status, error};
+use crate::transport::mpi::SendMode;
 
 impl Comm {
     pub(crate) fn send_view<T: Pod>(
         &self,
-        operation: &'static str,
+        mode: SendMode,
         data: &View<'_, T>,
         dest: Destination,
         tag: i32,
@@ -22,29 +23,14 @@ impl Comm {
         if dest == Destination::Null {
             return Ok(());
         }
+        let operation = mode.name();
         let mut payload = Vec::new();
         data.gather(operation, &mut payload)?;
-        self.send(Sent::with(&payload, Element::of::<T>()), dest, tag)
-    }
-
-    pub(crate) fn ssend_view<T: Pod>(
-        &self,
-        operation: &'static str,
-        data: &View<'_, T>,
-        dest: Destination,
-        tag: i32,
-    ) -> Result<()> {
-        if dest == Destination::Null {
-            return Ok(());
+        let sent = Sent::with(&payload, Element::of::<T>());
+        match mode {
+            SendMode::Synchronous => self.ssend(operation, sent, dest, tag),
+            _ => self.send(sent, dest, tag),
         }
-        let mut payload = Vec::new();
-        data.gather(operation, &mut payload)?;
-        self.ssend(
-            operation,
-            Sent::with(&payload, Element::of::<T>()),
-            dest,
-            tag,
-        )
     }
 
     pub(crate) fn recv_view<T: Pod>(

@@ -13,13 +13,15 @@ use std::time::Duration;
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::fault_tolerance::{KEY, not_exported};
-use ranks_mpi_sys::{Family, Loaded, MPI_Comm, MPI_Status};
+use ranks_mpi_sys::{Family, Loaded, MPI_Comm};
 
 use super::attributes::attribute;
 use super::communicator::{Group, is_between, on_own_comm, rank_and_size, return_errors};
 use super::error::check;
+use super::probe::iprobe;
 use crate::call::limit::Pause;
 use crate::data::source::Source;
+use crate::data::tag::Tag;
 use crate::result::{Error, ErrorKind, Result};
 
 /// The remedy where it is not offered.
@@ -200,18 +202,10 @@ pub(crate) fn lost_meanwhile() -> Vec<usize> {
 
 /// Lets the library make progress.
 fn listen() {
-    let mut flag: c_int = 0;
-    let mut status = MPI_Status::EMPTY;
-    // SAFETY: this process's own communicator lives as long as MPI; flag and status are ours.
-    unsafe {
-        sys::MPI_Iprobe(
-            sys::MPI_ANY_SOURCE,
-            sys::MPI_ANY_TAG,
-            sys::MPI_COMM_SELF,
-            &raw mut flag,
-            &raw mut status,
-        )
-    };
+    // SAFETY: this process's own communicator lives as long as MPI.
+    let looked = unsafe { iprobe(sys::MPI_COMM_SELF, Source::Any, Tag::Any) };
+    // What it says of this process alone tells nothing of others.
+    drop(looked);
 }
 
 /// Returns the reason as an error, unless this job is fault tolerant.

@@ -80,6 +80,20 @@ impl Comm {
     }
 }
 
+/// The first message that matches, if one has arrived (`MPI_Iprobe`).
+///
+/// # Safety
+/// The communicator is alive, and has that rank.
+pub(crate) unsafe fn iprobe(comm: MPI_Comm, source: Source, tag: Tag) -> Result<Option<Status>> {
+    let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+    let mut flag: c_int = 0;
+    let mut status = MPI_Status::EMPTY;
+    // SAFETY: the caller's promise; flag and status are ours.
+    let code = unsafe { sys::MPI_Iprobe(from, under, comm, &raw mut flag, &raw mut status) };
+    check(code, "MPI_Iprobe")?;
+    Ok((flag != 0).then(|| status::decode(&status)))
+}
+
 /// Matches a message, if there is one (`MPI_Improbe`).
 ///
 /// # Safety

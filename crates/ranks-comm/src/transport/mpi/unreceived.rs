@@ -4,15 +4,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ranks_launch::Count;
-use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Status};
+use ranks_mpi_sys::MPI_Comm;
 
 use super::communicator::{is_between, name_of, rank_and_size};
 use super::detached::DetachedOps;
-use super::error::check;
-use super::peer::to_standard;
+use super::probe::iprobe;
 use super::session::whoami;
-use super::status;
 use crate::call::unreceived::{self, IS_TOLD, Left};
 use crate::data::source::Source;
 use crate::data::tag::Tag;
@@ -62,7 +59,7 @@ fn warn(messages: &Left, receives: &Left) {
 fn first_of_each(comm: MPI_Comm) -> Result<Left> {
     let mut any = None;
     for _ in 0..LOOKS {
-        any = any.or(iprobe(comm, Source::Any)?);
+        any = any.or(look(comm, Source::Any)?);
     }
     let Some(any) = any else {
         return Ok(Left::default());
@@ -72,7 +69,7 @@ fn first_of_each(comm: MPI_Comm) -> Result<Left> {
         found.push(any);
     } else {
         for source in 0..rank_and_size(comm)?.1.min(RANKS) {
-            found.extend(iprobe(comm, Source::Rank(source))?);
+            found.extend(look(comm, Source::Rank(source))?);
         }
     }
     let name = name_of(comm)?;
@@ -82,11 +79,7 @@ fn first_of_each(comm: MPI_Comm) -> Result<Left> {
     }))
 }
 
-fn iprobe(comm: MPI_Comm, source: Source) -> Result<Option<Status>> {
-    let (from, under) = (to_standard::source(source), to_standard::tag(Tag::Any));
-    let (mut flag, mut status) = (0, MPI_Status::EMPTY);
-    // SAFETY: the communicator is alive, and has that rank; flag and status are ours.
-    let code = unsafe { sys::MPI_Iprobe(from, under, comm, &raw mut flag, &raw mut status) };
-    check(code, "MPI_Iprobe")?;
-    Ok((flag != 0).then(|| status::decode(&status)))
+fn look(comm: MPI_Comm, source: Source) -> Result<Option<Status>> {
+    // SAFETY: the communicator is alive, and has that rank.
+    unsafe { iprobe(comm, source, Tag::Any) }
 }

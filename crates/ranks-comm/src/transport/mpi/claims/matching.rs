@@ -1,10 +1,5 @@
 //! The matching of messages that have arrived with receives that wait.
 
-use std::ffi::c_int;
-
-use ranks_mpi_sys as sys;
-use ranks_mpi_sys::MPI_Status;
-
 use super::order::Pattern;
 use super::queue::Queue;
 use super::{BY_TEST, Claims};
@@ -12,11 +7,8 @@ use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::{Result, Status};
 use crate::transport::completion::Completion;
-use crate::transport::mpi::error::check;
 use crate::transport::mpi::info::hints_of;
-use crate::transport::mpi::peer::to_standard;
-use crate::transport::mpi::probe::improbe;
-use crate::transport::mpi::status;
+use crate::transport::mpi::probe::{improbe, iprobe};
 
 /// The hints by which a program promises that it asks for no message from any rank, or of any tag
 /// (MPI 5.0 §7.4.4).
@@ -173,14 +165,7 @@ impl Claims {
 
     /// The first message from such a sender and of such a tag that has arrived.
     fn arrived(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
-        let (from, under) = (to_standard::source(source), to_standard::tag(tag));
-        let mut flag: c_int = 0;
-        let mut status = MPI_Status::EMPTY;
-        // SAFETY: the communicator lives, as it is not closed; rank and tag are checked; flag and
-        // status are ours.
-        let code =
-            unsafe { sys::MPI_Iprobe(from, under, self.comm, &raw mut flag, &raw mut status) };
-        check(code, "MPI_Iprobe")?;
-        Ok((flag != 0).then(|| status::decode(&status)))
+        // SAFETY: the communicator lives, as it is not closed; rank and tag are checked.
+        unsafe { iprobe(self.comm, source, tag) }
     }
 }
