@@ -6,23 +6,18 @@
 //! they exchange more, in `internal_comm`. Every later wait has a limit too: a rank that does not
 //! come is reported as missing.
 
-use std::ffi::{c_int, c_void};
 use std::time::{Duration, Instant};
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Request};
+use ranks_mpi_sys::MPI_Comm;
 use ranks_trace::{Clock, Home, Job, Part, Reading, Together, Who};
 
-use super::error::check;
+use super::exchange::test;
 use super::internal_comm::{self, ANSWERED, PART, QUESTION, READING};
-use super::message::Message;
-use super::peer;
-use super::probe::improbe;
 use crate::call::limit::{Limit, OnTimeLimit, Pause};
-use crate::data::in_flight::{InFlight, Over};
+use crate::data::in_flight::Over;
 use crate::data::source::Source;
-use crate::data::tag::Tag;
-use crate::result::{Error, ErrorKind, Result};
+use crate::result::Result;
 use crate::transport::facts::Facts;
 
 /// The time that ranks wait for each other at the start: they have all come through `MPI_Init` by
@@ -318,23 +313,8 @@ fn words(bytes: &[u8]) -> Vec<i64> {
 /// Sends, and waits until the send is complete; `false` if it was not in time. The bytes are leaked
 /// then.
 fn post(comm: MPI_Comm, dest: usize, tag: i32, bytes: Vec<u8>, limit: Duration) -> Result<bool> {
-    const OPERATION: &str = "MPI_Isend";
-    let count = c_int::try_from(bytes.len()).map_err(|_| {
-        let many = bytes.len();
-        let why = format_args!("{many} bytes of statistics are too many");
-        Error::new(ErrorKind::Length, OPERATION, why)
-    })?;
-    let (byte, dest) = (sys::MPI_BYTE, peer::rank(dest));
-    let (bytes, mut request) = InFlight::begun(bytes, |bytes| {
-        let mut request = sys::MPI_REQUEST_NULL;
-        let pointer = bytes.as_ptr().cast::<c_void>();
-        // SAFETY: so many bytes, which are kept until they are sent, or for ever; the communicator
-        // is alive.
-        let code =
-            unsafe { sys::MPI_Isend(pointer, count, byte, dest, tag, comm, &raw mut request) };
-        check(code, OPERATION).map(|()| request)
-    })?;
-    let sent = Pause::until(limit, || is_over(&mut request));
+    let (bytes, mut request) = internal_comm::send(comm, dest, tag, bytes)?;
+    let sent = Pause::until(limit, || test(&mut request));
     if let Ok(true) = sent {
         // SAFETY: the library has said that they are sent.
         drop(bytes.give_back(unsafe { Over::new() }));
@@ -342,28 +322,14 @@ fn post(comm: MPI_Comm, dest: usize, tag: i32, bytes: Vec<u8>, limit: Duration) 
     sent
 }
 
-fn is_over(request: &mut MPI_Request) -> Result<bool> {
-    let mut flag: c_int = 0;
-    // SAFETY: a request of ours, or null after it is over; the flag is ours, and no status is asked
-    // for.
-    let code = unsafe { sys::MPI_Test(&raw mut *request, &raw mut flag, sys::MPI_STATUS_IGNORE) };
-    check(code, "MPI_Test")?;
-    Ok(flag != 0)
-}
-
 /// Receives; `None` if nothing arrives in time.
 fn take(comm: MPI_Comm, source: usize, tag: i32, limit: Duration) -> Result<Option<Vec<u8>>> {
     let mut found = None;
     Pause::until(limit, || {
-        // SAFETY: the communicator is alive, and `source` one of its ranks.
-        found = unsafe { improbe(comm, Source::Rank(source), Tag::Value(tag)) }?;
+        found = internal_comm::take(comm, Source::Rank(source), tag)?;
         Ok(found.is_some())
     })?;
-    let Some((message, status)) = found else {
-        return Ok(None);
-    };
-    let (bytes, _) = Message::claimed(message).recv_vec("MPI_Mrecv", &status)?;
-    Ok(Some(bytes))
+    Ok(found.map(|(bytes, _)| bytes))
 }
 
 #[cfg(test)]

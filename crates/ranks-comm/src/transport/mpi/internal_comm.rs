@@ -1,14 +1,21 @@
 //! An internal duplicate of the world, for messages of this crate: the states of ranks when an
 //! operation has timed out (`query_ranks`), and their observations (`gather_statistics`).
 
+use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::MPI_Comm;
+use ranks_mpi_sys::{MPI_Comm, MPI_Request};
 
 use super::error::check;
+use super::message::Message;
+use super::peer;
+use super::probe::improbe;
 use crate::call::lock::lock;
-use crate::result::Result;
+use crate::data::in_flight::InFlight;
+use crate::data::source::Source;
+use crate::data::tag::Tag;
+use crate::result::{Error, ErrorKind, Result, Status};
 
 /// Tags of the messages, so that their receives do not match each other.
 pub(crate) const RANK_QUERIES: i32 = 1;
@@ -32,4 +39,39 @@ pub(crate) fn open() -> Result<MPI_Comm> {
     check(code, "MPI_Comm_dup")?;
     *known = Some(comm);
     Ok(comm)
+}
+
+/// Begins to send bytes on this communicator, or on the world; they are leaked if the request is
+/// not complete when they are dropped.
+pub(super) fn send(
+    comm: MPI_Comm,
+    dest: usize,
+    tag: i32,
+    bytes: Vec<u8>,
+) -> Result<(InFlight<Vec<u8>>, MPI_Request)> {
+    const OPERATION: &str = "MPI_Isend";
+    let count = c_int::try_from(bytes.len()).map_err(|_| {
+        let many = bytes.len();
+        let why = format_args!("{many} bytes are too many for one message of the library's own");
+        Error::new(ErrorKind::Length, OPERATION, why)
+    })?;
+    let (byte, dest) = (sys::MPI_BYTE, peer::rank(dest));
+    InFlight::begun(bytes, |bytes| {
+        let mut request = sys::MPI_REQUEST_NULL;
+        let pointer = bytes.as_ptr().cast::<c_void>();
+        // SAFETY: so many bytes, which are kept until they are sent, or for ever; the communicator
+        // lives as long as the library.
+        let code =
+            unsafe { sys::MPI_Isend(pointer, count, byte, dest, tag, comm, &raw mut request) };
+        check(code, OPERATION).map(|()| request)
+    })
+}
+
+/// Receives a message that has arrived there.
+pub(super) fn take(comm: MPI_Comm, source: Source, tag: i32) -> Result<Option<(Vec<u8>, Status)>> {
+    // SAFETY: the communicator lives as long as the library, and has that rank.
+    let found = unsafe { improbe(comm, source, Tag::Value(tag)) }?;
+    found
+        .map(|(message, status)| Message::claimed(message).recv_vec("MPI_Mrecv", &status))
+        .transpose()
 }

@@ -5,7 +5,6 @@
 //! asks at the same time.
 
 use std::collections::HashMap;
-use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -17,9 +16,6 @@ use ranks_mpi_sys::{MPI_Comm, MPI_Request};
 use super::error::check;
 use super::exchange::test;
 use super::internal_comm::{self, RANK_QUERIES as TAG};
-use super::message::Message;
-use super::peer;
-use super::probe::improbe;
 use crate::call::checks::{get_text, put_text};
 use crate::call::limit::{self, Processes, RankState};
 use crate::call::lock::lock;
@@ -27,7 +23,6 @@ use crate::call::thread_guard::THREAD_GUARD;
 use crate::call::thread_level::ThreadLevel;
 use crate::data::in_flight::{InFlight, Over};
 use crate::data::source::Source;
-use crate::data::tag::Tag;
 use crate::result::Result;
 
 /// The time for ranks to answer.
@@ -36,7 +31,6 @@ const GRACE: Duration = Duration::from_millis(500);
 /// The length of a message: its kind, the time that its sender has been in its call in
 /// microseconds, and the name of that.
 const LENGTH: usize = 128;
-const COUNT: c_int = 128;
 
 const QUESTION: u8 = 1;
 const ANSWER: u8 = 2;
@@ -47,7 +41,7 @@ struct RankQueries {
     /// The last state of each rank that has sent one, and the time of its arrival.
     heard: HashMap<usize, (Instant, RankState)>,
     /// The sends that are pending.
-    sending: Vec<(MPI_Request, InFlight<Box<[u8; LENGTH]>>)>,
+    sending: Vec<(MPI_Request, InFlight<Vec<u8>>)>,
 }
 
 static RANK_QUERIES: Mutex<Option<RankQueries>> = Mutex::new(None);
@@ -197,17 +191,8 @@ impl RankQueries {
                 Err(_) => drop(message),
             }
         }
-        let (bytes, dest, comm) = (sys::MPI_BYTE, peer::rank(dest), self.comm);
-        let begun = InFlight::begun(Box::new(encoded(what, state)), |message| {
-            let from = message.as_ptr().cast::<c_void>();
-            let mut request = sys::MPI_REQUEST_NULL;
-            // SAFETY: so many bytes, which stay until the request is over, or for ever; the rank is
-            // one of the world.
-            let code =
-                unsafe { sys::MPI_Isend(from, COUNT, bytes, dest, TAG, comm, &raw mut request) };
-            check(code, "MPI_Isend").map(|()| request)
-        });
-        if let Ok((message, request)) = begun {
+        let message = encoded(what, state).to_vec();
+        if let Ok((message, request)) = internal_comm::send(self.comm, dest, TAG, message) {
             self.sending.push((request, message));
         }
     }
@@ -226,11 +211,7 @@ impl RankQueries {
     }
 
     fn receive(&self) -> Option<(usize, [u8; LENGTH])> {
-        // SAFETY: the communicator goes with the library, which is alive until this is closed.
-        let found = unsafe { improbe(self.comm, Source::Any, Tag::Value(TAG)) };
-        let (message, status) = found.ok()??;
-        let received = Message::claimed(message).recv_vec::<u8>("MPI_Mrecv", &status);
-        let (bytes, _) = received.ok()?;
+        let (bytes, status) = internal_comm::take(self.comm, Source::Any, TAG).ok()??;
         Some((status.source()?, bytes.try_into().ok()?))
     }
 }
