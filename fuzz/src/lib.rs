@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+pub mod values;
+
 /// The messages that bytes are: each has its length before it in a byte, and the last is what is
 /// left.
 pub fn messages(mut bytes: &[u8]) -> Vec<Vec<u8>> {
