@@ -2,7 +2,10 @@
 
 use std::ffi::c_int;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{
+    AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
+    Ordering,
+};
 
 use super::abi::{self, Stream};
 use super::fatal;
@@ -107,6 +110,33 @@ pub(crate) fn compares<T: PartialOrd>(name: &str, one: &T, cmp: c_int, other: &T
     }
 }
 
+/// Words that a stream waits for.
+pub(crate) trait Word: PartialOrd + Copy + Send + 'static {
+    /// Reads the word at an address.
+    ///
+    /// # Safety
+    /// It is mapped and aligned, and who writes there at the same time does so by an atomic
+    /// operation, or in another process.
+    unsafe fn load(place: *mut Self) -> Self;
+}
+
+macro_rules! words {
+    ($($word:ty: $atomic:ty),* $(,)?) => {$(
+        impl Word for $word {
+            unsafe fn load(place: *mut Self) -> Self {
+                // SAFETY: that of the caller.
+                let word = unsafe { <$atomic>::from_ptr(place) };
+                word.load(Ordering::Acquire)
+            }
+        }
+    )*};
+}
+
+words! {
+    i16: AtomicI16, i32: AtomicI32, i64: AtomicI64, isize: AtomicIsize,
+    u16: AtomicU16, u32: AtomicU32, u64: AtomicU64, usize: AtomicUsize,
+}
+
 /// What is waited for on words of this PE.
 pub(crate) struct Wait<T> {
     pub(crate) name: &'static str,
@@ -121,11 +151,7 @@ pub(crate) struct Wait<T> {
 }
 
 /// The stream goes on when all words compare so.
-pub(crate) fn wait_on_stream<T: PartialOrd + Copy + Send + 'static>(
-    pe: &Arc<Pe>,
-    wait: Wait<T>,
-    stream: Stream,
-) {
+pub(crate) fn wait_on_stream<T: Word>(pe: &Arc<Pe>, wait: Wait<T>, stream: Stream) {
     let Wait {
         name,
         words,
@@ -161,9 +187,8 @@ pub(crate) fn wait_on_stream<T: PartialOrd + Copy + Send + 'static>(
                 .at(pe.my_pe, offset + index * size_of::<T>(), size_of::<T>());
             let value = values.get(index).or(values.first());
             let so = || {
-                // SAFETY: mapped and aligned; what other processes write there comes whole.
-                let word = unsafe { place.cast::<T>().read_volatile() };
-                std::sync::atomic::fence(Ordering::Acquire);
+                // SAFETY: mapped and aligned; threads of this process signal by atomic operations.
+                let word = unsafe { T::load(place.cast()) };
                 value.is_none_or(|value| compares(name, &word, cmp, value))
             };
             wait_until(so, || format!("{name}: PE {} waits", pe.my_pe));
