@@ -46,15 +46,10 @@ impl CallDescription {
         self
     }
 
-    /// The description of a call of which only the name must be equal.
+    /// The description of a call by a text with all that must be equal, which is its name if no more
+    /// is.
     #[must_use]
-    pub fn named(operation: &'static str) -> Self {
-        Self::told(operation)
-    }
-
-    /// The description of a call by a text with all that must be equal.
-    #[must_use]
-    pub(crate) fn told(text: &str) -> Self {
+    pub fn named(text: &str) -> Self {
         Self::calling(of_text(text), text)
     }
 

@@ -218,7 +218,7 @@ impl<T: Pod> HaloExchange<T> {
         let _entered = self.grid.enter_unrecorded(OPERATION)?;
         self.grid.all_call_as(OPERATION, ready, || {
             let corners = if self.corners { "with" } else { "without" };
-            CallDescription::told(&format!(
+            CallDescription::named(&format!(
                 "a {OPERATION} of {} of {}, {:?} cells wide, {corners} corners",
                 Count(arrays.len(), "array"),
                 type_name::<T>(),

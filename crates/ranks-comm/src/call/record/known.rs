@@ -104,14 +104,13 @@ fn class(operation: &str) -> Class {
 /// The calls that all ranks of a communicator make together, besides the collectives, which have
 /// kinds of their own. `MPI_Comm_create_group` is not among them: not all ranks need call it, and
 /// several threads may be in it.
-const COLLECTIVE: [&str; 29] = [
+const COLLECTIVE: [&str; 28] = [
     "MPI_Cart_create",
     "MPI_Cart_sub",
     "MPI_Comm_create",
     "MPI_Comm_dup",
     "MPI_Comm_dup_with_info",
     "MPI_Comm_free",
-    "MPI_Comm_idup",
     "MPI_Comm_split",
     "MPI_Comm_split_type",
     "MPI_Dist_graph_create",
@@ -137,7 +136,7 @@ const COLLECTIVE: [&str; 29] = [
 ];
 
 /// Calls that the rank answers itself, or that are polled.
-const LOCAL: [&str; 27] = [
+const LOCAL: [&str; 25] = [
     "MPI_Cancel",
     "MPI_Cart_coords",
     "MPI_Cart_rank",
@@ -148,7 +147,6 @@ const LOCAL: [&str; 27] = [
     "MPI_Comm_get_name",
     "MPI_Comm_group",
     "MPI_Comm_remote_group",
-    "MPI_Comm_set_attr",
     "MPI_Comm_set_info",
     "MPI_Comm_set_name",
     "MPI_Get_count",
@@ -158,7 +156,6 @@ const LOCAL: [&str; 27] = [
     "MPI_Pready",
     "MPI_Request_free",
     "MPI_Test",
-    "MPI_Testall",
     "MPI_Testany",
     "MPI_Testsome",
     "MPI_Topo_test",

@@ -14,6 +14,7 @@ use ranks_mpi_sys::{MPI_Aint, MPI_Datatype};
 
 use super::error::check;
 use crate::call::lock::lock;
+use crate::data::datatype::Item;
 use crate::data::layout::shape::Shape;
 use crate::data::layout::{Element, Known};
 use crate::result::{Error, ErrorKind, Result};
@@ -46,6 +47,16 @@ pub(crate) enum Items {
     /// Bytes: for receives, because a message that is no whole number of items ends the process on
     /// MPICH and its derivatives (see `recv`).
     Bytes,
+}
+
+impl Items {
+    /// The datatype of such a primitive, and its size.
+    pub(super) fn of(self, item: &Item) -> (MPI_Datatype, usize) {
+        match self {
+            Self::Typed | Self::Packed => (item.datatype(), item.width()),
+            Self::Bytes => (sys::MPI_BYTE, 1),
+        }
+    }
 }
 
 /// A committed datatype. It stays committed while it has a holder and its session lives.
@@ -230,10 +241,7 @@ impl One {
     fn of(element: &Element, items: Items) -> Result<Self> {
         match element {
             Element::Whole { size, item } => {
-                let (datatype, width) = match items {
-                    Items::Typed | Items::Packed => (item.datatype(), item.width()),
-                    Items::Bytes => (sys::MPI_BYTE, 1),
-                };
+                let (datatype, width) = items.of(item);
                 Ok(Self {
                     datatype: Made::predefined(datatype),
                     items: size / width,
@@ -243,10 +251,7 @@ impl One {
             Element::Fields { size, fields, .. } => {
                 let mut parts = Vec::with_capacity(fields.len());
                 for field in fields.iter().filter(|field| field.bytes > 0) {
-                    let (datatype, width) = match items {
-                        Items::Typed | Items::Packed => (field.item.datatype(), field.item.width()),
-                        Items::Bytes => (sys::MPI_BYTE, 1),
-                    };
+                    let (datatype, width) = items.of(&field.item);
                     let of = Made::predefined(datatype);
                     parts.push((field.offset, repeat(field.bytes / width, width, &of)?));
                 }

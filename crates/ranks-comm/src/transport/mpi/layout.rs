@@ -44,23 +44,13 @@ pub(crate) struct Described<P> {
 
 impl Comm {
     /// The arguments of a call that reads; the pointer is valid as long as the view's borrow.
-    pub(crate) fn to_send<T: Pod>(&self, view: &View<'_, T>) -> Result<Described<*const c_void>> {
-        let base = to_read(view.data);
-        self.describe(&view.taken, Items::Typed, |offset| {
-            // SAFETY: what the view takes begins inside of the slice, as was checked when it was
-            // made.
-            unsafe { base.byte_add(offset) }
-        })
-    }
-
-    /// The arguments of a call that sends to `dest`.
-    fn to_send_view_to<T: Pod>(
+    pub(crate) fn to_send<T: Pod>(
         &self,
         view: &View<'_, T>,
-        dest: Destination,
+        items: Items,
     ) -> Result<Described<*const c_void>> {
         let base = to_read(view.data);
-        self.describe(&view.taken, self.items_to(dest), |offset| {
+        self.describe(&view.taken, items, |offset| {
             // SAFETY: what the view takes begins inside of the slice, as was checked when it was
             // made.
             unsafe { base.byte_add(offset) }
@@ -110,10 +100,7 @@ impl Comm {
         };
         let pointer = place(layout.start() * element.size());
         if let (Shape::Run(length), Element::Whole { size, item }) = (shape, element) {
-            let (datatype, width) = match items {
-                Items::Typed | Items::Packed => (item.datatype(), item.width()),
-                Items::Bytes => (sys::MPI_BYTE, 1),
-            };
+            let (datatype, width) = items.of(item);
             if let Ok(count) = c_int::try_from(length * (size / width))
                 && items != Items::Packed
             {
@@ -147,7 +134,7 @@ impl Comm {
         tag: i32,
     ) -> Result<()> {
         let (what, to) = (
-            self.to_send_view_to(data, dest)?,
+            self.to_send(data, self.items_to(dest))?,
             to_standard::destination(dest),
         );
         let call = match mode {
@@ -181,7 +168,7 @@ impl Comm {
     ) -> Result<pending_op::PendingOp> {
         let role = SendMode::Standard.role();
         let (what, to) = (
-            self.to_send_view_to(data, dest)?,
+            self.to_send(data, self.items_to(dest))?,
             to_standard::destination(dest),
         );
         let mut request = sys::MPI_REQUEST_NULL;
@@ -253,7 +240,10 @@ impl Comm {
             source,
             recv_tag,
         };
-        let (from, into) = (self.to_send_view_to(send, dest)?, self.to_receive(recv)?);
+        let (from, into) = (
+            self.to_send(send, self.items_to(dest))?,
+            self.to_receive(recv)?,
+        );
         // SAFETY: what is read is inside of `send`, which is borrowed, and apart from `recv`, which
         // is borrowed mutably.
         unsafe { self.sendrecv_described::<R>(&from, &into, &recv.taken, ends) }

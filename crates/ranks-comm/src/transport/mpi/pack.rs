@@ -6,6 +6,7 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::MPI_Count;
 
 use super::communicator::Comm;
+use super::datatypes::Items;
 use super::error::check;
 use crate::data::element::Pod;
 use crate::data::layout::{View, ViewMut};
@@ -14,7 +15,7 @@ use crate::result::{Error, ErrorKind, Result, error};
 impl Comm {
     pub(crate) fn pack_size<T: Pod>(&self, data: &View<'_, T>) -> Result<usize> {
         const OPERATION: &str = "MPI_Pack_size";
-        let what = self.to_send(data)?;
+        let what = self.to_send(data, Items::Typed)?;
         let mut size: MPI_Count = 0;
         // SAFETY: the datatype is committed, and the size is ours.
         let code = unsafe {
@@ -56,7 +57,7 @@ impl Comm {
         position: usize,
     ) -> Result<usize> {
         const OPERATION: &str = "MPI_Pack";
-        let what = self.to_send(data)?;
+        let what = self.to_send(data, Items::Typed)?;
         let (room, length) = (packed.as_mut_ptr().cast::<c_void>(), packed.len());
         let (code, end) = match (c_int::try_from(length), c_int::try_from(position)) {
             (Ok(size), Ok(mut position)) => {
