@@ -57,7 +57,7 @@ fn folder(name: &str) -> Result<()> {
             "{name} is {}, where nothing can be written: {reason}; name a folder that all nodes can write to, or unset it",
             folder.display()
         );
-        Error::with_text(ErrorKind::Argument, OPERATION, text).with_source(reason)
+        wrong(text).with_source(reason)
     })
 }
 
@@ -71,7 +71,7 @@ fn statistics() -> Result<()> {
             "RANKS_STATS is {}, which cannot be written: {reason}; name a file that the host of rank 0 can write, or `1` for standard error, or unset it",
             file.display()
         );
-        Error::with_text(ErrorKind::Argument, OPERATION, text).with_source(reason)
+        wrong(text).with_source(reason)
     })
 }
 
@@ -79,7 +79,7 @@ fn faults() -> Result<()> {
     match env::var_os(FAULTS) {
         Some(value) if value != "1" && value != "0" && !value.is_empty() => {
             let text = format!("{FAULTS} is {value:?}; it must be `1`, or `0`, or not set");
-            Err(Error::with_text(ErrorKind::Argument, OPERATION, text))
+            Err(wrong(text))
         }
         _ => Ok(()),
     }
@@ -122,21 +122,15 @@ pub(crate) fn ranks(asked: Option<usize>) -> Result<usize> {
         },
     };
     if ranks == 0 {
-        return Err(Error::with_text(
-            ErrorKind::Argument,
-            OPERATION,
-            format!("{who} is 0; there must be at least one rank"),
-        ));
+        return Err(wrong(format!(
+            "{who} is 0; there must be at least one rank"
+        )));
     }
     if ranks > MOST_THREADS {
-        return Err(Error::with_text(
-            ErrorKind::Argument,
-            OPERATION,
-            format!(
-                "{who} is {ranks}; in process every rank is a thread, and there may be {MOST_THREADS} at most: \
+        return Err(wrong(format!(
+            "{who} is {ranks}; in process every rank is a thread, and there may be {MOST_THREADS} at most: \
                  run more ranks as processes, over an MPI"
-            ),
-        ));
+        )));
     }
     Ok(ranks)
 }
@@ -151,13 +145,9 @@ pub fn checks(asked: Option<Checks>) -> Result<Checks> {
         Some("digests") => Ok(Checks::Digests),
         Some("local" | "off") => Ok(Checks::Local),
         None => Ok(Checks::of_this_build()),
-        Some(other) => Err(Error::with_text(
-            ErrorKind::Argument,
-            OPERATION,
-            format!(
-                "RANKS_CHECK is `{other}`; it must be `collective`, `digests`, `local` or `off`"
-            ),
-        )),
+        Some(other) => Err(wrong(format!(
+            "RANKS_CHECK is `{other}`; it must be `collective`, `digests`, `local` or `off`"
+        ))),
     }
 }
 
@@ -172,13 +162,9 @@ pub(crate) fn check_limit(asked: Option<Duration>) -> Result<Duration> {
     };
     match limit::parse(&text) {
         Some((limit, None)) => Ok(limit),
-        _ => Err(Error::with_text(
-            ErrorKind::Argument,
-            OPERATION,
-            format!(
-                "RANKS_CHECK_LIMIT is `{text}`; it must be how long ranks wait for each other, such as `3`, `3s`, `500ms`, `2m` or `1h`"
-            ),
-        )),
+        _ => Err(wrong(format!(
+            "RANKS_CHECK_LIMIT is `{text}`; it must be how long ranks wait for each other, such as `3`, `3s`, `500ms`, `2m` or `1h`"
+        ))),
     }
 }
 
@@ -190,7 +176,7 @@ pub(crate) fn time_limit(
     if let Some(duration) = limit {
         if duration.is_zero() {
             let text = "Builder::time_limit is zero, which ends every operation; pass more";
-            return Err(Error::with_text(ErrorKind::Argument, OPERATION, text));
+            return Err(wrong(text));
         }
         let then = then.unwrap_or_default();
         let origin = Origin::Builder;
@@ -204,14 +190,10 @@ pub(crate) fn time_limit(
         return Ok(None);
     };
     let Some((duration, said)) = limit::parse(&text) else {
-        return Err(Error::with_text(
-            ErrorKind::Argument,
-            OPERATION,
-            format!(
-                "RANKS_TIMEOUT is `{text}`; it must be how long an operation may take, such as `3`, `3s`, `500ms`, `2m` or `1h`, \
+        return Err(wrong(format!(
+            "RANKS_TIMEOUT is `{text}`; it must be how long an operation may take, such as `3`, `3s`, `500ms`, `2m` or `1h`, \
                  and may end in `,error`, `,abort` or `,warn`"
-            ),
-        ));
+        )));
     };
     Ok(Some(Limit {
         duration,
@@ -222,12 +204,15 @@ pub(crate) fn time_limit(
 
 fn parse(text: &str) -> Result<usize> {
     text.trim().parse().map_err(|reason| {
-        Error::with_text(
-            ErrorKind::Argument,
-            OPERATION,
-            format!("RANKS_NP is `{text}`; it must be the number of in-process ranks ({reason})"),
-        )
+        wrong(format!(
+            "RANKS_NP is `{text}`; it must be the number of in-process ranks ({reason})"
+        ))
     })
+}
+
+/// An error: a setting that is none.
+fn wrong(text: impl Into<String>) -> Error {
+    Error::with_text(ErrorKind::Argument, OPERATION, text.into())
 }
 
 /// The value of a variable; one that is empty counts as not set.
@@ -235,11 +220,9 @@ fn variable(name: &str) -> Result<Option<String>> {
     match env::var(name) {
         Ok(value) => Ok(Some(value).filter(|value| !value.trim().is_empty())),
         Err(VarError::NotPresent) => Ok(None),
-        Err(VarError::NotUnicode(value)) => Err(Error::with_text(
-            ErrorKind::Argument,
-            OPERATION,
-            format!("{name} is {value:?}, which is not text"),
-        )),
+        Err(VarError::NotUnicode(value)) => {
+            Err(wrong(format!("{name} is {value:?}, which is not text")))
+        }
     }
 }
 

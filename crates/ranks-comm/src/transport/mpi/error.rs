@@ -229,42 +229,21 @@ fn kind(class: c_int) -> ErrorKind {
     }
 }
 
+macro_rules! names {
+    ($($class:ident)*) => {
+        [$((sys::$class, stringify!($class))),*]
+    };
+}
+
 /// The name of a class; a class of the library's own has none, and keeps its number.
 fn name(class: c_int) -> String {
-    const NAMES: [(c_int, &str); 30] = [
-        (sys::MPI_ERR_BUFFER, "MPI_ERR_BUFFER"),
-        (sys::MPI_ERR_COUNT, "MPI_ERR_COUNT"),
-        (sys::MPI_ERR_TYPE, "MPI_ERR_TYPE"),
-        (sys::MPI_ERR_TAG, "MPI_ERR_TAG"),
-        (sys::MPI_ERR_COMM, "MPI_ERR_COMM"),
-        (sys::MPI_ERR_RANK, "MPI_ERR_RANK"),
-        (sys::MPI_ERR_REQUEST, "MPI_ERR_REQUEST"),
-        (sys::MPI_ERR_ROOT, "MPI_ERR_ROOT"),
-        (sys::MPI_ERR_GROUP, "MPI_ERR_GROUP"),
-        (sys::MPI_ERR_OP, "MPI_ERR_OP"),
-        (sys::MPI_ERR_TOPOLOGY, "MPI_ERR_TOPOLOGY"),
-        (sys::MPI_ERR_DIMS, "MPI_ERR_DIMS"),
-        (sys::MPI_ERR_ARG, "MPI_ERR_ARG"),
-        (sys::MPI_ERR_UNKNOWN, "MPI_ERR_UNKNOWN"),
-        (sys::MPI_ERR_TRUNCATE, "MPI_ERR_TRUNCATE"),
-        (sys::MPI_ERR_OTHER, "MPI_ERR_OTHER"),
-        (sys::MPI_ERR_INTERN, "MPI_ERR_INTERN"),
-        (sys::MPI_ERR_PENDING, "MPI_ERR_PENDING"),
-        (sys::MPI_ERR_IN_STATUS, "MPI_ERR_IN_STATUS"),
-        (sys::MPI_ERR_INFO, "MPI_ERR_INFO"),
-        (sys::MPI_ERR_INFO_KEY, "MPI_ERR_INFO_KEY"),
-        (sys::MPI_ERR_INFO_NOKEY, "MPI_ERR_INFO_NOKEY"),
-        (sys::MPI_ERR_INFO_VALUE, "MPI_ERR_INFO_VALUE"),
-        (sys::MPI_ERR_KEYVAL, "MPI_ERR_KEYVAL"),
-        (sys::MPI_ERR_NO_MEM, "MPI_ERR_NO_MEM"),
-        (sys::MPI_ERR_PROC_ABORTED, "MPI_ERR_PROC_ABORTED"),
-        (
-            sys::MPI_ERR_UNSUPPORTED_OPERATION,
-            "MPI_ERR_UNSUPPORTED_OPERATION",
-        ),
-        (sys::MPI_ERR_VALUE_TOO_LARGE, "MPI_ERR_VALUE_TOO_LARGE"),
-        (sys::MPI_ERR_ERRHANDLER, "MPI_ERR_ERRHANDLER"),
-        (sys::MPI_ERR_WIN, "MPI_ERR_WIN"),
+    const NAMES: &[(c_int, &str)] = &names![
+        MPI_ERR_BUFFER MPI_ERR_COUNT MPI_ERR_TYPE MPI_ERR_TAG MPI_ERR_COMM MPI_ERR_RANK
+        MPI_ERR_REQUEST MPI_ERR_ROOT MPI_ERR_GROUP MPI_ERR_OP MPI_ERR_TOPOLOGY MPI_ERR_DIMS
+        MPI_ERR_ARG MPI_ERR_UNKNOWN MPI_ERR_TRUNCATE MPI_ERR_OTHER MPI_ERR_INTERN MPI_ERR_PENDING
+        MPI_ERR_IN_STATUS MPI_ERR_INFO MPI_ERR_INFO_KEY MPI_ERR_INFO_NOKEY MPI_ERR_INFO_VALUE
+        MPI_ERR_KEYVAL MPI_ERR_NO_MEM MPI_ERR_PROC_ABORTED MPI_ERR_UNSUPPORTED_OPERATION
+        MPI_ERR_VALUE_TOO_LARGE MPI_ERR_ERRHANDLER MPI_ERR_WIN
     ];
     let known = NAMES.iter().find(|(value, _)| *value == class);
     let name = match loss(class) {
