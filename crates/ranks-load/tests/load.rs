@@ -50,6 +50,13 @@ fn the_error_lists_every_candidate_with_its_own_reason() {
 }
 
 #[test]
+fn a_name_that_is_not_ascii_was_escaped_in_the_reason() {
+    let error = open(&[Candidate::new("/opt/é \"m\"/libmpi.so.12", "$RANKS_MPI")]).unwrap_err();
+    let reason = &error.attempts()[0].reason;
+    assert!(reason.contains("/opt/é \"m\"/libmpi.so.12: "), "{reason}");
+}
+
+#[test]
 fn a_refused_library_is_an_attempt_with_the_reason_of_the_refusal() {
     let candidates = [Candidate::new("libm.so.6", "the maths")];
     // SAFETY: the C maths library.

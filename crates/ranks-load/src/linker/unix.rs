@@ -21,7 +21,8 @@ impl Handle {
         let flags = libc::RTLD_LAZY | libc::RTLD_LOCAL;
         // SAFETY: the caller vouches for the initialisers.
         let opened = unsafe { Library::open(Some(file), flags) };
-        opened.map(Handle::keep).map_err(|error| reason(&error))
+        let kept = opened.map(Handle::keep);
+        kept.map_err(|error| error.to_string())
     }
 
     /// All that is in this process, if `symbol` is; with its address.
@@ -119,16 +120,4 @@ pub(crate) fn file_of(address: NonNull<c_void>) -> Option<PathBuf> {
     // SAFETY: dladdr gives a C string that lives as long as the library, which is never unloaded.
     let name = unsafe { CStr::from_ptr(info.dli_fname) };
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())))
-}
-
-/// The dynamic linker's own words.
-fn reason(error: &libloading::Error) -> String {
-    match error {
-        libloading::Error::DlOpen { desc } => {
-            // Formatting the description is the only way to read it on every version of libloading.
-            let text = format!("{desc:?}");
-            text.trim_matches('"').to_owned()
-        }
-        other => other.to_string(),
-    }
 }
