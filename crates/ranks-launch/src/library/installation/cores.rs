@@ -1,7 +1,7 @@
 //! The number of ranks that fit on this machine without sharing a core.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::Path;
 
 use crate::allocation::Allocation;
@@ -16,7 +16,8 @@ pub(crate) fn of_job() -> usize {
 /// Cores, not hardware threads, that this process may use: launchers count a slot per core.
 pub(crate) fn physical() -> usize {
     let usable = std::thread::available_parallelism().map_or(1, usize::from);
-    let cores = siblings(Path::new("/sys/devices/system/cpu"));
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let cores = siblings(Path::new("/sys/devices/system/cpu"), &allowed(&status));
     if cores == 0 {
         usable
     } else {
@@ -24,17 +25,39 @@ pub(crate) fn physical() -> usize {
     }
 }
 
-/// The number of different sets of hardware threads that share a core; 0 where the system does not
-/// tell.
-fn siblings(folder: &Path) -> usize {
+/// The CPUs that the kernel allows in the status of a thread, as ranges; none where the system does
+/// not tell.
+fn allowed(status: &str) -> Vec<(usize, usize)> {
+    let mut lines = status.lines();
+    let list = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let range = |text: &str| {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        Some((first.parse().ok()?, last.parse().ok()?))
+    };
+    let ranges = list.unwrap_or_default().trim().split(',');
+    ranges.filter_map(range).collect()
+}
+
+/// The number of different sets of hardware threads that share a core, among the allowed ones; 0
+/// where the system does not tell.
+fn siblings(folder: &Path, allowed: &[(usize, usize)]) -> usize {
     let Ok(entries) = fs::read_dir(folder) else {
         return 0;
     };
-    let sets: HashSet<String> = entries
-        .filter_map(|entry| {
-            fs::read_to_string(entry.ok()?.path().join("topology/thread_siblings_list")).ok()
-        })
-        .collect();
+    let set = |entry: DirEntry| {
+        let cpu: usize = entry
+            .file_name()
+            .to_str()?
+            .strip_prefix("cpu")?
+            .parse()
+            .ok()?;
+        let is_allowed = allowed
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&cpu));
+        let list = entry.path().join("topology/thread_siblings_list");
+        is_allowed.then(|| fs::read_to_string(list).ok())?
+    };
+    let sets: HashSet<String> = entries.flatten().filter_map(set).collect();
     sets.len()
 }
 
@@ -55,8 +78,13 @@ mod tests {
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join("thread_siblings_list"), set).unwrap();
         }
-        assert_eq!(siblings(&root), 2);
-        assert_eq!(siblings(&root.join("none")), 0);
+        assert_eq!(siblings(&root, &[(0, 3)]), 2);
+        assert_eq!(siblings(&root.join("none"), &[(0, 3)]), 0);
+        // Bound to both threads of one core, it counted for two.
+        let bound = allowed("Name:\tranks\nCpus_allowed:\t5\nCpus_allowed_list:\t0,2\n");
+        assert_eq!(siblings(&root, &bound), 1);
+        assert_eq!(siblings(&root, &allowed("Cpus_allowed_list:\t1-2\n")), 2);
+        assert_eq!(allowed(""), []);
         assert!(physical() >= 1);
         fs::remove_dir_all(root).unwrap();
     }
