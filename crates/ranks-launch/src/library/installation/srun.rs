@@ -34,6 +34,8 @@ impl Installation {
             .arg(format!("--ntasks={ranks}"))
             .arg(format!("--mpi={}", self.family.slurm_plugin()))
             .arg("--kill-on-bad-exit=1");
+        // A node has a task at least.
+        let hosts = &hosts[..hosts.len().min(ranks)];
         if !hosts.is_empty() {
             // The list alone asks for these nodes at least: ranks come on all others of the
             // allocation, too.
@@ -60,6 +62,27 @@ fn cpus_per_task(ranks: usize, variable: impl Fn(&str) -> Option<String>) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_more_nodes_are_asked_for_than_there_are_tasks() {
+        let library = "/m/lib/libmpi.so.12".into();
+        let launcher = "/m/bin/mpiexec".into();
+        let mpi = Installation::new("m".into(), Family::Mpich, None, library, launcher);
+        let of = |ranks| {
+            let command = mpi.srun(ranks, &["a".to_owned(), "b".to_owned()]);
+            let arguments = command
+                .get_args()
+                .map(|argument| argument.to_str().unwrap().to_owned());
+            arguments
+                .filter(|text| text.contains("node"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of(1), ["--nodelist=a", "--nodes=1", "--ntasks-per-node=1"]);
+        assert_eq!(
+            of(3),
+            ["--nodelist=a,b", "--nodes=2", "--ntasks-per-node=2"]
+        );
+    }
 
     #[test]
     fn tasks_keep_their_cpus() {
