@@ -21,6 +21,7 @@
 
 mod allocation;
 mod count;
+mod duration;
 mod environment;
 mod family;
 #[cfg(all(fuzzing, feature = "hosts", feature = "jobs"))]
@@ -36,6 +37,8 @@ mod mismatch;
 pub use allocation::{Allocation, Binding, Component, MemoryLimit, Scheduler, StopRequest};
 #[doc(hidden)]
 pub use count::Count;
+#[doc(hidden)]
+pub use duration::duration;
 pub use environment::{Ancestor, Environment, Launcher, Malformed, Pmi};
 pub use family::Family;
 pub use ground::{Ground, Undecided};

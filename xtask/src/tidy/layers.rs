@@ -140,6 +140,7 @@ const TABLE: &[Row] = &[
         "crates/ranks-launch/src/",
         &[
             "count",
+            "duration",
             "family",
             "environment",
             "machine",

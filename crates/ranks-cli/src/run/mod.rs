@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     fault_tolerant: bool,
     /// Ends the job when it takes longer: `90`, `60s`, `10m`, `2h`. It ends with 124 then.
-    #[arg(long, value_parser = duration)]
+    #[arg(long, value_parser = ranks_launch::duration)]
     time_limit: Option<Duration>,
     #[command(flatten)]
     observing: Observing,
@@ -55,9 +55,6 @@ pub(crate) struct Arguments {
     #[arg(required = true, trailing_var_arg = true)]
     program: Vec<OsString>,
 }
-
-/// The longest time limit: a million hours.
-const LONGEST: Duration = Duration::from_secs(3_600_000_000);
 
 /// The exit status of a job that has timed out, as of `timeout`.
 const TIME_IS_UP: u8 = 124;
@@ -306,51 +303,5 @@ impl Labels {
             out.write_all(b"\n")?;
         }
         out.flush()
-    }
-}
-
-/// Seconds, or a number with its unit.
-fn duration(text: &str) -> Result<Duration, String> {
-    let text = text.trim();
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        other => return Err(format!("`{other}` is no unit: ms, s, m or h")),
-    };
-    let number: f64 = digits
-        .parse()
-        .map_err(|_| format!("`{digits}` is no number"))?;
-    let duration = Duration::try_from_secs_f64(number * unit).ok();
-    let duration = duration.filter(|duration| *duration <= LONGEST);
-    let duration =
-        duration.ok_or("it must be more than 0 and at most 1000000h; leave it out for no limit")?;
-    if duration.is_zero() {
-        return Err("a limit of zero ends every job; leave it out for none".to_owned());
-    }
-    Ok(duration)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn time_is_written_with_its_unit() {
-        assert_eq!(duration("60s"), Ok(Duration::from_secs(60)));
-        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("0.5m"), Ok(Duration::from_secs(30)));
-        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
-        assert_eq!(duration("200ms"), Ok(Duration::from_millis(200)));
-        assert_eq!(duration("1000000h"), Ok(LONGEST));
-        for bad in ["", "s", "1d", "inf", "0", "0.0ms"] {
-            assert!(duration(bad).is_err(), "{bad}");
-        }
-        for bad in ["-1s", "1e999", "1000001h", "99999999999999999h"] {
-            let told = duration(bad).unwrap_err();
-            assert!(told.contains("more than 0 and at most 1000000h"), "{told}");
-        }
     }
 }
