@@ -69,6 +69,10 @@ pub(crate) struct Mpi {
     pub(crate) has: Vec<String>,
     /// Set if it was in the process before: preloaded.
     pub(crate) preloaded: bool,
+    /// Set if it may find its ranks by PMIx.
+    pub(crate) may_use_pmix: bool,
+    /// Set if it may find its ranks by PMI-1 or PMI-2.
+    pub(crate) may_use_pmi: bool,
 }
 
 /// The functions that features depend on.
@@ -197,6 +201,8 @@ fn open_mpi(file: &Path) -> Result<Mpi, String> {
             .map(|name| (*name).to_owned())
             .collect(),
         preloaded: loaded.adopted(),
+        may_use_pmix: loaded.may_use_pmix(),
+        may_use_pmi: loaded.may_use_pmi(),
     })
 }
 

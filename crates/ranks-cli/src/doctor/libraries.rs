@@ -224,9 +224,8 @@ impl Libraries {
             family: Family::from_version_text(&used.version),
             name: &used.name,
             file: &used.path,
-            // Not asked of a library that another process opens.
-            pmix: true,
-            pmi: true,
+            pmix: used.may_use_pmix,
+            pmi: used.may_use_pmi,
         };
         ranks_launch::check_before_init(&self.environment, &library).err()
     }

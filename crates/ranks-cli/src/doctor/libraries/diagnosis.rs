@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ranks_launch::{Family, Launcher, Pmi, Undecided};
+use ranks_launch::{Family, Mismatch, Undecided};
 
 use super::{Finding, Installed, Libraries, Script};
 
@@ -152,59 +152,18 @@ impl Libraries {
 
     /// The launcher that started us does not belong to the library.
     fn wrong_launcher(&self) -> Option<Finding> {
-        if let Some(mismatch) = self.mismatch() {
-            let mut remedy = match &mismatch {
-                ranks_launch::Mismatch::Family { word, .. } => format!("RANKS_MPI={}", word.word()),
-                _ => String::new(),
-            };
-            if let Some(launcher) = &self.launcher {
-                remedy.push_str(&format!(
-                    ", or start the program with {}",
-                    launcher.file.display()
-                ));
+        let mismatch = self.mismatch()?;
+        let text = mismatch.to_string();
+        let (what, remedy) = text.split_once("; ").unwrap_or((&text, ""));
+        let own = match (&self.launcher, mismatch) {
+            (None, _) => String::new(),
+            (Some(own), Mismatch::Family { .. }) => {
+                format!(", or start the program with {}", own.file.display())
             }
-            return Some(Finding::trouble(mismatch.to_string(), remedy));
-        }
-        let used = self.used()?;
-        let family: Family = used.family.as_deref()?.parse().ok()?;
-        let is_open_mpi = family == Family::OpenMpi;
-        let started = &self.started;
-        let alone = format!(
-            "{started}, and {} does not understand that: each rank is alone",
-            used.name
-        );
-        match self.environment.launcher? {
-            Launcher::Slurm(offered) => {
-                let needed = match family {
-                    Family::OpenMpi => Pmi::Pmix,
-                    Family::Cray => Pmi::Cray,
-                    _ => Pmi::Pmi2,
-                };
-                let plugin = family.slurm_plugin();
-                let remedy =
-                    format!("srun --mpi={plugin} …; srun --mpi=list shows which there are");
-                (offered != needed).then(|| Finding::trouble(alone, remedy))
-            }
-            Launcher::Pmi | Launcher::MpirunRsh if is_open_mpi => Some(Finding::trouble(
-                alone,
-                self.own_launcher("RANKS_MPI=mpich, or a launcher that offers PMIx"),
-            )),
-            Launcher::Pmix | Launcher::Jsm if !is_open_mpi && family != Family::Cray => {
-                Some(Finding::trouble(
-                    alone,
-                    self.own_launcher("RANKS_MPI=openmpi, or a launcher that offers PMI-2"),
-                ))
-            }
-            _ => None,
-        }
-    }
-
-    /// Another way, or the launcher of the library.
-    fn own_launcher(&self, other: &str) -> String {
-        match &self.launcher {
-            Some(own) => format!("{other}, or start the program with {}", own.file.display()),
-            None => other.to_owned(),
-        }
+            // It speaks of that launcher already.
+            (Some(own), _) => format!("; that mpiexec is {}", own.file.display()),
+        };
+        Some(Finding::trouble(what, format!("{remedy}{own}")))
     }
 
     /// A library that no `mpiexec` belongs to.
