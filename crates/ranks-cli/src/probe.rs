@@ -3,10 +3,10 @@
 #![allow(unsafe_code)]
 
 use std::ffi::OsStr;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use ranks_load::Candidate;
 use serde::de::DeserializeOwned;
@@ -121,19 +121,24 @@ pub(crate) fn gpu_library(which: &str) -> Result<GpuLibrary, String> {
 
 fn ask<T: DeserializeOwned>(what: &[&OsStr]) -> Result<T, String> {
     let me = std::env::current_exe().map_err(|error| format!("this program is gone: {error}"))?;
-    let mut child = Command::new(me)
-        .arg("probe")
-        .args(what)
+    answer(Command::new(me).arg("probe").args(what))
+}
+
+fn answer<T: DeserializeOwned>(command: &mut Command) -> Result<T, String> {
+    let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("no process could be started to ask it: {error}"))?;
+    // A library may write more than a pipe holds.
+    let stdout = child.stdout.take();
+    let text = thread::spawn(move || stdout.map_or(Ok(String::new()), io::read_to_string));
     let until = Instant::now() + LIMIT;
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(3)),
+            Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(3)),
             Ok(None) => {
                 // It may end just now: either way it is reaped.
                 let _ = child.kill();
@@ -143,12 +148,10 @@ fn ask<T: DeserializeOwned>(what: &[&OsStr]) -> Result<T, String> {
             Err(error) => return Err(error.to_string()),
         }
     };
-    let mut text = String::new();
-    if let Some(mut stdout) = child.stdout.take() {
-        stdout
-            .read_to_string(&mut text)
-            .map_err(|error| error.to_string())?;
-    }
+    let text = text
+        .join()
+        .map_err(|_| "the thread that reads its answer ended")?;
+    let text = text.map_err(|error| error.to_string())?;
     let answer = text.lines().find_map(|line| line.strip_prefix(MARK));
     let answer = answer.ok_or_else(|| format!("opening it ends the process ({status})"))?;
     serde_json::from_str(answer).map_err(|error| error.to_string())?
@@ -252,4 +255,16 @@ fn nvshmem() -> Result<GpuLibrary, String> {
         devices: Vec::new(),
         reaches: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_wrote_more_than_a_pipe_holds_was_said_to_take_too_long() {
+        let script = format!("yes | head -c 200000; printf '\\n{MARK}{{\"Ok\":7}}\\n'");
+        let answer = answer::<u8>(Command::new("sh").args(["-c", &script]));
+        assert_eq!(answer, Ok(7));
+    }
 }
