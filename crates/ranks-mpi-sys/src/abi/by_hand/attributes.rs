@@ -81,7 +81,11 @@ fn constant<A: Abi, E: Enumeration>(native: c_int) -> *const c_int {
     value.map_or(std::ptr::null(), |value| &raw const value.canonical)
 }
 
-fn comm_attribute<A: Abi>(
+/// Asks for an attribute of a communicator.
+///
+/// # Safety
+/// The contract of `MPI_Comm_get_attr`; the slot is that of such a function.
+unsafe fn comm_attribute<A: Abi>(
     slot: &'static Slot<*const c_void>,
     comm: MPI_Comm,
     keyval: c_int,
@@ -90,7 +94,7 @@ fn comm_attribute<A: Abi>(
 ) -> c_int {
     static HOST: AtomicI32 = AtomicI32::new(0);
     static IO: AtomicI32 = AtomicI32::new(0);
-    // SAFETY: the slot is one of a communicator's attributes; the rest is the caller's contract.
+    // SAFETY: by this function's contract.
     let code =
         unsafe { get::<A, MPI_Comm, Keyvals<CommAttributes>>(slot, comm, keyval, value, flag) };
     let ours = match keyval {
@@ -116,13 +120,9 @@ pub(crate) unsafe extern "C" fn MPI_Comm_get_attr<A: Abi>(
     value: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    comm_attribute::<A>(
-        &slots::MPI_Comm_get_attr::LIBRARY,
-        comm,
-        keyval,
-        value,
-        flag,
-    )
+    let slot = &slots::MPI_Comm_get_attr::LIBRARY;
+    // SAFETY: the caller meets the contract of this function, whose slot it is.
+    unsafe { comm_attribute::<A>(slot, comm, keyval, value, flag) }
 }
 
 #[cfg(feature = "whole")]
@@ -132,7 +132,9 @@ pub(crate) unsafe extern "C" fn MPI_Attr_get<A: Abi>(
     value: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    comm_attribute::<A>(&slots::MPI_Attr_get::LIBRARY, comm, keyval, value, flag)
+    let slot = &slots::MPI_Attr_get::LIBRARY;
+    // SAFETY: the caller meets the contract of this function, whose slot it is.
+    unsafe { comm_attribute::<A>(slot, comm, keyval, value, flag) }
 }
 
 #[cfg(feature = "whole")]
