@@ -268,31 +268,17 @@ macro_rules! standard {
     (OutToolOrdering) => { *mut c_int };
 }
 
-/// The type of a kind for callers with values in the library's own form.
+/// The type of a kind for callers with values in the library's own form: of those that hot
+/// functions have.
 macro_rules! wide {
     (OutStatus) => { *mut crate::native::Status };
     (InStatus) => { *const crate::native::Status };
     (Comm) => { crate::native::Handle<MPI_Comm> };
-    (OutComm) => { *mut crate::native::Cell<MPI_Comm> };
-    (Group) => { crate::native::Handle<MPI_Group> };
-    (OutGroup) => { *mut crate::native::Cell<MPI_Group> };
     (Win) => { crate::native::Handle<MPI_Win> };
-    (OutWin) => { *mut crate::native::Cell<MPI_Win> };
-    (File) => { crate::native::Handle<MPI_File> };
-    (OutFile) => { *mut crate::native::Cell<MPI_File> };
-    (Session) => { crate::native::Handle<MPI_Session> };
-    (OutSession) => { *mut crate::native::Cell<MPI_Session> };
-    (Message) => { crate::native::Handle<MPI_Message> };
     (OutMessage) => { *mut crate::native::Cell<MPI_Message> };
-    (Info) => { crate::native::Handle<MPI_Info> };
-    (OutInfo) => { *mut crate::native::Cell<MPI_Info> };
-    (Errhandler) => { crate::native::Handle<MPI_Errhandler> };
-    (OutErrhandler) => { *mut crate::native::Cell<MPI_Errhandler> };
     (Request) => { crate::native::Handle<MPI_Request> };
     (OutRequest) => { *mut crate::native::Cell<MPI_Request> };
     (Datatype) => { crate::native::Handle<MPI_Datatype> };
-    (OutDatatype) => { *mut crate::native::Cell<MPI_Datatype> };
     (Op) => { crate::native::Handle<MPI_Op> };
-    (OutOp) => { *mut crate::native::Cell<MPI_Op> };
     ($kind:ident $(<$of:ty>)?) => { standard!($kind $(<$of>)?) };
 }

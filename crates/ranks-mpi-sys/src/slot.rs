@@ -1,6 +1,7 @@
 //! Statics that are written once, before MPI is initialised, and read plainly afterwards.
 
 use std::cell::UnsafeCell;
+use std::ffi::c_void;
 
 use crate::fill::AnyCall;
 
@@ -53,5 +54,21 @@ impl<T> Slot<T> {
     pub(crate) unsafe fn fill(&'static self) -> &'static mut T {
         // SAFETY: nobody else reads or writes before `load` has returned.
         unsafe { &mut *self.0.get() }
+    }
+}
+
+impl Slot<*const c_void> {
+    /// The library's own function, from the slot that holds its address; null is `None`.
+    ///
+    /// # Safety
+    /// As [`Slot::get`], and `F` is the type of that function, or an `Option` of it where the
+    /// library may lack it.
+    #[inline(always)]
+    pub(crate) unsafe fn function<F: Copy>(&'static self) -> F {
+        const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
+        // SAFETY: by this function's contract.
+        let address = unsafe { self.get() };
+        // SAFETY: equal in size; the type is the caller's promise.
+        unsafe { std::mem::transmute_copy(address) }
     }
 }

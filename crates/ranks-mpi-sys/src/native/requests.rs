@@ -18,7 +18,6 @@ use crate::abi::mpich::Mpich;
 use crate::abi::openmpi::OpenMpi;
 use crate::function::absent_code;
 use crate::generated::functions::request as slots;
-use crate::slot::Slot;
 use crate::types::*;
 
 /// The distance between requests in an array, in bytes: 4 in the MPICH family, 8 elsewhere.
@@ -107,156 +106,32 @@ fn statuses(array: *mut c_void) -> *mut c_void {
     }
 }
 
-/// The library's function, if it has one.
-///
-/// # Safety
-/// [`crate::load()`] has returned, and `F` is an `Option` of a function pointer of that function's
-/// type.
-#[inline(always)]
-unsafe fn library<F: Copy>(address: &'static Slot<*const c_void>) -> F {
-    const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
-    // SAFETY: `load` has returned.
-    let address = unsafe { address.get() };
-    // SAFETY: equal in size; null is `None`; the type is the caller's promise.
-    unsafe { std::mem::transmute_copy(address) }
-}
-
-/// `MPI_Waitall` over requests side by side.
-///
-/// # Safety
-/// The contract of the C function; [`crate::load()`] has returned.
-#[inline(always)]
-pub unsafe fn MPI_Waitall(count: c_int, requests: *mut c_void, array: *mut c_void) -> c_int {
-    type Call = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void) -> c_int;
-    // SAFETY: the type of this function in every family, whose arrays are addresses.
-    match unsafe { library::<Option<Call>>(&slots::MPI_Waitall::LIBRARY) } {
-        // SAFETY: the caller meets the contract of the C function.
-        Some(call) => code_of_library(unsafe { call(count, requests, statuses(array)) }),
-        None => absent_code("MPI_Waitall"),
-    }
-}
-
-/// `MPI_Testall` over requests side by side.
-///
-/// # Safety
-/// The contract of the C function; [`crate::load()`] has returned.
-#[inline(always)]
-pub unsafe fn MPI_Testall(
-    count: c_int,
-    requests: *mut c_void,
-    flag: *mut c_int,
-    array: *mut c_void,
-) -> c_int {
-    type Call = unsafe extern "C" fn(c_int, *mut c_void, *mut c_int, *mut c_void) -> c_int;
-    // SAFETY: the type of this function in every family, whose arrays are addresses.
-    match unsafe { library::<Option<Call>>(&slots::MPI_Testall::LIBRARY) } {
-        // SAFETY: the caller meets the contract of the C function.
-        Some(call) => code_of_library(unsafe { call(count, requests, flag, statuses(array)) }),
-        None => absent_code("MPI_Testall"),
-    }
-}
-
-/// `MPI_Waitany` over requests side by side; `status` is not null.
-///
-/// # Safety
-/// The contract of the C function; [`crate::load()`] has returned.
-#[inline(always)]
-pub unsafe fn MPI_Waitany(
-    count: c_int,
-    requests: *mut c_void,
-    index: *mut c_int,
-    status: *mut Status,
-) -> c_int {
-    type Call = unsafe extern "C" fn(c_int, *mut c_void, *mut c_int, *mut Status) -> c_int;
-    // SAFETY: the type of this function in every family, whose arrays are addresses.
-    match unsafe { library::<Option<Call>>(&slots::MPI_Waitany::LIBRARY) } {
-        // SAFETY: the caller meets the contract of the C function.
-        Some(call) => code_of_library(unsafe { call(count, requests, index, status) }),
-        None => absent_code("MPI_Waitany"),
-    }
-}
-
-/// `MPI_Testany` over requests side by side; `status` is not null.
-///
-/// # Safety
-/// The contract of the C function; [`crate::load()`] has returned.
-#[inline(always)]
-pub unsafe fn MPI_Testany(
-    count: c_int,
-    requests: *mut c_void,
-    index: *mut c_int,
-    flag: *mut c_int,
-    status: *mut Status,
-) -> c_int {
-    type Call =
-        unsafe extern "C" fn(c_int, *mut c_void, *mut c_int, *mut c_int, *mut Status) -> c_int;
-    // SAFETY: the type of this function in every family, whose arrays are addresses.
-    match unsafe { library::<Option<Call>>(&slots::MPI_Testany::LIBRARY) } {
-        // SAFETY: the caller meets the contract of the C function.
-        Some(call) => code_of_library(unsafe { call(count, requests, index, flag, status) }),
-        None => absent_code("MPI_Testany"),
-    }
-}
-
-/// The type of `MPI_Waitsome` and `MPI_Testsome`, whose arrays are addresses in every family.
-type SomeOf =
-    unsafe extern "C" fn(c_int, *mut c_void, *mut c_int, *mut c_int, *mut c_void) -> c_int;
-
-/// `MPI_Waitsome` over requests side by side.
-///
-/// # Safety
-/// The contract of the C function; [`crate::load()`] has returned.
-#[inline(always)]
-pub unsafe fn MPI_Waitsome(
-    count: c_int,
-    requests: *mut c_void,
-    completed: *mut c_int,
-    indices: *mut c_int,
-    array: *mut c_void,
-) -> c_int {
-    // SAFETY: the type of this function in every family.
-    match unsafe { library::<Option<SomeOf>>(&slots::MPI_Waitsome::LIBRARY) } {
-        Some(call) => {
-            // SAFETY: the caller meets the contract of the C function.
-            code_of_library(unsafe { call(count, requests, completed, indices, statuses(array)) })
+/// One function over requests side by side. In every family its arrays are addresses, of which that
+/// of statuses may be null.
+macro_rules! side_by_side {
+    ($name:ident($($arg:ident: $type:ty),*) $(with $statuses:ident)? $(, $doc:literal)?) => {
+        #[doc = concat!("`", stringify!($name), "` over requests side by side" $(, $doc)?, ".")]
+        ///
+        /// # Safety
+        /// The contract of the C function; [`crate::load()`] has returned.
+        #[inline(always)]
+        pub unsafe fn $name($($arg: $type),*) -> c_int {
+            type Call = unsafe extern "C" fn($($type),*) -> c_int;
+            $(let $statuses = statuses($statuses);)?
+            // SAFETY: `load` has returned; the type of this function in every family.
+            match unsafe { slots::$name::LIBRARY.function::<Option<Call>>() } {
+                // SAFETY: the caller meets the contract of the C function.
+                Some(call) => code_of_library(unsafe { call($($arg),*) }),
+                None => absent_code(stringify!($name)),
+            }
         }
-        None => absent_code("MPI_Waitsome"),
-    }
+    };
 }
 
-/// `MPI_Testsome` over requests side by side.
-///
-/// # Safety
-/// The contract of the C function; [`crate::load()`] has returned.
-#[inline(always)]
-pub unsafe fn MPI_Testsome(
-    count: c_int,
-    requests: *mut c_void,
-    completed: *mut c_int,
-    indices: *mut c_int,
-    array: *mut c_void,
-) -> c_int {
-    // SAFETY: the type of this function in every family.
-    match unsafe { library::<Option<SomeOf>>(&slots::MPI_Testsome::LIBRARY) } {
-        Some(call) => {
-            // SAFETY: the caller meets the contract of the C function.
-            code_of_library(unsafe { call(count, requests, completed, indices, statuses(array)) })
-        }
-        None => absent_code("MPI_Testsome"),
-    }
-}
-
-/// `MPI_Startall` over requests side by side.
-///
-/// # Safety
-/// The contract of the C function; [`crate::load()`] has returned.
-#[inline(always)]
-pub unsafe fn MPI_Startall(count: c_int, requests: *mut c_void) -> c_int {
-    type Call = unsafe extern "C" fn(c_int, *mut c_void) -> c_int;
-    // SAFETY: the type of this function in every family, whose arrays are addresses.
-    match unsafe { library::<Option<Call>>(&slots::MPI_Startall::LIBRARY) } {
-        // SAFETY: the caller meets the contract of the C function.
-        Some(call) => code_of_library(unsafe { call(count, requests) }),
-        None => absent_code("MPI_Startall"),
-    }
-}
+side_by_side!(MPI_Waitall(count: c_int, requests: *mut c_void, array: *mut c_void) with array);
+side_by_side!(MPI_Testall(count: c_int, requests: *mut c_void, flag: *mut c_int, array: *mut c_void) with array);
+side_by_side!(MPI_Waitany(count: c_int, requests: *mut c_void, index: *mut c_int, status: *mut Status), "; `status` is not null");
+side_by_side!(MPI_Testany(count: c_int, requests: *mut c_void, index: *mut c_int, flag: *mut c_int, status: *mut Status), "; `status` is not null");
+side_by_side!(MPI_Waitsome(count: c_int, requests: *mut c_void, completed: *mut c_int, indices: *mut c_int, array: *mut c_void) with array);
+side_by_side!(MPI_Testsome(count: c_int, requests: *mut c_void, completed: *mut c_int, indices: *mut c_int, array: *mut c_void) with array);
+side_by_side!(MPI_Startall(count: c_int, requests: *mut c_void));

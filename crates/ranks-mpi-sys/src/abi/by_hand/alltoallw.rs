@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use super::{Handles, length, library};
+use super::{Handles, length, through};
 use crate::abi::Abi;
 use crate::abi::handle;
 use crate::abi::kinds::{Arg, OutRequest};
@@ -131,7 +131,7 @@ macro_rules! blocking {
                 <A as Abi>::Handle<MPI_Comm>,
             ) -> c_int;
             // SAFETY: the type of this function in the family's header.
-            let call = unsafe { library::<Call<A>>(&$family::$name::LIBRARY) };
+            let call = unsafe { $family::$name::LIBRARY.function::<Call<A>>() };
             // SAFETY: the caller of MPI gives a datatype for every process.
             let sides = unsafe { Sides::<A>::new(send_buffer, send_types, types, $peers(comm)) };
             // SAFETY: the tables are filled: the caller has seen `load` return.
@@ -178,24 +178,20 @@ macro_rules! continued {
                 *mut <A as Abi>::Handle<MPI_Request>,
             ) -> c_int;
             // SAFETY: the type of this function in the family's header.
-            let call = unsafe { library::<Call<A>>(&$family::$name::LIBRARY) };
+            let call = unsafe { $family::$name::LIBRARY.function::<Call<A>>() };
             // SAFETY: the tables are filled: the caller has seen `load` return.
             let comm = unsafe { handle::to_native::<A, _>(comm) };
             // SAFETY: as above.
             $(let $info = unsafe { handle::to_native::<A, _>($info) };)?
-            // SAFETY: the caller of MPI gives a place for the request.
-            let mut held = unsafe { <OutRequest as Arg<A>>::enter(request) };
-            let native = <OutRequest as Arg<A>>::pass(&mut held);
             // SAFETY: the arguments are in the family's own form.
-            let code = unsafe {
+            let call = |request| unsafe {
                 call(
                     in_place::<A>(send_buffer), send_counts, send_places, send_types.cast(),
-                    buffer, counts, places, types.cast(), comm, $($info,)? native,
+                    buffer, counts, places, types.cast(), comm, $($info,)? request,
                 )
             };
-            // SAFETY: the call has returned.
-            unsafe { <OutRequest as Arg<A>>::leave(held) };
-            code
+            // SAFETY: the caller of MPI gives a place for the request.
+            unsafe { through::<A, OutRequest>(request, call) }
         }
     };
 }

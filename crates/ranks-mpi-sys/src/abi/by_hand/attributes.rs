@@ -7,7 +7,6 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::library;
 use crate::abi::Abi;
 use crate::abi::column::{self, Enumeration};
 use crate::abi::handle::{self, HandleKind};
@@ -44,7 +43,7 @@ unsafe fn get<A: Abi, H: HandleKind, K: Conversion>(
     type Call<A, H> =
         unsafe extern "C" fn(<A as Abi>::Handle<H>, c_int, *mut c_void, *mut c_int) -> c_int;
     // SAFETY: the type of these functions in the family's header.
-    let call = unsafe { library::<Call<A, H>>(slot) };
+    let call = unsafe { slot.function::<Call<A, H>>() };
     // SAFETY: the tables are filled: the caller has seen `load` return.
     let object = unsafe { handle::to_native::<A, H>(object) };
     // SAFETY: the arguments are in the family's own form.

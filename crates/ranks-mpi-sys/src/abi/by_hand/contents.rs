@@ -3,7 +3,8 @@
 use std::ffi::c_int;
 
 use super::darray::{Distributions, argument_to_standard};
-use super::{length, library};
+use super::length;
+use super::requests::unpack;
 use crate::abi::Abi;
 use crate::abi::column;
 use crate::abi::handle;
@@ -12,23 +13,6 @@ use crate::generated::functions::datatype as slots;
 use crate::types::{MPI_Aint, MPI_Count, MPI_Datatype};
 
 type Made<A> = *mut <A as Abi>::Handle<MPI_Datatype>;
-
-/// Packs and unpacks in place, as for requests: a native datatype is no larger than the standard's.
-///
-/// # Safety
-/// The library has written at most `count` datatypes to `array`, which has room for `count` of the
-/// standard's; the tables are filled. What it has not written is unspecified before and after.
-pub(super) unsafe fn unpack<A: Abi>(array: *mut MPI_Datatype, count: usize) {
-    let packed = array.cast::<A::Handle<MPI_Datatype>>();
-    for i in (0..count).rev() {
-        // SAFETY: inside the array, and not overwritten yet.
-        let native = unsafe { packed.add(i).read() };
-        // SAFETY: the tables are filled, by this function's contract.
-        let standard = unsafe { handle::to_standard::<A, MPI_Datatype>(native) };
-        // SAFETY: inside the array, at or behind the element just read.
-        unsafe { array.add(i).write(standard) };
-    }
-}
 
 /// The envelope of a datatype: its constructor and the numbers of the arguments, in the standard's
 /// terms.
@@ -119,7 +103,7 @@ pub(crate) unsafe extern "C" fn MPI_Type_get_contents<A: Abi>(
         Made<A>,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Type_get_contents::LIBRARY) };
+    let call = unsafe { slots::MPI_Type_get_contents::LIBRARY.function::<Call<A>>() };
     let made = envelope(datatype);
     // SAFETY: the tables are filled: the caller has seen `load` return.
     let native = unsafe { handle::to_native::<A, _>(datatype) };
@@ -137,7 +121,7 @@ pub(crate) unsafe extern "C" fn MPI_Type_get_contents<A: Abi>(
     };
     if code == crate::MPI_SUCCESS {
         // SAFETY: the library has written the datatypes of the envelope.
-        unsafe { unpack::<A>(types, made.types) };
+        unsafe { unpack::<A, _>(types, made.types) };
         // SAFETY: the library has written the integers of the envelope, at most `max_integers`.
         unsafe { convert_integers::<A>(made.combiner, integers, made.integers) };
     }
@@ -167,7 +151,7 @@ pub(crate) unsafe extern "C" fn MPI_Type_get_contents_c<A: Abi>(
         Made<A>,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Type_get_contents_c::LIBRARY) };
+    let call = unsafe { slots::MPI_Type_get_contents_c::LIBRARY.function::<Call<A>>() };
     let (mut n_integers, mut n_addresses, mut n_counts, mut n_types, mut combiner) =
         (0, 0, 0, 0, 0);
     // SAFETY: the caller of MPI gave this datatype; five places.
@@ -202,7 +186,7 @@ pub(crate) unsafe extern "C" fn MPI_Type_get_contents_c<A: Abi>(
     };
     if code == crate::MPI_SUCCESS {
         // SAFETY: the library has written the datatypes of the envelope.
-        unsafe { unpack::<A>(types, length(n_types)) };
+        unsafe { unpack::<A, _>(types, length(n_types)) };
         // With large counts the sizes are elsewhere and the integers are in another order: the
         // constants of a large subarray or distributed array lie at the end.
         if n_counts == 0 {

@@ -9,35 +9,6 @@ use crate::abi::Abi;
 use crate::abi::handle::{CONSTANTS, HandleKind, NativeHandle};
 use crate::types::*;
 
-/// Functions of this file: their slots are filled even though the library does not have them.
-pub(crate) const EMULATED: &[&str] = &[
-    "MPI_Abi_get_version",
-    "MPI_Aint_add",
-    "MPI_Aint_diff",
-    "MPI_Comm_toint",
-    "MPI_Comm_fromint",
-    "MPI_Errhandler_toint",
-    "MPI_Errhandler_fromint",
-    "MPI_Group_toint",
-    "MPI_Group_fromint",
-    "MPI_Info_toint",
-    "MPI_Info_fromint",
-    "MPI_Message_toint",
-    "MPI_Message_fromint",
-    "MPI_Op_toint",
-    "MPI_Op_fromint",
-    "MPI_Request_toint",
-    "MPI_Request_fromint",
-    "MPI_Session_toint",
-    "MPI_Session_fromint",
-    "MPI_Type_toint",
-    "MPI_Type_fromint",
-    "MPI_Win_toint",
-    "MPI_Win_fromint",
-    "MPI_File_toint",
-    "MPI_File_fromint",
-];
-
 /// The table speaks version 1.0 of the standard ABI, whatever the library behind it.
 pub(crate) unsafe extern "C" fn MPI_Abi_get_version<A: Abi>(
     major: *mut c_int,
@@ -114,7 +85,17 @@ fn from_integer<A: Abi, H: HandleKind>(integer: c_int) -> H {
 }
 
 macro_rules! integers {
-    ($($handle:ident: $toint:ident, $fromint:ident;)*) => {$(
+    ($($handle:ident: $toint:ident, $fromint:ident;)*) => {
+        /// Functions of this file: their slots are filled even though the library does not have
+        /// them.
+        pub(crate) const EMULATED: &[&str] = &[
+            "MPI_Abi_get_version",
+            "MPI_Aint_add",
+            "MPI_Aint_diff",
+            $(stringify!($toint), stringify!($fromint),)*
+        ];
+
+    $(
         pub(crate) unsafe extern "C" fn $toint<A: Abi>(handle: $handle) -> c_int {
             to_integer::<A, $handle>(handle)
         }

@@ -2,11 +2,11 @@
 
 use std::ffi::c_int;
 
-use super::{length, library};
+use super::{length, through};
 use crate::abi::Abi;
 use crate::abi::column::{self, Enumeration};
 use crate::abi::handle;
-use crate::abi::kinds::{Arg, OutDatatype};
+use crate::abi::kinds::OutDatatype;
 use crate::abi::numbers::Orders;
 use crate::generated::columns::{self, Value};
 use crate::generated::functions::datatype as slots;
@@ -79,7 +79,7 @@ macro_rules! darray {
                 *mut Datatype<A>,
             ) -> c_int;
             // SAFETY: the type of this function in the family's header.
-            let call = unsafe { library::<Create<A>>(&slots::$create::LIBRARY) };
+            let call = unsafe { slots::$create::LIBRARY.function::<Create<A>>() };
             let n = length(dimensions);
             let to_native = column::to_native::<A, Distributions>;
             // SAFETY: the caller of MPI gives one for each dimension.
@@ -89,11 +89,8 @@ macro_rules! darray {
             let order = column::to_native::<A, Orders>(order);
             // SAFETY: the tables are filled: the caller has seen `load` return.
             let element = unsafe { handle::to_native::<A, _>(element) };
-            // SAFETY: the caller of MPI gives a place for the new datatype.
-            let mut held = unsafe { <OutDatatype as Arg<A>>::enter(new) };
-            let native = <OutDatatype as Arg<A>>::pass(&mut held);
             // SAFETY: the arguments are in the family's own form.
-            let code = unsafe {
+            let call = |new| unsafe {
                 call(
                     size,
                     rank,
@@ -104,12 +101,11 @@ macro_rules! darray {
                     processes,
                     order,
                     element,
-                    native,
+                    new,
                 )
             };
-            // SAFETY: the call has returned.
-            unsafe { <OutDatatype as Arg<A>>::leave(held) };
-            code
+            // SAFETY: the caller of MPI gives a place for the new datatype.
+            unsafe { through::<A, OutDatatype>(new, call) }
         }
     };
 }

@@ -2,7 +2,6 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::library;
 use crate::abi::Abi;
 use crate::abi::handle;
 use crate::generated::functions::io as slots;
@@ -58,7 +57,7 @@ macro_rules! datarep {
                 *const c_char, Option<Conversion<A>>, Option<Conversion<A>>, Extent<A>, *mut c_void,
             ) -> c_int;
             // SAFETY: the type of this function in the family's header.
-            let call = unsafe { library::<Register<A>>(&slots::$register::LIBRARY) };
+            let call = unsafe { slots::$register::LIBRARY.function::<Register<A>>() };
             // A missing conversion means that none is needed, which the library must see.
             let native_read: Option<Conversion<A>> = read.map(|_| $read::<A> as Conversion<A>);
             let native_write: Option<Conversion<A>> = write.map(|_| $write::<A> as Conversion<A>);

@@ -6,11 +6,11 @@
 
 use std::ffi::c_int;
 
-use super::library;
+use super::through;
 use super::trampolines::{Pool, trampolines};
 use crate::abi::Abi;
 use crate::abi::handle::{self, HandleKind};
-use crate::abi::kinds::{Arg, Conversion, OutErrhandler};
+use crate::abi::kinds::{Conversion, OutErrhandler};
 use crate::abi::numbers::Codes;
 use crate::generated::functions::errors as slots;
 use crate::generated::types::{
@@ -71,19 +71,16 @@ macro_rules! errhandler {
             ) -> c_int;
             // SAFETY: the type of this function in the family's header but for the dots of the
             // handler, see the module.
-            let call = unsafe { library::<Create<A>>(&slots::$create::LIBRARY) };
+            let call = unsafe { slots::$create::LIBRARY.function::<Create<A>>() };
             let native = match function.map(|function| $pool.place::<A>(function as *mut ())) {
                 None => None,
                 Some(Ok(place)) => Some(trampolines!($trampoline::<A>, Native<A>)[place]),
                 Some(Err(code)) => return code,
             };
-            // SAFETY: the caller of MPI gives a place for the handler.
-            let mut held = unsafe { <OutErrhandler as Arg<A>>::enter(errhandler) };
             // SAFETY: the arguments are in the family's own form.
-            let code = unsafe { call(native, <OutErrhandler as Arg<A>>::pass(&mut held)) };
-            // SAFETY: the call has returned.
-            unsafe { <OutErrhandler as Arg<A>>::leave(held) };
-            code
+            let call = |errhandler| unsafe { call(native, errhandler) };
+            // SAFETY: the caller of MPI gives a place for the handler.
+            unsafe { through::<A, OutErrhandler>(errhandler, call) }
         }
     };
 }

@@ -2,9 +2,9 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::library;
+use super::through;
 use crate::abi::Abi;
-use crate::abi::kinds::{Arg, OutRequest};
+use crate::abi::kinds::OutRequest;
 use crate::generated::functions::request as slots;
 use crate::generated::types::{
     MPI_Grequest_cancel_function, MPI_Grequest_free_function, MPI_Grequest_query_function,
@@ -71,7 +71,7 @@ pub(crate) unsafe extern "C" fn MPI_Grequest_start<A: Abi>(
         *mut <A as Abi>::Handle<MPI_Request>,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Start<A>>(&slots::MPI_Grequest_start::LIBRARY) };
+    let call = unsafe { slots::MPI_Grequest_start::LIBRARY.function::<Start<A>>() };
     let callbacks = Callbacks {
         query: query_fn,
         free: free_fn,
@@ -79,12 +79,8 @@ pub(crate) unsafe extern "C" fn MPI_Grequest_start<A: Abi>(
         state,
     };
     let callbacks = Box::into_raw(Box::new(callbacks)).cast();
-    // SAFETY: the caller of MPI gives a place for the request.
-    let mut held = unsafe { <OutRequest as Arg<A>>::enter(request) };
-    let native = <OutRequest as Arg<A>>::pass(&mut held);
     // SAFETY: the arguments are in the family's own form.
-    let code = unsafe { call(query::<A>, free::<A>, cancel::<A>, callbacks, native) };
-    // SAFETY: the call has returned.
-    unsafe { <OutRequest as Arg<A>>::leave(held) };
-    code
+    let call = |request| unsafe { call(query::<A>, free::<A>, cancel::<A>, callbacks, request) };
+    // SAFETY: the caller of MPI gives a place for the request.
+    unsafe { through::<A, OutRequest>(request, call) }
 }

@@ -7,10 +7,10 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use super::library;
+use super::through;
 use crate::abi::Abi;
 use crate::abi::handle;
-use crate::abi::kinds::{Arg, OutRequest};
+use crate::abi::kinds::OutRequest;
 use crate::generated::functions::comm as slots;
 use crate::types::{MPI_Comm, MPI_Info, MPI_Request};
 
@@ -30,21 +30,18 @@ macro_rules! idup {
             ) -> c_int;
             const { assert!(cfg!(target_endian = "little")) };
             // SAFETY: the type of this function in the family's header.
-            let call = unsafe { library::<Call<A>>(&slots::$name::LIBRARY) };
+            let call = unsafe { slots::$name::LIBRARY.function::<Call<A>>() };
             // SAFETY: the tables are filled: the caller has seen `load` return.
             let comm = unsafe { handle::to_native::<A, _>(comm) };
             // SAFETY: as above.
             $(let $info = unsafe { handle::to_native::<A, _>($info) };)?
-            // SAFETY: the caller of MPI gives a place for the request.
-            let mut held = unsafe { <OutRequest as Arg<A>>::enter(request) };
-            let native = <OutRequest as Arg<A>>::pass(&mut held);
             // SAFETY: the caller of MPI gives a place for the communicator, until the request is
             // complete.
             unsafe { new.write(MPI_Comm(ptr::null_mut())) };
             // SAFETY: the arguments are in the family's own form.
-            let code = unsafe { call(comm, $($info,)? new.cast(), native) };
-            // SAFETY: the call has returned.
-            unsafe { <OutRequest as Arg<A>>::leave(held) };
+            let call = |request| unsafe { call(comm, $($info,)? new.cast(), request) };
+            // SAFETY: the caller of MPI gives a place for the request.
+            let code = unsafe { through::<A, OutRequest>(request, call) };
             if code != crate::MPI_SUCCESS {
                 // SAFETY: as above; nothing is in flight.
                 unsafe { new.write(crate::MPI_COMM_NULL) };

@@ -3,10 +3,10 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use super::library;
+use super::through;
 use crate::abi::Abi;
 use crate::abi::handle;
-use crate::abi::kinds::{Arg, Conversion};
+use crate::abi::kinds::Conversion;
 use crate::abi::numbers::{
     CommAttributes, Keyvals, OutCommKeyval, OutTypeKeyval, OutWinKeyval, TypeAttributes,
     WinAttributes,
@@ -89,21 +89,17 @@ macro_rules! keyval {
             type Create<A> =
                 unsafe extern "C" fn(Copy<A>, Delete<A>, *mut c_int, *mut c_void) -> c_int;
             // SAFETY: the type of this function in the family's header.
-            let call = unsafe { library::<Create<A>>(&slots::$create::LIBRARY) };
+            let call = unsafe { slots::$create::LIBRARY.function::<Create<A>>() };
             let callbacks: &'static _ = Box::leak(Box::new(Callbacks {
                 copy,
                 delete,
                 state,
             }));
             let callbacks = ptr::from_ref(callbacks).cast_mut().cast();
-            // SAFETY: the caller of MPI gives a place for the keyval.
-            let mut held = unsafe { <$out as Arg<A>>::enter(keyval) };
-            let native = <$out as Arg<A>>::pass(&mut held);
             // SAFETY: the arguments are in the family's own form.
-            let code = unsafe { call($copy::<A>, $delete::<A>, native, callbacks) };
-            // SAFETY: the call has returned.
-            unsafe { <$out as Arg<A>>::leave(held) };
-            code
+            let call = |keyval| unsafe { call($copy::<A>, $delete::<A>, keyval, callbacks) };
+            // SAFETY: the caller of MPI gives a place for the keyval.
+            unsafe { through::<A, $out>(keyval, call) }
         }
     };
 }

@@ -60,26 +60,13 @@ pub(crate) use types::*;
 #[cfg(not(feature = "whole"))]
 pub(crate) const EMULATED: &[&str] = &[];
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
 use super::Abi;
 use super::handle::{self, HandleKind};
 use super::kinds::{Arg, Conversion};
 use super::numbers::Codes;
-use crate::slot::Slot;
-
-/// The library's own function, from the slot that holds its address.
-///
-/// # Safety
-/// The slot is filled and its function has the type `F`, a function pointer.
-unsafe fn library<F: Copy>(slot: &'static Slot<*const c_void>) -> F {
-    const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
-    // SAFETY: the slot is filled, by this function's contract.
-    let address = unsafe { slot.get() };
-    // SAFETY: equal in size; that it is a function of this type is the contract.
-    unsafe { std::mem::transmute_copy(address) }
-}
 
 /// The library's own form of a code in the standard's terms.
 fn code<A: Abi>(standard: c_int) -> c_int {

@@ -3,11 +3,11 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::library;
+use super::through;
 use super::trampolines::{Pool, trampolines};
 use crate::abi::Abi;
 use crate::abi::handle;
-use crate::abi::kinds::{Arg, OutOp};
+use crate::abi::kinds::OutOp;
 use crate::generated::functions::op as slots;
 use crate::generated::types::{MPI_User_function, MPI_User_function_c};
 use crate::types::{MPI_Count, MPI_Datatype, MPI_Op};
@@ -68,19 +68,16 @@ macro_rules! operation {
                 *mut <A as Abi>::Handle<MPI_Op>,
             ) -> c_int;
             // SAFETY: the type of this function in the family's header.
-            let call = unsafe { library::<Create<A>>(&slots::$create::LIBRARY) };
+            let call = unsafe { slots::$create::LIBRARY.function::<Create<A>>() };
             let native = match function.map(|function| $pool.place::<A>(function as *mut ())) {
                 None => None,
                 Some(Ok(place)) => Some(trampolines!($trampoline::<A>, Native<A>)[place]),
                 Some(Err(code)) => return code,
             };
-            // SAFETY: the caller of MPI gives a place for the operation.
-            let mut held = unsafe { <OutOp as Arg<A>>::enter(op) };
             // SAFETY: the arguments are in the family's own form.
-            let code = unsafe { call(native, commutes, <OutOp as Arg<A>>::pass(&mut held)) };
-            // SAFETY: the call has returned.
-            unsafe { <OutOp as Arg<A>>::leave(held) };
-            code
+            let call = |op| unsafe { call(native, commutes, op) };
+            // SAFETY: the caller of MPI gives a place for the operation.
+            unsafe { through::<A, OutOp>(op, call) }
         }
     };
 }

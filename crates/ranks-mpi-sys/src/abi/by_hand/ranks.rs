@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::{length, library, through};
+use super::{length, through};
 use crate::abi::Abi;
 use crate::abi::handle;
 use crate::abi::kinds::{Conversion, OutComm};
@@ -26,7 +26,7 @@ pub(crate) unsafe extern "C" fn MPI_Group_translate_ranks<A: Abi>(
     type Call<A> =
         unsafe extern "C" fn(Group<A>, c_int, *const c_int, Group<A>, *mut c_int) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&group::MPI_Group_translate_ranks::LIBRARY) };
+    let call = unsafe { group::MPI_Group_translate_ranks::LIBRARY.function::<Call<A>>() };
     // SAFETY: the tables are filled: the caller has seen `load` return.
     let from = unsafe { handle::to_native::<A, _>(from) };
     // SAFETY: as above.
@@ -85,7 +85,7 @@ pub(crate) unsafe extern "C" fn MPI_Dist_graph_create<A: Abi>(
         *mut Comm<A>,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&topology::MPI_Dist_graph_create::LIBRARY) };
+    let call = unsafe { topology::MPI_Dist_graph_create::LIBRARY.function::<Call<A>>() };
     // SAFETY: the tables are filled: the caller has seen `load` return.
     let comm = unsafe { handle::to_native::<A, _>(comm) };
     // SAFETY: as above.
@@ -135,7 +135,7 @@ pub(crate) unsafe extern "C" fn MPI_Dist_graph_create_adjacent<A: Abi>(
         *mut Comm<A>,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&topology::MPI_Dist_graph_create_adjacent::LIBRARY) };
+    let call = unsafe { topology::MPI_Dist_graph_create_adjacent::LIBRARY.function::<Call<A>>() };
     // SAFETY: the tables are filled: the caller has seen `load` return.
     let comm = unsafe { handle::to_native::<A, _>(comm) };
     // SAFETY: as above.
@@ -173,7 +173,7 @@ pub(crate) unsafe extern "C" fn MPI_Dist_graph_neighbors<A: Abi>(
     type Ints = *mut c_int;
     type Call<A> = unsafe extern "C" fn(Comm<A>, c_int, Ints, Ints, c_int, Ints, Ints) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&topology::MPI_Dist_graph_neighbors::LIBRARY) };
+    let call = unsafe { topology::MPI_Dist_graph_neighbors::LIBRARY.function::<Call<A>>() };
     // SAFETY: the tables are filled: the caller has seen `load` return.
     let comm = unsafe { handle::to_native::<A, _>(comm) };
     let source_weights = weights(source_weights).cast_mut();

@@ -5,9 +5,9 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::{Handles, length, library, through};
+use super::{Handles, length, through};
 use crate::abi::Abi;
-use crate::abi::handle;
+use crate::abi::handle::{self, HandleKind};
 use crate::abi::memory::OutStatus;
 use crate::generated::functions::request as slots;
 use crate::types::{MPI_Request, MPI_Status};
@@ -28,16 +28,18 @@ unsafe fn pack<A: Abi>(array: *mut MPI_Request, count: usize) -> *mut A::Handle<
 }
 
 /// # Safety
-/// As [`pack`], which has packed the same array.
-unsafe fn unpack<A: Abi>(array: *mut MPI_Request, count: usize) {
-    let packed = array.cast::<A::Handle<MPI_Request>>();
+/// `array` has room for `count` handles, and begins with as many native ones, from [`pack`] or of
+/// the library; the tables are filled. What the library has not written of those that it was to
+/// write is unspecified before and after.
+pub(super) unsafe fn unpack<A: Abi, H: HandleKind>(array: *mut H, count: usize) {
+    let packed = array.cast::<A::Handle<H>>();
     for i in (0..count).rev() {
         // SAFETY: inside the array, and not overwritten yet: elements before `i` are packed still.
         let native = unsafe { packed.add(i).read() };
         // SAFETY: the tables are filled, by this function's contract.
-        let request = unsafe { handle::to_standard::<A, _>(native) };
+        let standard = unsafe { handle::to_standard::<A, H>(native) };
         // SAFETY: inside the array, at or behind the element just read.
-        unsafe { array.add(i).write(request) };
+        unsafe { array.add(i).write(standard) };
     }
 }
 
@@ -89,7 +91,7 @@ unsafe fn with_requests<A: Abi>(
     let packed = unsafe { pack::<A>(requests, count) };
     let code = call(packed);
     // SAFETY: packed above.
-    unsafe { unpack::<A>(requests, count) };
+    unsafe { unpack::<A, _>(requests, count) };
     code
 }
 
@@ -121,7 +123,7 @@ pub(crate) unsafe extern "C" fn MPI_Waitall<A: Abi>(
     type Call<A> = unsafe extern "C" fn(c_int, Requests<A>, *mut c_void) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Waitall::LIBRARY) };
+    let call = unsafe { slots::MPI_Waitall::LIBRARY.function::<Call<A>>() };
     // SAFETY: the arrays are in the family's own form.
     let call = |requests, statuses| unsafe { call(count, requests, statuses) };
     // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
@@ -140,7 +142,7 @@ pub(crate) unsafe extern "C" fn MPI_Testall<A: Abi>(
     type Call<A> = unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_void) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Testall::LIBRARY) };
+    let call = unsafe { slots::MPI_Testall::LIBRARY.function::<Call<A>>() };
     // SAFETY: the arrays are in the family's own form.
     let call = |requests, statuses| unsafe { call(count, requests, flag, statuses) };
     // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
@@ -159,7 +161,7 @@ pub(crate) unsafe extern "C" fn MPI_Waitany<A: Abi>(
     type Call<A> = unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_void) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Waitany::LIBRARY) };
+    let call = unsafe { slots::MPI_Waitany::LIBRARY.function::<Call<A>>() };
     // SAFETY: the arguments are in the family's own form.
     let call = |requests, status| unsafe { call(count, requests, index, status) };
     // SAFETY: the caller of MPI gives a status, or IGNORE.
@@ -180,7 +182,7 @@ pub(crate) unsafe extern "C" fn MPI_Testany<A: Abi>(
         unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_int, *mut c_void) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Testany::LIBRARY) };
+    let call = unsafe { slots::MPI_Testany::LIBRARY.function::<Call<A>>() };
     // SAFETY: the arguments are in the family's own form.
     let call = |requests, status| unsafe { call(count, requests, index, flag, status) };
     // SAFETY: the caller of MPI gives a status, or IGNORE.
@@ -223,7 +225,7 @@ pub(crate) unsafe extern "C" fn MPI_Waitsome<A: Abi>(
     statuses: *mut MPI_Status,
 ) -> c_int {
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Some_<A>>(&slots::MPI_Waitsome::LIBRARY) };
+    let call = unsafe { slots::MPI_Waitsome::LIBRARY.function::<Some_<A>>() };
     // SAFETY: the caller meets the contract of this function.
     unsafe { some::<A>(call, count, requests, completed, indices, statuses) }
 }
@@ -236,7 +238,7 @@ pub(crate) unsafe extern "C" fn MPI_Testsome<A: Abi>(
     statuses: *mut MPI_Status,
 ) -> c_int {
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Some_<A>>(&slots::MPI_Testsome::LIBRARY) };
+    let call = unsafe { slots::MPI_Testsome::LIBRARY.function::<Some_<A>>() };
     // SAFETY: the caller meets the contract of this function.
     unsafe { some::<A>(call, count, requests, completed, indices, statuses) }
 }
@@ -248,7 +250,7 @@ pub(crate) unsafe extern "C" fn MPI_Startall<A: Abi>(
     type Call<A> = unsafe extern "C" fn(c_int, Requests<A>) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Startall::LIBRARY) };
+    let call = unsafe { slots::MPI_Startall::LIBRARY.function::<Call<A>>() };
     // SAFETY: the array is in the family's own form.
     let call = |requests| unsafe { call(count, requests) };
     // SAFETY: the caller of MPI gives `count` requests.
@@ -267,7 +269,7 @@ pub(crate) unsafe extern "C" fn MPI_Request_get_status_all<A: Abi>(
     type Call<A> = unsafe extern "C" fn(c_int, ConstRequests<A>, *mut c_int, *mut c_void) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Request_get_status_all::LIBRARY) };
+    let call = unsafe { slots::MPI_Request_get_status_all::LIBRARY.function::<Call<A>>() };
     // SAFETY: the caller of MPI gives `count` requests.
     let handles = unsafe { Handles::<A, MPI_Request>::new(requests, n) };
     // SAFETY: the arrays are in the family's own form.
@@ -287,7 +289,7 @@ pub(crate) unsafe extern "C" fn MPI_Request_get_status_any<A: Abi>(
     type Call<A> =
         unsafe extern "C" fn(c_int, ConstRequests<A>, *mut c_int, *mut c_int, *mut c_void) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Request_get_status_any::LIBRARY) };
+    let call = unsafe { slots::MPI_Request_get_status_any::LIBRARY.function::<Call<A>>() };
     // SAFETY: the caller of MPI gives `count` requests.
     let handles = unsafe { Handles::<A, MPI_Request>::new(requests, length(count)) };
     // SAFETY: the arguments are in the family's own form.
@@ -308,7 +310,7 @@ pub(crate) unsafe extern "C" fn MPI_Request_get_status_some<A: Abi>(
         unsafe extern "C" fn(c_int, ConstRequests<A>, *mut c_int, *mut c_int, *mut c_void) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Request_get_status_some::LIBRARY) };
+    let call = unsafe { slots::MPI_Request_get_status_some::LIBRARY.function::<Call<A>>() };
     // SAFETY: the caller of MPI gives `count` requests.
     let handles = unsafe { Handles::<A, MPI_Request>::new(requests, n) };
     // SAFETY: the arrays are in the family's own form.

@@ -2,10 +2,10 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::{Handles, length, library};
+use super::{Handles, length, through};
 use crate::abi::Abi;
 use crate::abi::handle;
-use crate::abi::kinds::{Arg, Conversion, OutComm};
+use crate::abi::kinds::{Conversion, OutComm};
 use crate::abi::numbers::Codes;
 use crate::generated::functions::spawn as slots;
 use crate::types::{MPI_Comm, MPI_Info};
@@ -107,7 +107,7 @@ pub(crate) unsafe extern "C" fn MPI_Comm_spawn<A: Abi>(
         *mut c_int,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Comm_spawn::LIBRARY) };
+    let call = unsafe { slots::MPI_Comm_spawn::LIBRARY.function::<Call<A>>() };
     // SAFETY: the caller of MPI gave this communicator.
     let is_root = unsafe { is_root(root, comm) };
     let mine = if is_root { length(processes) } else { 0 };
@@ -117,21 +117,18 @@ pub(crate) unsafe extern "C" fn MPI_Comm_spawn<A: Abi>(
     let info = unsafe { handle::to_native::<A, _>(info) };
     // SAFETY: as above.
     let comm = unsafe { handle::to_native::<A, _>(comm) };
-    // SAFETY: the caller of MPI gives a place for the communicator.
-    let mut held = unsafe { <OutComm as Arg<A>>::enter(children) };
-    let native = <OutComm as Arg<A>>::pass(&mut held);
     // SAFETY: the caller of MPI gives room for a code of each process, on every rank.
     let written = unsafe { ErrorCodes::new(codes, count) };
     // SAFETY: the arguments are in the family's own form.
-    let code = unsafe {
+    let call = |children| unsafe {
         call(
-            command, arguments, processes, info, root, comm, native, codes,
+            command, arguments, processes, info, root, comm, children, codes,
         )
     };
+    // SAFETY: the caller of MPI gives a place for the communicator.
+    let code = unsafe { through::<A, OutComm>(children, call) };
     // SAFETY: the call has returned.
     unsafe { written.leave::<A>() };
-    // SAFETY: as above.
-    unsafe { <OutComm as Arg<A>>::leave(held) };
     code
 }
 
@@ -159,7 +156,7 @@ pub(crate) unsafe extern "C" fn MPI_Comm_spawn_multiple<A: Abi>(
         *mut c_int,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Comm_spawn_multiple::LIBRARY) };
+    let call = unsafe { slots::MPI_Comm_spawn_multiple::LIBRARY.function::<Call<A>>() };
     // SAFETY: the caller of MPI gave this communicator.
     let is_root = unsafe { is_root(root, comm) };
     // Everything but the root, the communicator and the results is significant at the root only.
@@ -177,13 +174,10 @@ pub(crate) unsafe extern "C" fn MPI_Comm_spawn_multiple<A: Abi>(
     let infos = unsafe { Handles::<A, MPI_Info>::new(infos, hints) };
     // SAFETY: the tables are filled: the caller has seen `load` return.
     let comm = unsafe { handle::to_native::<A, _>(comm) };
-    // SAFETY: the caller of MPI gives a place for the communicator.
-    let mut held = unsafe { <OutComm as Arg<A>>::enter(children) };
-    let native = <OutComm as Arg<A>>::pass(&mut held);
     // SAFETY: the caller of MPI gives room for a code of each process, on every rank.
     let written = unsafe { ErrorCodes::new(codes, total) };
     // SAFETY: the arguments are in the family's own form.
-    let code = unsafe {
+    let call = |children| unsafe {
         call(
             count,
             commands,
@@ -192,14 +186,14 @@ pub(crate) unsafe extern "C" fn MPI_Comm_spawn_multiple<A: Abi>(
             infos.as_ptr(),
             root,
             comm,
-            native,
+            children,
             codes,
         )
     };
+    // SAFETY: the caller of MPI gives a place for the communicator.
+    let code = unsafe { through::<A, OutComm>(children, call) };
     // SAFETY: the call has returned.
     unsafe { written.leave::<A>() };
-    // SAFETY: as above.
-    unsafe { <OutComm as Arg<A>>::leave(held) };
     code
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use super::{length, library};
+use super::length;
 use crate::abi::Abi;
 use crate::abi::column;
 use crate::abi::handle::{self, HandleKind, NativeHandle};
@@ -74,7 +74,7 @@ pub(crate) unsafe extern "C" fn MPI_T_cvar_handle_alloc<A: Abi>(
     type Call =
         unsafe extern "C" fn(c_int, *mut c_void, *mut MPI_T_cvar_handle, *mut c_int) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call>(&slots::MPI_T_cvar_handle_alloc::LIBRARY) };
+    let call = unsafe { slots::MPI_T_cvar_handle_alloc::LIBRARY.function::<Call>() };
     let (mut bind, mut name, mut about) = (0, 0, 0);
     // SAFETY: texts of length zero and null for all that is not wanted (MPI 5.0 §15.3.6).
     let code = unsafe {
@@ -114,7 +114,7 @@ pub(crate) unsafe extern "C" fn MPI_T_pvar_handle_alloc<A: Abi>(
         *mut c_int,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call>(&slots::MPI_T_pvar_handle_alloc::LIBRARY) };
+    let call = unsafe { slots::MPI_T_pvar_handle_alloc::LIBRARY.function::<Call>() };
     let (mut bind, mut name, mut about) = (0, 0, 0);
     // SAFETY: texts of length zero and null for all that is not wanted (MPI 5.0 §15.3.7).
     let code = unsafe {
@@ -159,7 +159,7 @@ pub(crate) unsafe extern "C" fn MPI_T_event_handle_alloc<A: Abi>(
         *mut MPI_T_event_registration,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_T_event_handle_alloc::LIBRARY) };
+    let call = unsafe { slots::MPI_T_event_handle_alloc::LIBRARY.function::<Call<A>>() };
     let (mut bind, mut name, mut about, mut elements) = (0, 0, 0, 0);
     // SAFETY: texts and arrays of length zero and null for all that is not wanted (MPI 5.0
     // §15.3.8).
@@ -217,7 +217,7 @@ pub(crate) unsafe extern "C" fn MPI_T_event_get_info<A: Abi>(
         *mut c_int,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_T_event_get_info::LIBRARY) };
+    let call = unsafe { slots::MPI_T_event_get_info::LIBRARY.function::<Call<A>>() };
     let room = if elements.is_null() {
         0
     } else {
@@ -254,7 +254,7 @@ pub(crate) unsafe extern "C" fn MPI_T_event_get_info<A: Abi>(
             // SAFETY: the library has said how many it wrote.
             let written = room.min(length(unsafe { elements.read() }));
             // SAFETY: it has written this many.
-            unsafe { super::contents::unpack::<A>(datatypes, written) };
+            unsafe { super::requests::unpack::<A, _>(datatypes, written) };
         }
         if !bind.is_null() {
             // SAFETY: the library has written it.
@@ -312,7 +312,7 @@ pub(crate) unsafe extern "C" fn MPI_T_event_register_callback<A: Abi>(
         Option<MPI_T_event_cb_function>,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_T_event_register_callback::LIBRARY) };
+    let call = unsafe { slots::MPI_T_event_register_callback::LIBRARY.function::<Call<A>>() };
     // SAFETY: the tables are filled: the caller has seen `load` return.
     let info = unsafe { handle::to_native::<A, _>(info) };
     let level = column::to_native::<A, ToolSafeties>(level);
@@ -344,7 +344,7 @@ pub(crate) unsafe extern "C" fn MPI_T_event_handle_free<A: Abi>(
         Option<MPI_T_event_free_cb_function>,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call>(&slots::MPI_T_event_handle_free::LIBRARY) };
+    let call = unsafe { slots::MPI_T_event_handle_free::LIBRARY.function::<Call>() };
     let native: Option<MPI_T_event_free_cb_function> = function.map(|_| freed::<A> as _);
     let state = function.map_or(state, |function| forever(function, state));
     // SAFETY: the arguments are in the family's own form.
@@ -379,7 +379,7 @@ pub(crate) unsafe extern "C" fn MPI_T_event_set_dropped_handler<A: Abi>(
         Option<MPI_T_event_dropped_cb_function>,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call>(&slots::MPI_T_event_set_dropped_handler::LIBRARY) };
+    let call = unsafe { slots::MPI_T_event_set_dropped_handler::LIBRARY.function::<Call>() };
     let native = match function.map(|function| DROPPED.place::<A>(function as *mut ())) {
         None => None,
         Some(Ok(place)) => {

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::{Handles, length, library, through};
+use super::{Handles, length, through};
 use crate::abi::Abi;
 use crate::abi::kinds::OutDatatype;
 use crate::generated::functions::datatype as slots;
@@ -21,7 +21,7 @@ pub(crate) unsafe extern "C" fn MPI_Type_create_struct<A: Abi>(
     type Call<A> =
         unsafe extern "C" fn(c_int, *const c_int, *const MPI_Aint, Types<A>, Made<A>) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Type_create_struct::LIBRARY) };
+    let call = unsafe { slots::MPI_Type_create_struct::LIBRARY.function::<Call<A>>() };
     // SAFETY: the caller of MPI gives `count` datatypes.
     let types = unsafe { Handles::<A, MPI_Datatype>::new(types, length(count)) };
     // SAFETY: the arguments are in the family's own form.
@@ -46,7 +46,7 @@ pub(crate) unsafe extern "C" fn MPI_Type_create_struct_c<A: Abi>(
         Made<A>,
     ) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call = unsafe { library::<Call<A>>(&slots::MPI_Type_create_struct_c::LIBRARY) };
+    let call = unsafe { slots::MPI_Type_create_struct_c::LIBRARY.function::<Call<A>>() };
     // SAFETY: the caller of MPI gives `count` datatypes.
     let types = unsafe { Handles::<A, MPI_Datatype>::new(types, length(count)) };
     // SAFETY: the arguments are in the family's own form.
