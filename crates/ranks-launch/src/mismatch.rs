@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::environment::ancestors::VariablesOf;
 use crate::environment::{Environment, Launcher, Pmi, process_variable};
 use crate::family::Family;
 
@@ -177,13 +178,14 @@ fn has_peers(job: Option<&str>, rank: Option<usize>) -> bool {
     let (Some(job), Some(rank)) = (job, rank) else {
         return false;
     };
-    let (job, rank) = (format!("PMIX_NAMESPACE={job}"), format!("PMIX_RANK={rank}"));
+    let rank = rank.to_string();
+    // Another user's processes are none of this job.
     let is_peer = |folder: PathBuf| {
-        // Another user's processes are none of this job.
-        let environment = fs::read(folder.join("environ")).unwrap_or_default();
-        let has = |test: &dyn Fn(&[u8]) -> bool| environment.split(|&byte| byte == 0).any(test);
-        has(&|entry| entry == job.as_bytes())
-            && has(&|entry| entry.starts_with(b"PMIX_RANK=") && entry != rank.as_bytes())
+        VariablesOf::process(&folder).is_some_and(|variables| {
+            let other = variables.get("PMIX_RANK");
+            variables.get("PMIX_NAMESPACE") == Some(job.as_bytes())
+                && other.is_some_and(|other| other != rank.as_bytes())
+        })
     };
     let begun = Instant::now();
     loop {

@@ -64,22 +64,30 @@ impl Ancestor {
 pub(crate) fn is_within(proc: &Path, pid: u32, own: &str, outer: &str) -> bool {
     for pid in ancestors(proc, pid) {
         // Another user's process hides its variables.
-        let Ok(variables) = fs::read(proc.join(pid.to_string()).join("environ")) else {
+        let Some(variables) = VariablesOf::process(&proc.join(pid.to_string())) else {
             continue;
         };
-        let has = |name: &str| {
-            let mut entries = variables.split(|&byte| byte == 0);
-            entries.any(|entry| {
-                entry
-                    .strip_prefix(name.as_bytes())
-                    .is_some_and(|rest| rest.starts_with(b"="))
-            })
-        };
-        if !has(own) {
-            return has(outer);
+        if variables.get(own).is_none() {
+            return variables.get(outer).is_some();
         }
     }
     false
+}
+
+/// The environment that a process was started with.
+pub(crate) struct VariablesOf(Vec<u8>);
+
+impl VariablesOf {
+    /// Reads those of the process that lies at `folder`; `None` if it is gone, or another user's.
+    pub(crate) fn process(folder: &Path) -> Option<VariablesOf> {
+        fs::read(folder.join("environ")).ok().map(VariablesOf)
+    }
+
+    /// The value of a variable.
+    pub(crate) fn get(&self, name: &str) -> Option<&[u8]> {
+        let mut entries = self.0.split(|&byte| byte == 0);
+        entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+    }
 }
 
 /// The processes above `pid`, the nearest first, as far as is looked.

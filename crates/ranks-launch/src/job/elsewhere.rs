@@ -44,7 +44,7 @@ impl Supervised {
         match *self {}
     }
 
-    pub(super) fn wait(&mut self, _: Option<Instant>) -> Option<ExitStatus> {
+    pub(super) fn wait(&mut self, _: Instant) -> Option<ExitStatus> {
         match *self {}
     }
 

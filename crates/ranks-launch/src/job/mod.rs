@@ -345,7 +345,7 @@ impl Running {
         const STEP: Duration = Duration::from_millis(20);
         let mut timed_out = false;
         let status = loop {
-            let ended = self.supervised.wait(Some(Instant::now() + STEP));
+            let ended = self.supervised.wait(Instant::now() + STEP);
             if ended.is_some() {
                 break ended;
             }

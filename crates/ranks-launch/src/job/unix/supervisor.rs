@@ -102,15 +102,10 @@ impl Supervised {
 
     /// Waits for the end of the launcher, not beyond `deadline`; then nothing of the job is left.
     /// `None` when it was too late.
-    pub(in crate::job) fn wait(&mut self, deadline: Option<Instant>) -> Option<ExitStatus> {
+    pub(in crate::job) fn wait(&mut self, deadline: Instant) -> Option<ExitStatus> {
         if self.status.is_none() {
-            self.status = match deadline {
-                None => self.ended.recv().ok(),
-                Some(deadline) => self
-                    .ended
-                    .recv_timeout(deadline.saturating_duration_since(Instant::now()))
-                    .ok(),
-            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            self.status = self.ended.recv_timeout(left).ok();
         }
         if self.status.is_some() {
             tree::kill_all(&self.mark, None, PATIENCE);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::environment::ancestors::parent;
+use crate::environment::ancestors::{VariablesOf, parent};
 
 /// A mark that every process of a job inherits.
 #[derive(Debug, Clone)]
@@ -52,23 +52,17 @@ impl Mark {
 
     /// Returns `true` if the process that lies at `folder` bears it.
     fn is_on(&self, folder: &Path) -> bool {
-        let Ok(environment) = fs::read(folder.join("environ")) else {
-            return false;
-        };
-        environment.split(|&byte| byte == 0).any(|entry| {
-            let value = entry
-                .strip_prefix(Self::VARIABLE.as_bytes())
-                .and_then(|rest| rest.strip_prefix(b"="));
-            value.is_some_and(|value| {
-                value
-                    .split(|&byte| byte == b':')
-                    .any(|mark| mark == self.own.as_bytes())
-            })
-        })
+        let variables = VariablesOf::process(folder);
+        let value = variables.as_ref().and_then(|all| all.get(Self::VARIABLE));
+        let mut marks = value
+            .into_iter()
+            .flat_map(|value| value.split(|&byte| byte == b':'));
+        marks.any(|mark| mark == self.own.as_bytes())
     }
 }
 
-/// The processes that run now and bear `mark`, and all that descend from `root`.
+/// The processes that run now and bear `mark`, and all that descend from `root`, without this one
+/// and `root` itself.
 fn members(mark: &Mark, root: Option<u32>) -> HashSet<u32> {
     let proc = Path::new("/proc");
     let me = std::process::id();
@@ -95,15 +89,15 @@ fn members(mark: &Mark, root: Option<u32>) -> HashSet<u32> {
             break;
         }
     }
-    found.extend(family.into_iter().filter(|&pid| Some(pid) != root));
-    found.remove(&me);
+    found.extend(family);
+    found.retain(|&pid| pid != me && Some(pid) != root);
     found
 }
 
-/// Sends `signal` to every process of the job but its launcher.
+/// Sends `signal` to every process of the job but its launcher; returns how many there are.
 fn signal(mark: &Mark, root: Option<u32>, signal: Signal) -> usize {
     let members = members(mark, root);
-    for &pid in members.iter().filter(|&&pid| Some(pid) != root) {
+    for &pid in &members {
         if let Ok(pid) = i32::try_from(pid) {
             // It may have ended since it was seen, which is the aim.
             let _ = kill(Pid::from_raw(pid), signal);
@@ -115,15 +109,10 @@ fn signal(mark: &Mark, root: Option<u32>, signal: Signal) -> usize {
 /// Kills every process of the job but its launcher `root`, which its parent has to reap, again
 /// until none is left.
 ///
-/// Returns how many were there at first. Gives up after `patience`: a process in the kernel's hands
-/// cannot be helped.
-pub(super) fn kill_all(mark: &Mark, root: Option<u32>, patience: Duration) -> usize {
+/// Gives up after `patience`: a process in the kernel's hands cannot be helped.
+pub(super) fn kill_all(mark: &Mark, root: Option<u32>, patience: Duration) {
     let until = Instant::now() + patience;
-    let first = signal(mark, root, Signal::SIGKILL);
-    let mut left = first;
-    while left > 0 && Instant::now() < until {
+    while signal(mark, root, Signal::SIGKILL) > 0 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
-        left = signal(mark, root, Signal::SIGKILL);
     }
-    first
 }
