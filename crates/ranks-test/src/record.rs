@@ -27,12 +27,8 @@ pub(crate) fn stem() -> String {
 /// An event that a rank records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// MPI is up: I am this rank of so many, on this library.
-    Rank {
-        rank: usize,
-        size: usize,
-        library: String,
-    },
+    /// MPI is up: I am this rank, on this library.
+    Rank { rank: usize, library: String },
     /// A test begins.
     Started {
         test: String,
@@ -52,11 +48,7 @@ pub(crate) enum Event {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::Rank {
-                rank,
-                size,
-                library,
-            } => write!(f, "rank\t{rank}\t{size}\t{}", escaped(library)),
+            Event::Rank { rank, library } => write!(f, "rank\t{rank}\t{}", escaped(library)),
             Event::Started {
                 test,
                 limit,
@@ -76,7 +68,6 @@ impl Event {
         let event = match fields.next()? {
             "rank" => Event::Rank {
                 rank: fields.next()?.parse().ok()?,
-                size: fields.next()?.parse().ok()?,
                 library: unescaped(fields.next()?),
             },
             "started" => Event::Started {
@@ -134,7 +125,6 @@ mod tests {
         for event in [
             Event::Rank {
                 rank: 3,
-                size: 4,
                 library: "Open MPI 5.0.11".to_owned(),
             },
             Event::Started {
@@ -160,7 +150,7 @@ mod tests {
         for line in [
             "",
             "started\tring",
-            "rank\tx\t4\tlib",
+            "rank\tx\tlib",
             "ok\ta\tb",
             "test ring ... ok",
         ] {

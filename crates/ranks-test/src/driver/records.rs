@@ -83,16 +83,13 @@ impl Records {
             while let Some(end) = process.half.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = process.half.drain(..=end).collect();
                 let line = String::from_utf8_lossy(&line[..end]);
-                match Event::parse(&line) {
-                    Some(Event::Rank { rank, library, .. }) => {
-                        process.rank = Some(rank);
-                        if !library.is_empty() {
-                            self.library = Some(library);
-                        }
-                    }
-                    Some(event) => process.take(event),
-                    None => {}
+                let event = Event::parse(&line);
+                if let Some(Event::Rank { library, .. }) = &event
+                    && !library.is_empty()
+                {
+                    self.library = Some(library.clone());
                 }
+                event.into_iter().for_each(|event| process.take(event));
             }
             if process.failed.is_some() && self.failed.is_none() {
                 self.failed = Some((stem.clone(), Instant::now()));
@@ -266,7 +263,7 @@ mod tests {
         let folder = Folder::new().unwrap();
         let mut records = Records::new(folder.path());
         assert!(!records.follow().unwrap());
-        write(&folder, 10, "rank\t0\t2\tx\nstarted\ta::np2\t30\t0\nok\ta:");
+        write(&folder, 10, "rank\t0\tx\nstarted\ta::np2\t30\t0\nok\ta:");
         assert!(records.follow().unwrap());
         assert_eq!(records.passed("a::np2"), 0);
         assert_eq!(records.began("a::np2").map(|(_, limit)| limit), Some(30));
@@ -283,13 +280,13 @@ mod tests {
         write(
             &folder,
             11,
-            "rank\t1\t2\tx\nstarted\ta::np2\t30\t0\nfailed\ta::np2\tlost it\n",
+            "rank\t1\tx\nstarted\ta::np2\t30\t0\nfailed\ta::np2\tlost it\n",
         );
         records.follow().unwrap();
         write(
             &folder,
             10,
-            "rank\t0\t2\tx\nstarted\ta::np2\t30\t0\nfailed\ta::np2\tpeer is gone\n",
+            "rank\t0\tx\nstarted\ta::np2\t30\t0\nfailed\ta::np2\tpeer is gone\n",
         );
         records.follow().unwrap();
         assert_eq!(
@@ -306,10 +303,10 @@ mod tests {
         write(
             &folder,
             10,
-            "rank\t0\t3\tx\nstarted\ta::np3\t30\t8\nok\ta::np3\n",
+            "rank\t0\tx\nstarted\ta::np3\t30\t8\nok\ta::np3\n",
         );
-        write(&folder, 11, "rank\t1\t3\tx\nstarted\ta::np3\t30\t8\n");
-        write(&folder, 12, "rank\t2\t3\tx\n");
+        write(&folder, 11, "rank\t1\tx\nstarted\ta::np3\t30\t8\n");
+        write(&folder, 12, "rank\t2\tx\n");
         fs::write(
             folder.path().join("11.n0.output"),
             "earlier\nwaiting for 0\n",

@@ -145,10 +145,13 @@ impl Suite<'_> {
         let mut records = Records::new(folder.path());
         let mut job = Job::start(command, self.ranks, folder.path())?;
         let mut reports = Vec::new();
-        let watched = self.watch(cases, &mut job, &mut records, &mut reports);
+        let mut last_end = Instant::now();
+        let watched = self.watch(cases, &mut job, &mut records, &mut reports, &mut last_end);
         job.end();
         let end = watched?;
-        self.follow(&mut records, &folder)?;
+        // Records written between the last read and the end of the job count.
+        follow(&mut records)?;
+        self.passed(cases, &records, &mut reports, &mut last_end);
         self.conclude(cases, &end, &job, &records, &mut reports);
         reports.iter().for_each(progress);
         Ok(Ran {
@@ -164,31 +167,38 @@ impl Suite<'_> {
         job: &mut Job,
         records: &mut Records,
         reports: &mut Vec<Report>,
+        last_end: &mut Instant,
     ) -> Result<End, DriverError> {
-        let mut last_end = Instant::now();
         loop {
             let ended = job.ended();
-            records.follow().map_err(|why| DriverError::Records {
-                folder: records.folder().to_path_buf(),
-                why,
-            })?;
-            while let Some(case) = cases.get(reports.len()) {
-                if records.passed(case.name()) < self.ranks {
-                    break;
-                }
-                let began = records
-                    .began(case.name())
-                    .map_or(last_end, |(since, _)| since);
-                reports.push(Report::new(case.name(), Verdict::Passed, began.elapsed()));
-                last_end = Instant::now();
-            }
+            follow(records)?;
+            self.passed(cases, records, reports, last_end);
             if let Some(status) = ended {
                 return Ok(End::Itself(status));
             }
-            if let Some(reason) = self.overdue(cases.get(reports.len()), records, last_end) {
+            if let Some(reason) = self.overdue(cases.get(reports.len()), records, *last_end) {
                 return Ok(End::Forced(reason));
             }
             std::thread::sleep(TICK);
+        }
+    }
+
+    /// Reports the tests that all ranks have passed.
+    fn passed(
+        &self,
+        cases: &[Case],
+        records: &Records,
+        reports: &mut Vec<Report>,
+        last_end: &mut Instant,
+    ) {
+        while let Some(case) = cases.get(reports.len()) {
+            if records.passed(case.name()) < self.ranks {
+                break;
+            }
+            let began = records.began(case.name());
+            let began = began.map_or(*last_end, |(since, _)| since);
+            reports.push(Report::new(case.name(), Verdict::Passed, began.elapsed()));
+            *last_end = Instant::now();
         }
     }
 
@@ -233,13 +243,6 @@ impl Suite<'_> {
         records: &Records,
         reports: &mut Vec<Report>,
     ) {
-        // Records written between the last read and the end of the job count.
-        while let Some(case) = cases.get(reports.len()) {
-            if records.passed(case.name()) < self.ranks {
-                break;
-            }
-            reports.push(Report::new(case.name(), Verdict::Passed, Duration::ZERO));
-        }
         let open = &cases[reports.len()..];
         let (test, why) = match (open.first(), end) {
             (None, End::Itself(status)) if status.success() && records.finalized(self.ranks) => {
@@ -297,14 +300,12 @@ impl Suite<'_> {
             }
         }
     }
+}
 
-    fn follow(&self, records: &mut Records, folder: &Folder) -> Result<(), DriverError> {
-        records
-            .follow()
-            .map(drop)
-            .map_err(|why| DriverError::Records {
-                folder: folder.path().to_path_buf(),
-                why,
-            })
-    }
+fn follow(records: &mut Records) -> Result<(), DriverError> {
+    let followed = records.follow().map(drop);
+    followed.map_err(|why| DriverError::Records {
+        folder: records.folder().to_path_buf(),
+        why,
+    })
 }

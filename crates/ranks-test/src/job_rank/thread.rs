@@ -129,7 +129,7 @@ fn initialize(log: &mut Log, test: &Test) -> Result<Session, String> {
     let environment = Environment::detect();
     if let Some(rank) = environment.rank {
         // Said before MPI is up, for the case that it does not come up.
-        log.rank(rank, environment.size.unwrap_or(0), "");
+        log.rank(rank, "");
     }
     let runtime = Runtime::builder()
         .backend(backend())
@@ -138,7 +138,7 @@ fn initialize(log: &mut Log, test: &Test) -> Result<Session, String> {
         .map_err(|error| error.to_string())?;
     exit::register();
     let world = runtime.world();
-    log.rank(world.rank(), world.size(), runtime.facts().library());
+    log.rank(world.rank(), runtime.facts().library());
     let started: Option<usize> = std::env::var(record::RANKS)
         .ok()
         .and_then(|text| text.parse().ok());
@@ -211,10 +211,9 @@ impl Log {
         }
     }
 
-    fn rank(&mut self, rank: usize, size: usize, library: &str) {
+    fn rank(&mut self, rank: usize, library: &str) {
         self.record(&Event::Rank {
             rank,
-            size,
             library: library.to_owned(),
         });
     }
