@@ -76,10 +76,9 @@ pub(crate) struct Mpi {
 }
 
 /// The functions that features depend on.
-pub(crate) const ASKED: [&str; 12] = [
+pub(crate) const ASKED: [&str; 11] = [
     "MPI_Send",
     "MPI_Comm_split",
-    "MPI_Comm_create_from_group",
     "MPI_Allreduce",
     "MPI_Iallreduce",
     "MPI_Op_create",

@@ -154,3 +154,20 @@ fn graphs(nccl: bool) -> Feature {
         on: ["–", "–", nccl, "no"],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::probe::ASKED;
+
+    #[test]
+    fn what_libraries_are_asked_for_is_what_features_need() {
+        let needed = FEATURES.iter().filter_map(|(_, over, _)| match over {
+            Over::Library(function) | Over::OrUs(function) => Some(*function),
+            Over::Us => None,
+        });
+        assert_eq!(BTreeSet::from(ASKED), needed.collect());
+    }
+}

@@ -47,7 +47,7 @@ pub(super) struct Libraries {
     pub(super) in_path: Option<Launcher>,
     /// Every MPI with a launcher that is found.
     pub(super) installations: Vec<Installed>,
-    pub(super) linker_scripts: Vec<Script>,
+    pub(super) linker_scripts: Vec<LinkerScript>,
     #[serde(skip)]
     environment: Environment,
     /// Another library that `RANKS_MPI` may have meant.
@@ -115,13 +115,6 @@ pub(super) struct Installed {
     pub(super) library: PathBuf,
     pub(super) launcher: PathBuf,
     pub(super) answer: Result<Mpi, String>,
-}
-
-/// A linker script under the name of a library.
-#[derive(Debug, Serialize)]
-pub(super) struct Script {
-    pub(super) file: PathBuf,
-    pub(super) libraries: Vec<PathBuf>,
 }
 
 impl Libraries {
@@ -252,7 +245,7 @@ fn ask_all(files: &[&Path]) -> Vec<Result<Mpi, String>> {
 }
 
 /// Linker scripts in the folders that the dynamic linker or we look into.
-fn scripts(candidates: &[Candidate]) -> Vec<Script> {
+fn scripts(candidates: &[Candidate]) -> Vec<LinkerScript> {
     let paths = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&paths).collect();
     folders.extend(
@@ -270,9 +263,5 @@ fn scripts(candidates: &[Candidate]) -> Vec<Script> {
         .iter()
         .filter(|folder| folder.is_absolute() && seen.insert((*folder).clone()))
         .flat_map(|folder| LinkerScript::in_folder(folder))
-        .map(|script| Script {
-            file: script.file,
-            libraries: script.libraries,
-        })
         .collect()
 }

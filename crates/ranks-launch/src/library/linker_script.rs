@@ -7,6 +7,7 @@ use crate::library::names::{self, Content};
 
 /// A linker script: packages of Python have one as `libmpi.so`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct LinkerScript {
     /// The file.

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use ranks_launch::{Family, Mismatch, Undecided};
+use ranks_launch::{Family, LinkerScript, Mismatch, Undecided};
 
-use super::{Finding, Installed, Libraries, Script};
+use super::{Finding, Installed, Libraries};
 
 /// The words of a dynamic linker for a file that is not there.
 const NOT_THERE: &str = "No such file";
@@ -76,7 +76,9 @@ impl Libraries {
             is_there.then_some((tried, reason))
         });
         if let Some(script) = self.linker_scripts.first() {
-            let Script { file, libraries } = script;
+            let LinkerScript {
+                file, libraries, ..
+            } = script;
             let what = format!("{}; and no MPI library is found", Self::is_script(file));
             let remedy = match (libraries.first(), names.first()) {
                 (Some(library), _) => {
