@@ -6,18 +6,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ranks_harness::place::cores;
+use ranks_harness::table::aligned;
 use ranks_harness::workspace;
 use ranks_launch::{Installation, Job};
 
 use crate::{Outcome, mpi};
 
 mod executable;
-mod result;
-mod table;
+pub(crate) mod result;
 
 use executable::Executable;
 use result::Reported;
-use table::Table;
 
 /// The choice of what to run on.
 #[derive(clap::Args)]
@@ -36,6 +35,7 @@ const EXAMPLES: [(&str, &[usize]); 5] = [
     ("heat2d", &[2, 4]),
     ("prk_stencil", &[2]),
 ];
+const HEADINGS: [&str; 6] = ["example", "library", "ABI", "ranks", "verified", "time"];
 const IN_PROCESS: [usize; 3] = [1, 2, 4];
 /// The slowest run takes seconds; what takes longer hangs.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
@@ -50,7 +50,8 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         demo.show(executable, &installations, on_mpi)?;
     }
 
-    println!("\n{}", demo.table);
+    let headings = HEADINGS.map(str::to_owned).to_vec();
+    println!("\n{}", aligned(&[vec![headings], demo.rows].concat()));
     println!(
         "time: relative to one rank in process; * more ranks than this machine's {} cores, which some MPIs, \
          used from C as well, bear badly",
@@ -93,7 +94,8 @@ No MPI is on this machine, so all of the above ran in process. To see the same e
 /// The runs, and their faults.
 #[derive(Default)]
 struct Demo {
-    table: Table,
+    /// A row for each job.
+    rows: Vec<Vec<String>>,
     faults: Vec<String>,
 }
 
@@ -155,7 +157,7 @@ impl Demo {
             _ => "-".to_owned(),
         };
         let abi = installation.map_or("none", abi);
-        self.table.push([
+        self.rows.push(vec![
             example.to_owned(),
             library,
             abi.to_owned(),

@@ -17,6 +17,8 @@ mod licences;
 mod programs;
 mod trial;
 
+pub(crate) use archive::sum;
+
 /// The systems to build for, and the programs.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

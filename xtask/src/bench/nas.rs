@@ -15,6 +15,7 @@ use super::provenance;
 use super::samples::{Run, Sample, cell};
 use crate::Outcome;
 use crate::command::succeeded;
+use crate::demo::result::Reported;
 
 /// The reference, and what to run of it.
 #[derive(clap::Args)]
@@ -176,7 +177,8 @@ impl Programs<'_> {
             let example = self.examples.iter().find(|(other, _)| *other == name);
             let (_, example) = example.ok_or_else(|| format!("there is no example {name}"))?;
             let said = self.run(example, &[self.class])?;
-            let time = of_an_example(&said).ok_or_else(|| unverified(kernel, &said))?;
+            let reported = Reported::find(&name, &said).filter(|told| told.verified == "yes");
+            let time = reported.ok_or_else(|| unverified(kernel, &said))?.seconds;
             run.samples.extend(self.sample(kernel, OURS, round, time));
         }
         Ok(())
@@ -214,14 +216,6 @@ fn of_the_reference(said: &str) -> Option<f64> {
     is_verified.then_some(seconds)
 }
 
-/// The same of one of the examples.
-fn of_an_example(said: &str) -> Option<f64> {
-    let mut words = said.split_whitespace();
-    let seconds = words.find_map(|word| word.strip_prefix("seconds="))?;
-    let seconds = seconds.parse().ok()?;
-    said.contains("verified=yes").then_some(seconds)
-}
-
 fn draw(run: &Run) -> String {
     let mut text = OPENING.to_owned() + &run.notes();
     text.push_str(
@@ -248,9 +242,5 @@ mod tests {
         let said = " Time in seconds =                 0.046800\n Verification    =               SUCCESSFUL\n";
         assert_eq!(of_the_reference(said), Some(0.0468));
         assert_eq!(of_the_reference(&said.replace("SUCC", "UNSUCC")), None);
-        let said =
-            "result nas_ft class=W ranks=2 verified=yes seconds=0.136612 library=MPICH 4.0.2";
-        assert_eq!(of_an_example(said), Some(0.136_612));
-        assert_eq!(of_an_example(&said.replace("yes", "no")), None);
     }
 }

@@ -1,13 +1,12 @@
 //! The examples' executables: built once, and shown to be one and the same file on every MPI.
 
 use std::fmt;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ranks_harness::programs;
-use sha2::{Digest, Sha256};
+
+use crate::dist::sum;
 
 /// An executable and what identifies it.
 pub(super) struct Executable {
@@ -34,7 +33,7 @@ pub(super) fn build(names: &[&'static str]) -> Result<Vec<Executable>, String> {
 
 impl Executable {
     fn identify(example: &'static str, path: &Path) -> Result<Executable, String> {
-        let hash = hash(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let hash = sum(path).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Executable {
             example,
             path: path.to_path_buf(),
@@ -45,7 +44,7 @@ impl Executable {
 
     /// Returns `true` if the file is still the one that was identified.
     pub(super) fn is_unchanged(&self) -> bool {
-        hash(&self.path).is_ok_and(|hash| hash == self.hash)
+        sum(&self.path).is_ok_and(|hash| hash == self.hash)
     }
 
     /// The names of MPI libraries that it is linked with: there should be none.
@@ -75,12 +74,6 @@ impl fmt::Display for Executable {
             Some(linked) => write!(f, "  ldd     {}", linked.join(", ")),
         }
     }
-}
-
-/// The SHA-256 of a file, as `sha256sum` prints it.
-fn hash(path: &Path) -> io::Result<String> {
-    let digest = Sha256::digest(fs::read(path)?);
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The library names that `ldd` prints, without the places that the loader finds them in.

@@ -3,17 +3,17 @@
 
 /// The report of an example on its run.
 #[derive(Debug, PartialEq)]
-pub(super) struct Reported {
-    pub(super) ranks: usize,
-    pub(super) verified: String,
-    pub(super) seconds: f64,
+pub(crate) struct Reported {
+    pub(crate) ranks: usize,
+    pub(crate) verified: String,
+    pub(crate) seconds: f64,
     /// The carrier of the messages, in the library's own words.
-    pub(super) library: String,
+    pub(crate) library: String,
 }
 
 impl Reported {
     /// Finds and reads the line in all that `example` printed.
-    pub(super) fn find(example: &str, output: &str) -> Option<Reported> {
+    pub(crate) fn find(example: &str, output: &str) -> Option<Reported> {
         let start = format!("result {example} ");
         let line = output
             .lines()

@@ -15,8 +15,8 @@ const TIME: &str = "2000-01-01 00:00:00Z";
 /// The file with the sums of the others.
 const SUMS: &str = "SHA256SUMS";
 
-/// The sum of a file, in hexadecimal digits.
-pub(super) fn sum(file: &Path) -> io::Result<String> {
+/// The SHA-256 of a file, as `sha256sum` prints it.
+pub(crate) fn sum(file: &Path) -> io::Result<String> {
     let digest = Sha256::digest(fs::read(file)?);
     Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }
