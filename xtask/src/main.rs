@@ -26,7 +26,6 @@ mod lanes;
 mod mpi;
 mod package;
 mod pictures;
-mod run;
 mod test;
 mod tidy;
 mod zig;
@@ -67,14 +66,12 @@ enum Command {
     FirstProgram(first_program::Arguments),
     /// Runs what there is for GPUs on those of this machine, case by case.
     Gpu(gpu::Arguments),
-    /// Lists, provisions and locates the MPI libraries that the tests run on.
+    /// Lists and provisions the MPI libraries that the tests run on.
     Mpi(mpi::Arguments),
     /// Makes the packages of all crates, and builds and runs README's program from them alone.
     Package,
     /// Draws the pictures of the documentation, or checks that they are current.
     Pictures(pictures::Arguments),
-    /// Builds an example and runs it on n ranks of one MPI, or in process.
-    Run(run::Arguments),
     /// Tests everything in process, and every test on ranks on every MPI.
     Test(test::Arguments),
     /// Checks the rules of this tree that no compiler knows.
@@ -100,7 +97,6 @@ fn main() -> ExitCode {
         Command::Mpi(arguments) => mpi::main(&arguments),
         Command::Package => package::main(),
         Command::Pictures(arguments) => pictures::main(&arguments),
-        Command::Run(arguments) => run::main(&arguments),
         Command::Test(arguments) => test::main(arguments),
         Command::Tidy(arguments) => tidy::main(&arguments),
     };

@@ -28,18 +28,12 @@ enum What {
         /// Names as `list` shows them.
         names: Vec<String>,
     },
-    /// Prints the prefix of one.
-    Path {
-        /// A name as `list` shows it.
-        name: String,
-    },
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
     match arguments.what.as_ref().unwrap_or(&What::List) {
         What::List => list(),
         What::Install { names } => install(names),
-        What::Path { name } => path(name),
     }
 }
 
@@ -73,25 +67,32 @@ pub(crate) fn bring(select: &[String]) {
             .filter_map(|name| wheels::named(name))
             .collect()
     };
-    for wheel in chosen {
-        if let Err(error) = provision::provision(wheel, &folder(), None) {
-            eprintln!("{} is missing: {error}", wheel.folder);
-        }
-    }
+    each(chosen, &folder(), None);
+}
+
+/// Brings each; one that cannot be brought is reported on standard error, and returned.
+fn each<'a>(
+    wheels: impl IntoIterator<Item = &'a Wheel>,
+    folder: &Path,
+    platform: Option<&str>,
+) -> Vec<&'a str> {
+    let is_missing = |wheel: &&Wheel| {
+        let brought = provision::provision(wheel, folder, platform);
+        let brought =
+            brought.inspect_err(|error| eprintln!("{} is missing: {error}", wheel.folder));
+        brought.is_err()
+    };
+    let missing = wheels.into_iter().filter(is_missing);
+    missing.map(|wheel| wheel.folder).collect()
 }
 
 /// Brings the MPIs for aarch64 into a folder, and those whose launchers start their ranks. One that
 /// cannot be brought is reported on standard error.
 pub(crate) fn bring_aarch64(folder: &Path) {
-    let names: Vec<String> = wheels::aarch64()
-        .map(|wheel| wheel.folder.to_owned())
-        .collect();
+    let wheels: Vec<Wheel> = wheels::aarch64().collect();
+    let names: Vec<String> = wheels.iter().map(|wheel| wheel.folder.to_owned()).collect();
     bring(&names);
-    for wheel in wheels::aarch64() {
-        if let Err(error) = provision::provision(&wheel, folder, Some(AARCH64_PLATFORM)) {
-            eprintln!("{} for aarch64 is missing: {error}", wheel.folder);
-        }
-    }
+    each(&wheels, folder, Some(AARCH64_PLATFORM));
 }
 
 fn by_default() -> Vec<&'static Wheel> {
@@ -135,14 +136,11 @@ fn install(names: &[String]) -> Outcome {
             .map(|name| named(name))
             .collect::<Result<_, _>>()?
     };
-    let mut missing = Vec::new();
+    let missing = each(chosen.iter().copied(), &folder(), None);
     for wheel in chosen {
-        match provision::provision(wheel, &folder(), None) {
-            Ok(prefix) => println!("{:<22} {}", wheel.folder, prefix.display()),
-            Err(error) => {
-                eprintln!("{:<22} missing: {error}", wheel.folder);
-                missing.push(wheel.folder);
-            }
+        let prefix = folder().join(wheel.folder);
+        if !missing.contains(&wheel.folder) {
+            println!("{:<22} {}", wheel.folder, prefix.display());
         }
     }
     if missing.is_empty() {
@@ -170,13 +168,4 @@ pub(crate) fn library(wheel: &str, file: &str, provision: bool) -> Result<PathBu
             "{wheel} is not here: cargo xtask mpi install {wheel}"
         ))
     }
-}
-
-fn path(name: &str) -> Outcome {
-    let prefix = folder().join(named(name)?.folder);
-    if !prefix.is_dir() {
-        return Err(format!("{name} is not provisioned: cargo xtask mpi install {name}").into());
-    }
-    println!("{}", prefix.display());
-    Ok(ExitCode::SUCCESS)
 }

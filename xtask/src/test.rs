@@ -23,8 +23,7 @@ mod libraries;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// MPIs to run on, as `cargo xtask mpi` names them; `none` for none. Those that are named must
-    /// be there. [default: all that are there; all must be there with --require-all, or where CI is
-    /// set]
+    /// be there. [default: all that are there; all must be there where CI is set]
     #[arg(long, num_args = 1.., value_delimiter = ',')]
     mpi: Vec<String>,
     /// Numbers of ranks.
@@ -40,9 +39,6 @@ pub(crate) struct Arguments {
     /// Downloads nothing: runs on the MPIs that are here.
     #[arg(long)]
     offline: bool,
-    /// Counts an MPI that is not there as a failure.
-    #[arg(long)]
-    require_all: bool,
     /// Leaves out what takes long: examples of the documentation, whole jobs, what takes gigabytes,
     /// and the libraries for GPUs.
     #[arg(long)]
@@ -84,7 +80,7 @@ pub(crate) fn main(mut arguments: Arguments) -> Outcome {
         }
     };
     let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
-    let required = arguments.require_all || in_ci || !arguments.mpi.is_empty();
+    let required = in_ci || !arguments.mpi.is_empty();
 
     let ranks = arguments.np.iter().map(|ranks| format!("np {ranks}"));
     let mut tally = Tally {
@@ -156,13 +152,7 @@ pub(crate) fn main(mut arguments: Arguments) -> Outcome {
             );
         }
     }
-    libraries::run(
-        &libraries,
-        &binaries,
-        !arguments.offline,
-        arguments.require_all || in_ci,
-        &mut tally,
-    )?;
+    libraries::run(&libraries, &binaries, !arguments.offline, in_ci, &mut tally)?;
     println!("\n{}", tally.table());
     println!("{}", tally.last_line());
     Ok(if tally.total.failed > 0 {
@@ -379,7 +369,6 @@ mod tests {
                 np: np.to_vec(),
                 package: Vec::new(),
                 offline: true,
-                require_all: false,
                 quick: false,
                 filter: Vec::new(),
             };

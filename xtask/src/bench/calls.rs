@@ -20,14 +20,10 @@ pub(crate) struct Arguments {
     /// An MPI, as `cargo xtask mpi` lists it; may be given several times.
     #[arg(long = "mpi")]
     mpis: Vec<String>,
-    /// No MPI: the symmetric heap alone.
-    #[arg(long, conflicts_with = "mpis")]
-    heap: bool,
-    /// The number of calls of each kind.
-    #[arg(long, default_value_t = 1000)]
-    calls: u32,
 }
 
+/// The number of calls of each kind.
+const CALLS: u32 = 1000;
 /// One of each family, and both libraries of one installation.
 const DEFAULT: [&str; 4] = [
     "debian-mpich",
@@ -40,9 +36,7 @@ const LEVELS: [&str; 2] = ["single", "multiple"];
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let gates = Gates::read()?;
     profile::valgrind()?;
-    let chosen = if arguments.heap {
-        Vec::new()
-    } else if arguments.mpis.is_empty() {
+    let chosen = if arguments.mpis.is_empty() {
         DEFAULT.map(str::to_owned).to_vec()
     } else {
         arguments.mpis.clone()
@@ -66,7 +60,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let counted = lanes::side_by_side(&found, lanes::of(1), |installation| {
         let installation = installation.as_ref().map_err(String::clone)?;
         let folder = folder.join(&installation.name);
-        columns(installation, &programs.calls, arguments.calls, &folder)
+        columns(installation, &programs.calls, &folder)
     });
     for (name, counted) in chosen.iter().zip(counted) {
         match counted {
@@ -77,12 +71,10 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let mut table = String::new();
     let mut missed = 0;
     if arguments.mpis.is_empty() {
-        let counted = heap::count(&programs.heap, arguments.calls, &folder.join("heap"))?;
+        let counted = heap::count(&programs.heap, CALLS, &folder.join("heap"))?;
         missed += heap::show(&counted, &gates, &mut table)?;
     }
-    if !arguments.heap {
-        missed += report.show(&gates, &mut table)?;
-    }
+    missed += report.show(&gates, &mut table)?;
     println!("{table}");
     match missed {
         0 => println!("every gate holds, or is known not to"),
@@ -101,12 +93,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
 }
 
 /// Counts both programs on one library, at each thread level.
-fn columns(
-    installation: &Installation,
-    ours: &Path,
-    calls: u32,
-    folder: &Path,
-) -> Result<Vec<Column>, String> {
+fn columns(installation: &Installation, ours: &Path, folder: &Path) -> Result<Vec<Column>, String> {
     let yardstick = yardstick::build(installation, "benches/calls/c/calls.c", folder)?;
     let mut environment = installation.env.clone();
     environment.push(("RANKS_BACKEND".into(), "mpi".into()));
@@ -120,7 +107,7 @@ fn columns(
             profile::count(
                 program,
                 level,
-                calls,
+                CALLS,
                 &environment,
                 &folder.join(level).join(language),
             )

@@ -62,17 +62,6 @@ pub(super) struct Single {
     pub(super) reason: String,
 }
 
-impl Single {
-    /// The allowance of `call` at `level`.
-    fn at(&self, level: &str, call: &str) -> f64 {
-        if level == SINGLE && self.calls.iter().any(|name| name == call) {
-            self.more
-        } else {
-            0.0
-        }
-    }
-}
-
 /// The level at which the thread is looked at.
 pub(super) const SINGLE: &str = "single";
 
@@ -138,13 +127,16 @@ impl Gates {
     pub(super) fn limit(&self, call: &str, level: &str, standard: bool) -> Option<Limit> {
         let gate = self.gate.iter().find(|gate| gate.call == call)?;
         let added = if standard { gate.standard } else { gate.shims };
-        let more: f64 = self
-            .single
-            .iter()
-            .map(|single| single.at(level, call))
-            .sum();
-        let added = added.map(|added| Limit::Added(added + more));
+        let added = added.map(|added| Limit::Added(added + self.more(level, call)));
         gate.total.map(Limit::Total).or(added)
+    }
+
+    /// The allowance of `call` at `level`.
+    fn more(&self, level: &str, call: &str) -> f64 {
+        let named =
+            |single: &&Single| level == SINGLE && single.calls.iter().any(|name| name == call);
+        let named = self.single.iter().filter(named);
+        named.map(|single| single.more).sum()
     }
 
     /// The verdict on a call that needs `c` instructions in C and `ours` here.
@@ -164,11 +156,6 @@ impl Gates {
         if cost <= tolerated(limit) {
             return Verdict::Passed;
         }
-        let more: f64 = self
-            .single
-            .iter()
-            .map(|single| single.at(level, call))
-            .sum();
         let exception = self.exception.iter().find(|exception| {
             exception.calls.iter().any(|name| name == call)
                 && exception
@@ -177,7 +164,7 @@ impl Gates {
                     .any(|start| mpi.starts_with(start.as_str()))
         });
         match exception {
-            Some(exception) if cost <= tolerated(exception.limit + more) => {
+            Some(exception) if cost <= tolerated(exception.limit + self.more(level, call)) => {
                 Verdict::Excepted(exception)
             }
             _ => Verdict::Missed,
