@@ -45,7 +45,12 @@ pub(crate) fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c| !is_word(c)).filter(|word| !word.is_empty())
 }
 
-fn is_word(c: char) -> bool {
+/// The part of a source before its tests, which may do anything.
+pub(crate) fn before_tests(code: &str) -> &str {
+    code.split("\nmod tests {").next().unwrap_or_default()
+}
+
+pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 

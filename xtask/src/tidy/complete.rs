@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::code::{self, Blank, strip};
+use super::code;
 use super::finding::Finding;
 use super::tree::{Tree, crate_of};
 
@@ -30,19 +30,19 @@ const MOST_TRAITS: usize = 12;
 const OF_OTHERS: [&str; 2] = ["Pod", "Zeroable"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let umbrella = exports(tree.text(UMBRELLA).unwrap_or_default());
+    let umbrella = exports(tree.code_of(UMBRELLA).unwrap_or_default());
     let named: BTreeSet<&str> = umbrella.iter().map(|export| export.path.as_str()).collect();
     let mut findings = Vec::new();
-    let roots = tree.rust().filter_map(|(path, text)| {
+    let roots = tree.code().filter_map(|(path, code)| {
         let name = crate_of(path).filter(|name| is_below(name))?;
-        (path == format!("crates/{name}/src/lib.rs")).then_some((path, name, text))
+        (path == format!("crates/{name}/src/lib.rs")).then_some((path, name, code))
     });
-    for (path, name, text) in roots {
+    for (path, name, code) in roots {
         let krate = name.replace('-', "_");
         if named.contains(krate.as_str()) || named.contains(format!("{krate}::*").as_str()) {
             continue;
         }
-        let items = exports(text).into_iter().filter(|export| export.is_at_root);
+        let items = exports(code).into_iter().filter(|export| export.is_at_root);
         for export in items {
             // By itself, or with all of the module that it is or comes from.
             let module = export
@@ -75,15 +75,14 @@ fn is_below(name: &str) -> bool {
 
 fn too_many_traits(tree: &Tree, umbrella: &[Export]) -> Option<Finding> {
     let mut traits: BTreeSet<String> = OF_OTHERS.map(str::to_owned).into();
-    for (_, text) in tree.rust().filter(|(path, _)| crate_of(path).is_some()) {
-        let code = strip(text, Blank::CommentsAndStrings);
-        let declared = code::lines(&code).filter_map(|(_, line)| declared(line, &["trait"]));
+    for (_, code) in tree.code().filter(|(path, _)| crate_of(path).is_some()) {
+        let declared = code::lines(code).filter_map(|(_, line)| declared(line, &["trait"]));
         traits.extend(declared.map(str::to_owned));
     }
     let at_root = umbrella.iter().filter(|export| export.is_at_root);
     let of_all = at_root.clone().filter_map(|export| {
         let krate = export.path.strip_suffix("::*")?.replace('_', "-");
-        tree.text(&format!("crates/{krate}/src/lib.rs"))
+        tree.code_of(&format!("crates/{krate}/src/lib.rs"))
     });
     let of_all = of_all.flat_map(exports).filter(|export| export.is_at_root);
     let names: BTreeSet<String> = of_all
@@ -113,14 +112,13 @@ struct Export {
 }
 
 /// The names that a file offers and does not hide: by `pub use`, or declared.
-fn exports(text: &str) -> Vec<Export> {
+fn exports(code: &str) -> Vec<Export> {
     const ITEMS: [&str; 8] = [
         "mod", "fn", "struct", "enum", "trait", "type", "const", "static",
     ];
-    let code = strip(text, Blank::CommentsAndStrings);
     let mut found = Vec::new();
     let mut attributes = String::new();
-    let mut lines = code::lines(&code);
+    let mut lines = code::lines(code);
     while let Some((number, line)) = lines.next() {
         let item = line.trim_start();
         if item.starts_with("#[") {

@@ -23,8 +23,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             previous = doc;
         }
         let code = strip(text, Blank::Comments);
-        let code = code.split(TESTS).next().unwrap_or_default();
-        for (number, line) in code::lines(code) {
+        for (number, line) in code::lines(code::before_tests(&code)) {
             if let Some(word) = clause_of_text(line) {
                 let what = format!("a text begins with `{word}`");
                 findings.push(Finding::new(path, number, what, FIX));
@@ -33,9 +32,6 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     }
     findings
 }
-
-/// The line from which on a file has tests.
-const TESTS: &str = "#[cfg(test)]\nmod tests {";
 
 /// The sources of published crates, without those that are generated.
 fn is_held(path: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::code::{Blank, strip};
+use super::code::{before_tests, is_word, words};
 use super::finding::Finding;
 use super::tree::Tree;
 
@@ -158,18 +158,15 @@ const TABLE: &[Row] = &[
     ),
 ];
 
-/// The line where the tests of a file begin, which may use anything.
-const TESTS: &str = "#[cfg(test)]\nmod tests";
-
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for &(root, layers) in TABLE {
         let exports = tree
-            .text(&format!("{root}lib.rs"))
+            .code_of(&format!("{root}lib.rs"))
             .map(exports)
             .unwrap_or_default();
         let layer_of = |name: &str| layers.iter().position(|layer| *layer == name);
-        for (path, text) in tree.rust() {
+        for (path, code) in tree.code() {
             let Some(modules) = path.strip_prefix(root).map(modules) else {
                 continue;
             };
@@ -181,9 +178,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
                 findings.push(Finding::new(path, 0, "it is in no layer", fix));
                 continue;
             };
-            let code = strip(text, Blank::CommentsAndStrings);
-            let code = code.split(TESTS).next().unwrap_or_default();
-            for (line, name) in uses(code, modules.len()) {
+            for (line, name) in uses(before_tests(code), modules.len()) {
                 let defined = exports.get(name.as_str()).unwrap_or(&name);
                 if layer_of(defined).is_some_and(|other| other > own) {
                     let what = format!("`{first}` uses `{defined}`, which is above it");
@@ -249,8 +244,7 @@ fn names_of(group: &str) -> Vec<&str> {
 }
 
 /// The names that the root of a crate re-exports, and the layer of each.
-fn exports(root: &str) -> BTreeMap<String, String> {
-    let code = strip(root, Blank::CommentsAndStrings);
+fn exports(code: &str) -> BTreeMap<String, String> {
     let mut exports = BTreeMap::new();
     for statement in code.split(';') {
         let Some((_, path)) = statement.split_once("pub use ") else {
@@ -258,18 +252,11 @@ fn exports(root: &str) -> BTreeMap<String, String> {
         };
         let layer = path.split("::").next().unwrap_or_default().trim();
         let last = path.rsplit("::").next().unwrap_or_default();
-        for name in last
-            .split(|c: char| !is_word(c))
-            .filter(|name| !name.is_empty())
-        {
+        for name in words(last) {
             exports.insert(name.to_owned(), layer.to_owned());
         }
     }
     exports
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

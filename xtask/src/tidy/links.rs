@@ -1,7 +1,7 @@
 //! Nothing links a native library, and nothing runs at build time: one executable is for every
 //! host.
 
-use super::code::{self, Blank, strip};
+use super::code;
 use super::finding::Finding;
 use super::metadata::Metadata;
 use super::tree::Tree;
@@ -24,8 +24,8 @@ fn in_files(tree: &Tree) -> Vec<Finding> {
         let fix = "do at run time, or in xtask with a committed result, what it does";
         findings.push(Finding::new(path, 0, "a build script", fix));
     }
-    for (path, text) in tree.rust() {
-        for (line, code) in code::lines(&strip(text, Blank::CommentsAndStrings)) {
+    for (path, code) in tree.code() {
+        for (line, code) in code::lines(code) {
             let dense: String = code.split_whitespace().collect();
             if dense.contains("#[link(")
                 || dense.contains("#![link(")

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::code::{self, Blank, strip, words};
+use super::code::{self, words};
 use super::finding::Finding;
 use super::tree::{Tree, crate_of};
 use crate::coverage::aliases::{Alias, aliases};
@@ -90,12 +90,12 @@ fn called(
 ) -> Vec<Finding> {
     // The first call of each function in each crate.
     let mut calls = BTreeMap::new();
-    for (path, text) in tree
-        .rust()
+    for (path, code) in tree
+        .code()
         .filter(|(path, _)| path.contains("/src/") && path.contains("/mpi/"))
     {
         let Some(name) = crate_of(path) else { continue };
-        for (line, code) in code::lines(&strip(text, Blank::CommentsAndStrings)) {
+        for (line, code) in code::lines(code) {
             for word in words(code).filter(|word| functions.contains(*word)) {
                 calls.entry((name, word.to_owned())).or_insert((path, line));
             }

@@ -42,14 +42,13 @@ pub(super) fn check(tree: &Tree, metadata: &Metadata) -> Vec<Finding> {
 
 fn in_files(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in tree.rust().filter(|(path, _)| !path.starts_with("xtask/")) {
+    let sources = tree.rust().zip(tree.code());
+    for ((path, text), (_, code)) in sources.filter(|((path, _), _)| !path.starts_with("xtask/")) {
         let may_open = path.starts_with("crates/ranks-load/");
         let may_know =
             path.starts_with(FAMILIES) || is_generated(path) || !path.starts_with("crates/");
         let with_strings = strip(text, Blank::Comments);
-        let code = strip(text, Blank::CommentsAndStrings);
-        for ((line, code), (_, with_strings)) in code::lines(&code).zip(code::lines(&with_strings))
-        {
+        for ((line, code), (_, with_strings)) in code::lines(code).zip(code::lines(&with_strings)) {
             if let Some(word) = words(code).find(|word| !may_open && OPENING.contains(word)) {
                 let fix = "open libraries and look up symbols with ranks-load";
                 findings.push(Finding::new(

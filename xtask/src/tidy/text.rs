@@ -1,7 +1,7 @@
-//! Text is clean: no path of somebody's machine, no blank at the end of a line, no work left open,
-//! no comment beyond its column.
+//! Text is clean: no path of somebody's machine, no blank at the end of a line, no comment beyond
+//! its column.
 
-use super::code::{self, Blank, strip, words};
+use super::code::{self, Blank, strip};
 use super::finding::Finding;
 use super::tree::{Tree, is_generated};
 
@@ -16,9 +16,6 @@ const MACHINES: [[&str; 2]; 4] = [
 /// Environments and outputs that were recorded elsewhere, and bytes that fuzzing begins with: they
 /// stay as they are.
 const RECORDED: [&str; 2] = ["/fixtures/", "fuzz/seeds/"];
-/// Macros that stand for work to be done.
-const OPEN: [&str; 2] = ["todo", "unimplemented"];
-
 /// The column at which comments wrap.
 const COLUMN: usize = 100;
 
@@ -56,20 +53,6 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
                 what,
                 "end the last line, and add no empty one",
             ));
-        }
-    }
-    for (path, text) in tree.rust() {
-        for (line, code) in code::lines(&strip(text, Blank::CommentsAndStrings)) {
-            if let Some(word) =
-                words(code).find(|word| OPEN.contains(word) && code.contains(&format!("{word}!")))
-            {
-                findings.push(Finding::new(
-                    path,
-                    line,
-                    format!("`{word}!` is left"),
-                    "do it, or return an error that says what is not there",
-                ));
-            }
         }
     }
     for (path, text) in tree.rust().filter(|(path, _)| !is_generated(path)) {
@@ -167,15 +150,5 @@ mod tests {
         let example = format!("//! ```\n//! {long}\n//! ```\n//! {long}\n");
         assert_eq!(found("a.rs", &example), [4]);
         assert_eq!(found("a.rs", &format!("let a = \"{long}\";\n")), NONE);
-    }
-
-    #[test]
-    fn open_work_is_found_in_code_only() {
-        let open = format!("fn f() {{\n    {}!()\n}}\n", OPEN[0]);
-        assert_eq!(found("a.rs", &open), [2]);
-        assert_eq!(
-            found("a.rs", "// todo! later\nlet todo = \"todo!\";\n"),
-            NONE
-        );
     }
 }

@@ -1,15 +1,19 @@
 //! The files of the workspace: those that git knows or would add.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
 use ranks_harness::workspace;
 
+use super::code::{Blank, strip};
+
 /// Paths from the root, with `/`, and the texts of those that are text.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     files: BTreeMap<String, Option<String>>,
+    code: OnceCell<BTreeMap<String, String>>,
 }
 
 impl Tree {
@@ -46,7 +50,10 @@ impl Tree {
                 files.insert(path.to_owned(), String::from_utf8(bytes).ok());
             }
         }
-        Ok(Self { files })
+        Ok(Self {
+            files,
+            code: OnceCell::new(),
+        })
     }
 
     /// A tree of these paths and texts.
@@ -57,6 +64,7 @@ impl Tree {
             .map(|&(path, text)| (path.to_owned(), Some(text.to_owned())));
         Self {
             files: files.collect(),
+            code: OnceCell::new(),
         }
     }
 
@@ -75,6 +83,23 @@ impl Tree {
     /// Every Rust file, with its path.
     pub(crate) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts().filter(|(path, _)| path.ends_with(".rs"))
+    }
+
+    /// Every Rust file, with its path, without what its comments and strings say.
+    pub(crate) fn code(&self) -> impl Iterator<Item = (&str, &str)> {
+        let code = self.stripped().iter();
+        code.map(|(path, code)| (path.as_str(), code.as_str()))
+    }
+
+    /// The same of one Rust file.
+    pub(crate) fn code_of(&self, path: &str) -> Option<&str> {
+        self.stripped().get(path).map(String::as_str)
+    }
+
+    fn stripped(&self) -> &BTreeMap<String, String> {
+        let code =
+            |(path, text): (&str, &str)| (path.to_owned(), strip(text, Blank::CommentsAndStrings));
+        self.code.get_or_init(|| self.rust().map(code).collect())
     }
 
     /// The text of one file.

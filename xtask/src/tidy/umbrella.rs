@@ -1,6 +1,5 @@
 //! The umbrella crate has no code of its own: it names what lies in the others.
 
-use super::code::{Blank, strip};
 use super::finding::Finding;
 use super::tree::Tree;
 
@@ -8,9 +7,8 @@ const FOLDER: &str = "crates/ranks/src/";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in tree.rust().filter(|(path, _)| path.starts_with(FOLDER)) {
-        let code = strip(text, Blank::CommentsAndStrings);
-        if let Err(offset) = only_names(&code) {
+    for (path, code) in tree.code().filter(|(path, _)| path.starts_with(FOLDER)) {
+        if let Err(offset) = only_names(code) {
             let line = code[..offset].lines().count().max(1);
             let fix = "keep `pub use` and modules of it, and move the rest to the crate whose concept it is";
             findings.push(Finding::new(path, line, "the umbrella has code", fix));

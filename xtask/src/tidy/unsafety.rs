@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::code::{self, Blank, strip};
+use super::code;
 use super::finding::Finding;
 use super::tree::{Tree, crate_of};
 
@@ -35,8 +35,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             format!("crates/{name}/src/main.rs")
         };
         let denies = tree
-            .text(&root)
-            .is_some_and(|text| attributes(text).any(|(_, level)| level != Level::Allow));
+            .code_of(&root)
+            .is_some_and(|code| attributes(code).any(|(_, level)| level != Level::Allow));
         if !denies {
             let fix =
                 format!("write `#![deny(unsafe_code)]` there, or list crates/{name}/ in {PAGE}");
@@ -49,8 +49,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     let mut opted_in = BTreeSet::new();
-    for (path, text) in tree.rust() {
-        for (line, _) in attributes(text).filter(|&(_, level)| level == Level::Allow) {
+    for (path, code) in tree.code() {
+        for (line, _) in attributes(code).filter(|&(_, level)| level == Level::Allow) {
             match listed.iter().find(|(_, listed)| covers(listed, path)) {
                 Some((_, listed)) => {
                     opted_in.insert(*listed);
@@ -93,21 +93,16 @@ enum Level {
 }
 
 /// The attributes that speak of unsafe code, with their lines; their lists may take several.
-fn attributes(text: &str) -> impl Iterator<Item = (usize, Level)> {
-    let code = strip(text, Blank::CommentsAndStrings);
-    let found: Vec<(usize, Level)> = code
-        .match_indices("unsafe_code")
-        .map(|(at, _)| {
-            let before = &code[..at];
-            let level = before
-                .rfind('(')
-                .map_or("", |list| before[..list].trim_end());
-            let denies = level.ends_with("deny") || level.ends_with("forbid");
-            let line = before.matches('\n').count() + 1;
-            (line, if denies { Level::Deny } else { Level::Allow })
-        })
-        .collect();
-    found.into_iter()
+fn attributes(code: &str) -> impl Iterator<Item = (usize, Level)> + '_ {
+    code.match_indices("unsafe_code").map(|(at, _)| {
+        let before = &code[..at];
+        let level = before
+            .rfind('(')
+            .map_or("", |list| before[..list].trim_end());
+        let denies = level.ends_with("deny") || level.ends_with("forbid");
+        let line = before.matches('\n').count() + 1;
+        (line, if denies { Level::Deny } else { Level::Allow })
+    })
 }
 
 /// The paths in the first column of the page's tables, with their lines.

@@ -4,7 +4,7 @@
 //! `Pause::until`, or rests in a mailbox. What passes time in another way is in the table below,
 //! with the reason why it need not; each line of it has something behind it.
 
-use super::code::{self, Blank, strip, words};
+use super::code::{self, words};
 use super::finding::Finding;
 use super::tree::Tree;
 
@@ -155,12 +155,8 @@ const MAY: [(&str, &str); 33] = [
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut used = [false; MAY.len()];
-    for (path, text) in tree.rust().filter(|(path, _)| is_of_a_library(path)) {
-        let code = strip(text, Blank::CommentsAndStrings);
-        let tested = code.lines().position(|line| {
-            line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test")
-        });
-        let lines = code::lines(&code).take(tested.unwrap_or(usize::MAX));
+    for (path, code) in tree.code().filter(|(path, _)| is_of_a_library(path)) {
+        let lines = code::lines(code::before_tests(code));
         for (number, line) in lines.filter(|(_, line)| !line.starts_with("use ")) {
             let word = words(line).find(|word| WAITS.contains(word));
             let Some(word) = word.or_else(|| LOOPS.into_iter().find(|part| line.contains(part)))
