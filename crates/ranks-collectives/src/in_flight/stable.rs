@@ -100,8 +100,8 @@ impl<'a, T: Pod> Stable<Transfer<'a, T>> {
         self.0.pieces(longest).map(Stable)
     }
 
-    /// The same as a reduction to each rank, as [`Transfer::reductions`], each with a copy of what is
-    /// sent, if it is in place.
+    /// The same as a reduction to each rank, as [`Transfer::reductions`], each with a copy of what
+    /// is sent, if it is in place.
     ///
     /// # Safety
     /// The copy is kept until the reduction is over.

@@ -60,7 +60,7 @@ impl<'a, P: InBytes<'a>> Stable<P> {
 }
 
 impl Stable<Bytes<'_>> {
-    /// What is received into, to be written to until the operation is over.
+    /// The memory that is received into, to be written to until the operation is over.
     pub(super) fn into_span(self) -> RawSlice {
         self.map(|bytes| bytes.recv).into_span()
     }

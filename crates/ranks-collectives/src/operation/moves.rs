@@ -206,7 +206,8 @@ fn proven<'a, 'w: 'a, M: Mover, T: Pod>(
     slices: Stable<Slices<'a, T>>,
     with: M::With<'w>,
 ) -> Result<Stable<M::Proven<'a, T>>> {
-    // SAFETY: a row makes its proof of the slices and of divisions, and is passed no other elements.
+    // SAFETY: a row makes its proof of the slices and of divisions, and is passed no other
+    // elements.
     unsafe { slices.proven(|slices| M::prove(operation, comm, slices, with)) }
 }
 

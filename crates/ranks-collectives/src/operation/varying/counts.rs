@@ -51,8 +51,8 @@ pub(crate) fn room<T: Pod>(operation: &'static str, elements: usize) -> Result<V
     bytemuck::allocation::try_zeroed_vec(elements).map_err(|()| no_memory::<T>(operation, elements))
 }
 
-/// The same for what all ranks are about to receive by `operation`. Without memory this rank refuses
-/// that call, so that those who compare their calls do not wait for it.
+/// The same for what all ranks are about to receive by `operation`. Without memory this rank
+/// refuses that call, so that those who compare their calls do not wait for it.
 ///
 /// # Errors
 /// As those of [`room`].
