@@ -46,8 +46,8 @@ impl CallDescription {
         self
     }
 
-    /// The description of a call by a text with all that must be equal, which is its name if no more
-    /// is.
+    /// The description of a call by a text with all that must be equal, which is its name if no
+    /// more is.
     #[must_use]
     pub fn named(text: &str) -> Self {
         Self::calling(of_text(text), text)

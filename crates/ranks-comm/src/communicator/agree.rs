@@ -23,8 +23,9 @@ impl Communicator {
         }
     }
 
-    /// Within `operation`, which has been entered, returns the arguments if those of all ranks have the same digest, and an error on every rank
-    /// otherwise; one that refuses its arguments returns its own. Collective.
+    /// Within `operation`, which has been entered, returns the arguments if those of all ranks have
+    /// the same digest, and an error on every rank otherwise; one that refuses its arguments
+    /// returns its own. Collective.
     pub(crate) fn agree_on<A>(
         &self,
         operation: &'static str,

@@ -265,7 +265,7 @@ fn receives_that_are_waited_for_as_requests_are_told() {
     says(&text, &[expected]);
 }
 
-/// What an exchange had received long ago was taken for what is sent now.
+/// An exchange long ago was taken for a receive of what is sent now.
 #[test]
 fn a_send_that_waits_after_an_exchange_is_told() {
     let of = |rank: usize| {

@@ -365,8 +365,8 @@ pub(crate) fn rank_and_size(comm: MPI_Comm) -> Result<(usize, usize)> {
     ))
 }
 
-/// Makes a communicator of this process alone, with whose messages no other ones match, and frees it
-/// after `use_it`.
+/// Makes a communicator of this process alone, with whose messages no other ones match, and frees
+/// it after `use_it`.
 pub(super) fn on_own_comm<R>(use_it: impl FnOnce(MPI_Comm) -> Result<R>) -> Result<R> {
     let mut alone = sys::MPI_COMM_NULL;
     // SAFETY: MPI is initialised, and the new handle is ours.

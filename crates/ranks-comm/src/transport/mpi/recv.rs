@@ -21,8 +21,8 @@
 //!
 //! MPICH from 4.3 on now and then reports success for a message from any source of which it has
 //! received only what fits (4.3.2 and 5.0.2, within a host of three ranks; not 4.0.2). Its status
-//! has the whole length, so that it is compared with the room after each such receive. Where a scope waits for
-//! all at once there is no status: such receives are waited for by themselves.
+//! has the whole length, so that it is compared with the room after each such receive. Where a
+//! scope waits for all at once there is no status: such receives are waited for by themselves.
 //!
 //! If there is no room at all, others fail as well: Intel's MPI (2021.19.0) reports no error for a
 //! short message that arrives there, MPICH 3.4.3 waits for ever for a long one. So a receive of no

@@ -26,6 +26,7 @@ functions! {
     /// `int MPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val, int *flag)` (MPI 3.1 or earlier)
     hand "3.1" MPI_Comm_get_attr(comm: Comm, comm_keyval: CommKeyval, attribute_val: Same<*mut c_void>, flag: Same<*mut c_int>) -> Code;
     /// `int MPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void *attribute_val)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     shim "3.1" MPI_Comm_set_attr(comm: Comm, comm_keyval: CommKeyval, attribute_val: Same<*mut c_void>) -> Code;
     /// `int MPI_Keyval_create(MPI_Copy_function *copy_fn, MPI_Delete_function *delete_fn, int *keyval, void *extra_state)` (MPI 3.1 or earlier; deprecated since MPI 2.0)
     #[cfg(feature = "whole")]

@@ -27,6 +27,7 @@ functions! {
     /// `int MPI_Comm_group(MPI_Comm comm, MPI_Group *group)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Comm_group(comm: Comm, group: OutGroup) -> Code;
     /// `int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Comm_idup(comm: Comm, newcomm: Same<*mut MPI_Comm>, request: OutRequest) -> Code;
     /// `int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)` (MPI 4.0)
     #[cfg(feature = "whole")]
