@@ -17,6 +17,7 @@ mod datarep;
 mod errhandlers;
 #[cfg(feature = "whole")]
 mod grequest;
+#[cfg(feature = "whole")]
 mod idup;
 #[cfg(feature = "whole")]
 mod keyvals;
@@ -44,6 +45,7 @@ pub(crate) use datarep::*;
 pub(crate) use errhandlers::*;
 #[cfg(feature = "whole")]
 pub(crate) use grequest::*;
+#[cfg(feature = "whole")]
 pub(crate) use idup::*;
 #[cfg(feature = "whole")]
 pub(crate) use keyvals::*;
