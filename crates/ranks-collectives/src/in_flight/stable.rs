@@ -263,62 +263,50 @@ where
 
 /// The way to the slices of an operation in a `B`, which owns them: elements of buffers that by
 /// their traits stay where they are when it moves. Made by the functions below and by nothing else.
-pub(crate) struct Shape<B, T> {
-    slices: fn(&mut B) -> Slices<'_, T>,
-    /// True if there is one slice.
-    is_one: bool,
-}
+/// `ONE` if there is one slice.
+pub(crate) struct Shape<B, T, const ONE: bool>(fn(&mut B) -> Slices<'_, T>);
 
-impl<S, R> Shape<(S, R), R::Element>
+impl<S, R> Shape<(S, R), R::Element, false>
 where
     S: SendBuffer<Element = R::Element>,
     R: RecvBuffer,
 {
     /// From one buffer to another.
     pub(crate) fn both() -> Self {
-        Self {
-            slices: |(send, recv)| Slices {
-                send: Some(send.as_slice()),
-                recv: recv.as_mut_slice(),
-            },
-            is_one: false,
-        }
+        Self(|(send, recv)| Slices {
+            send: Some(send.as_slice()),
+            recv: recv.as_mut_slice(),
+        })
     }
 }
 
-impl<B: RecvBuffer> Shape<B, B::Element> {
+impl<B: RecvBuffer> Shape<B, B::Element, true> {
     /// On one buffer.
     pub(crate) fn one() -> Self {
-        Self {
-            slices: |buffer| Slices {
-                send: None,
-                recv: buffer.as_mut_slice(),
-            },
-            is_one: true,
-        }
+        Self(|buffer| Slices {
+            send: None,
+            recv: buffer.as_mut_slice(),
+        })
     }
 }
 
-impl Shape<(), u8> {
+impl Shape<(), u8, true> {
     /// On no memory.
     pub(crate) fn none() -> Self {
-        Self {
-            slices: |()| Slices {
-                send: None,
-                recv: &mut [],
-            },
-            is_one: true,
-        }
+        Self(|()| Slices {
+            send: None,
+            recv: &mut [],
+        })
     }
 }
 
 /// Prepares an operation on the slices of `buffer`, which it owns until it is freed: by `prepare`,
 /// or where that returns nothing by `again` at each start.
-pub(crate) fn prepared<B: Send + 'static, T: Pod>(
+pub(crate) fn prepared<B: Send + 'static, T: Pod, const ONE: bool>(
     comm: &Communicator,
     role: &'static OpInfo,
     buffer: B,
-    shape: Shape<B, T>,
+    Shape(slices): Shape<B, T, ONE>,
     prepare: impl FnOnce(Stable<Slices<'_, T>>) -> Result<Option<StartedOp>>,
     mut again: impl FnMut(&Communicator, Stable<Slices<'_, T>>) -> Result<StartedOp> + Send + 'static,
 ) -> Result<Persistent<B>> {
@@ -327,15 +315,17 @@ pub(crate) fn prepared<B: Send + 'static, T: Pod>(
         Some(prepare) => prepare(slices),
         None => Ok(None),
     };
-    let is_one = shape.is_one;
     // SAFETY: the places are those of the operation, and its own from its start on.
-    let again =
-        move |comm: &Communicator, places| again(comm, unsafe { slices_at(places, is_one) });
-    prepared_by(comm, role, buffer, shape, &mut prepare, Box::new(again))
+    let again = move |comm: &Communicator, places| again(comm, unsafe { slices_at(places, ONE) });
+    let mut prepare = |places| {
+        // SAFETY: the places are those of the operation, which is not started.
+        prepare(unsafe { slices_at(places, ONE) })
+    };
+    prepared_by(comm, role, buffer, slices, &mut prepare, Box::new(again))
 }
 
-/// A function that prepares an operation on slices, or returns nothing.
-type Prepare<'p, T> = &'p mut dyn FnMut(Stable<Slices<'_, T>>) -> Result<Option<StartedOp>>;
+/// A function that prepares an operation on the slices at these places, or returns nothing.
+type Prepare<'p> = &'p mut dyn FnMut(Places) -> Result<Option<StartedOp>>;
 
 /// Compiled for each type of buffers, not for each operation.
 #[inline(never)]
@@ -343,20 +333,18 @@ fn prepared_by<B: Send + 'static, T: Pod>(
     comm: &Communicator,
     role: &'static OpInfo,
     buffer: B,
-    shape: Shape<B, T>,
-    prepare: Prepare<'_, T>,
+    slices: fn(&mut B) -> Slices<'_, T>,
+    prepare: Prepare<'_>,
     again: Again,
 ) -> Result<Persistent<B>> {
     let prepare = |buffer: &mut B| {
-        let Slices { send, recv } = (shape.slices)(buffer);
+        let Slices { send, recv } = slices(buffer);
         let send = Lent::to_read(send.unwrap_or_default());
         // SAFETY: they stay where they are, as `Shape` says; what is made below has the buffer, and
         // uses them by way of this alone.
         let buffer = unsafe { Lent::to_write(recv) };
         let places = Places { send, buffer };
-        // SAFETY: the places are those slices.
-        let slices = unsafe { slices_at(places, shape.is_one) };
-        Ok((places, prepare(slices)?))
+        Ok((places, prepare(places)?))
     };
     // SAFETY: what is made is not started; it and what is begun work on what they keep and on the
     // slices of the buffer, which stay where they are when that moves, as `Shape` says.

@@ -80,7 +80,7 @@ pub(crate) fn moved_in_place<M: Mover + OneSlice, T: Pod>(
 }
 
 /// Blocking.
-#[inline]
+#[inline(always)]
 pub(crate) fn moved<M: Mover, T: Pod>(
     comm: &Communicator,
     send: Option<&[T]>,
@@ -199,6 +199,7 @@ fn begun<M: Mover, T: Pod>(
 }
 
 /// The proof that slices which stay where they are fit.
+#[inline(always)]
 #[allow(unsafe_code)]
 fn proven<'a, 'w: 'a, M: Mover, T: Pod>(
     operation: &'static str,
@@ -264,13 +265,19 @@ pub(crate) fn scoped_one<'scope, M: Mover + OneSlice, T: Pod>(
 
 /// Persistent, on the slices of `buffer`: what else the program has passed is read out of `kept` by
 /// `with`, at each start where the library has no such function.
-pub(crate) fn persistent<M: Mover, B: Send + 'static, T: Pod, K: Clone + Send + 'static>(
+pub(crate) fn persistent<M, B, T, K, const ONE: bool>(
     comm: &Communicator,
     buffer: B,
-    shape: Shape<B, T>,
+    shape: Shape<B, T, ONE>,
     kept: K,
     with: fn(&K) -> M::With<'_>,
-) -> Result<Persistent<B>> {
+) -> Result<Persistent<B>>
+where
+    M: Mover,
+    B: Send + 'static,
+    T: Pod,
+    K: Clone + Send + 'static,
+{
     let kept_again = kept.clone();
     let again = move |comm: &Communicator, slices: Stable<Slices<'_, T>>| {
         begun::<M, T>(comm, slices, with(&kept_again))

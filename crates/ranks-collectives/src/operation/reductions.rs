@@ -170,6 +170,8 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
     op: O,
     with: R::With<'_>,
 ) -> Result<StartedOp> {
+    // Known where this is compiled.
+    let in_place = slices.get().send.is_none();
     let finishing = Finishing::of(&mut slices, op, comm.peers()).filter(|_| gets::<R>(comm, with));
     let root = R::root(with);
     let kind = match root {
@@ -184,7 +186,7 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
         proven::<R, T>(R::NONBLOCKING, comm, slices, with),
         |comm, reducing| {
             let make = || OwnedOperation::of::<T, O>(op);
-            if reducing.get().transfer.is_in_place() {
+            if in_place {
                 mpi::nonblocking_in_place::<R::Functions, T, O>(comm, make, reducing)
             } else {
                 mpi::nonblocking::<R::Functions, T, O>(comm, make, reducing)
@@ -196,6 +198,7 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
 }
 
 /// The proof that slices which stay where they are fit.
+#[inline(always)]
 #[allow(unsafe_code)]
 fn proven<'a, 'w: 'a, R: Reducer, T>(
     operation: &'static str,
@@ -280,10 +283,10 @@ where
 
 /// Persistent, on the slices of `buffer`: what else the program has passed is read out of `kept` by
 /// `with`, at each start where the library has no such function.
-pub(crate) fn persistent<M, B, T, O, K>(
+pub(crate) fn persistent<M, B, T, O, K, const ONE: bool>(
     comm: &Communicator,
     buffer: B,
-    shape: Shape<B, T>,
+    shape: Shape<B, T, ONE>,
     op: O,
     kept: K,
     with: fn(&K) -> M::With<'_>,

@@ -227,7 +227,7 @@ fn copies<M: Mover, K: Clone + Send + 'static>(
 ) -> Result<bool> {
     let init = |send, recv| {
         let buffers = (send, recv);
-        moves::persistent::<M, _, _, _>(comm, buffers, Shape::both(), kept.clone(), with)
+        moves::persistent::<M, _, _, _, _>(comm, buffers, Shape::both(), kept.clone(), with)
     };
     let once = |send: &[usize], recv: &mut [usize]| {
         moves::moved::<M, usize>(comm, Some(send), recv, with(&kept))
@@ -243,7 +243,8 @@ fn in_one<M: Mover + OneSlice, K: Clone + Send + 'static>(
     kept: K,
     with: fn(&K) -> M::With<'_>,
 ) -> Result<bool> {
-    let init = |data| moves::persistent::<M, _, _, _>(comm, data, Shape::one(), kept.clone(), with);
+    let init =
+        |data| moves::persistent::<M, _, _, _, _>(comm, data, Shape::one(), kept.clone(), with);
     let once = |data: &mut [usize]| moves::moved_in_place::<M, usize>(comm, data, with(&kept));
     alone(comm, lengths, &init, &once)
 }
@@ -259,14 +260,14 @@ fn reduces<R: Reducer + OneSlice, K: Clone + Send + 'static>(
 ) -> Result<bool> {
     let init = |send, recv| {
         let (buffers, shape) = ((send, recv), Shape::both());
-        reductions::persistent::<R, _, _, _, _>(comm, buffers, shape, Sum, kept.clone(), with)
+        reductions::persistent::<R, _, _, _, _, _>(comm, buffers, shape, Sum, kept.clone(), with)
     };
     let once = |send: &[usize], recv: &mut [usize]| {
         reductions::reduce::<R, usize, _>(comm, send, recv, Sum, with(&kept))
     };
     let init_in_place = |data| {
         let shape = Shape::one();
-        reductions::persistent::<R, _, _, _, _>(comm, data, shape, Sum, kept.clone(), with)
+        reductions::persistent::<R, _, _, _, _, _>(comm, data, shape, Sum, kept.clone(), with)
     };
     let once_in_place = |data: &mut [usize]| {
         reductions::reduce_in_place::<R, usize, _>(comm, data, Sum, with(&kept))

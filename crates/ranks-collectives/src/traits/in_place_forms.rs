@@ -138,7 +138,7 @@ macro_rules! in_place {
                 $($O: $bound<B::Element> + Send + 'static,)?
             {
                 let (comm, shape) = (self.communicator(), Shape::one());
-                $rows::persistent::<$operation, B, _ $(, $O)?, _>(
+                $rows::persistent::<$operation, B, _ $(, $O)?, _, _>(
                     comm, buffer, shape, $($op,)? $kept, $kept_with,
                 )
             }

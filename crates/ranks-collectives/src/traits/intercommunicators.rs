@@ -124,7 +124,9 @@ pub trait IntercommunicatorCollectives: Between {
         B: RecvBuffer + Send + 'static,
     {
         let (comm, shape) = (handle(self.between()), Shape::one());
-        moves::persistent::<BetweenGroups<Bcast>, _, _, _>(comm, buffer, shape, root, |&root| root)
+        moves::persistent::<BetweenGroups<Bcast>, _, _, _, _>(comm, buffer, shape, root, |&root| {
+            root
+        })
     }
 
     /// Reduces the `send` of all ranks of the other group with `op`, element by element, into
@@ -177,7 +179,7 @@ pub trait IntercommunicatorCollectives: Between {
         O: Reduction<R::Element> + Send + 'static,
     {
         let (comm, buffers) = (handle(self.between()), (send, recv));
-        reductions::persistent::<BetweenGroups<Allreduce>, _, _, _, _>(
+        reductions::persistent::<BetweenGroups<Allreduce>, _, _, _, _, _>(
             comm,
             buffers,
             Shape::both(),
@@ -235,7 +237,7 @@ pub trait IntercommunicatorCollectives: Between {
         R: RecvBuffer + Send + 'static,
     {
         let (comm, buffers) = (handle(self.between()), (send, recv));
-        moves::persistent::<BetweenGroups<Allgather>, _, _, _>(
+        moves::persistent::<BetweenGroups<Allgather>, _, _, _, _>(
             comm,
             buffers,
             Shape::both(),

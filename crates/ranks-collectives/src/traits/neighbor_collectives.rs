@@ -86,6 +86,7 @@ pub trait NeighborCollectives: Neighborhood + Sized {
     /// MPI 5.0 §8.6.1 (`MPI_Neighbor_allgatherv`).
     #[doc(alias = "MPI_Neighbor_allgatherv")]
     #[doc(alias = "MPI_Neighbor_allgatherv_c")]
+    #[inline]
     fn neighbor_allgatherv<T: Pod>(
         &self,
         send: &[T],
@@ -120,6 +121,7 @@ pub trait NeighborCollectives: Neighborhood + Sized {
     /// MPI 5.0 §8.6.2 (`MPI_Neighbor_alltoallv`).
     #[doc(alias = "MPI_Neighbor_alltoallv")]
     #[doc(alias = "MPI_Neighbor_alltoallv_c")]
+    #[inline]
     fn neighbor_alltoallv<T: Pod>(
         &self,
         send: &[T],

@@ -96,7 +96,7 @@ pub trait PersistentCollectives: Sealed {
     where
         B: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<Bcast, _, _, _>(
+        moves::persistent::<Bcast, _, _, _, _>(
             self.communicator(),
             buffer,
             Shape::one(),
@@ -123,7 +123,7 @@ pub trait PersistentCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<Gather, _, _, _>(
+        moves::persistent::<Gather, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -150,7 +150,7 @@ pub trait PersistentCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<Scatter, _, _, _>(
+        moves::persistent::<Scatter, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -174,7 +174,7 @@ pub trait PersistentCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<Allgather, _, _, _>(
+        moves::persistent::<Allgather, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -200,7 +200,7 @@ pub trait PersistentCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<Alltoall, _, _, _>(
+        moves::persistent::<Alltoall, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -234,7 +234,7 @@ pub trait PersistentCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Reduction<R::Element> + Send + 'static,
     {
-        reductions::persistent::<Reduce, _, _, _, _>(
+        reductions::persistent::<Reduce, _, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -260,7 +260,7 @@ pub trait PersistentCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Reduction<R::Element> + Send + 'static,
     {
-        reductions::persistent::<Allreduce, _, _, _, _>(
+        reductions::persistent::<Allreduce, _, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -292,7 +292,7 @@ pub trait PersistentCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Reduction<R::Element> + Send + 'static,
     {
-        reductions::persistent::<ReduceScatterBlock, _, _, _, _>(
+        reductions::persistent::<ReduceScatterBlock, _, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -318,7 +318,7 @@ pub trait PersistentCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Op<R::Element> + Send + 'static,
     {
-        reductions::persistent::<Scan, _, _, _, _>(
+        reductions::persistent::<Scan, _, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -346,7 +346,7 @@ pub trait PersistentCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Op<R::Element> + Send + 'static,
     {
-        reductions::persistent::<Exscan, _, _, _, _>(
+        reductions::persistent::<Exscan, _, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),

@@ -33,7 +33,7 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<NeighborAllgather, _, _, _>(
+        moves::persistent::<NeighborAllgather, _, _, _, _>(
             self,
             (send, recv),
             Shape::both(),
@@ -61,7 +61,7 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<NeighborAllgatherv, _, _, _>(
+        moves::persistent::<NeighborAllgatherv, _, _, _, _>(
             self,
             (send, recv),
             Shape::both(),
@@ -84,7 +84,7 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<NeighborAlltoall, _, _, _>(
+        moves::persistent::<NeighborAlltoall, _, _, _, _>(
             self,
             (send, recv),
             Shape::both(),
@@ -113,7 +113,7 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<NeighborAlltoallv, _, _, _>(
+        moves::persistent::<NeighborAlltoallv, _, _, _, _>(
             self,
             (send, recv),
             Shape::both(),
@@ -142,7 +142,7 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<NeighborAlltoallw, _, _, _>(
+        moves::persistent::<NeighborAlltoallw, _, _, _, _>(
             self,
             (send, recv),
             Shape::both(),

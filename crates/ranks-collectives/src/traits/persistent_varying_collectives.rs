@@ -47,7 +47,7 @@ pub trait PersistentVaryingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<Gatherv, _, _, _>(
+        moves::persistent::<Gatherv, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -82,7 +82,7 @@ pub trait PersistentVaryingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<Scatterv, _, _, _>(
+        moves::persistent::<Scatterv, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -108,7 +108,7 @@ pub trait PersistentVaryingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<Allgatherv, _, _, _>(
+        moves::persistent::<Allgatherv, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -141,7 +141,7 @@ pub trait PersistentVaryingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<Alltoallv, _, _, _>(
+        moves::persistent::<Alltoallv, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -172,7 +172,7 @@ pub trait PersistentVaryingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        moves::persistent::<Alltoallw, _, _, _>(
+        moves::persistent::<Alltoallw, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
@@ -206,7 +206,7 @@ pub trait PersistentVaryingCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Reduction<R::Element> + Send + 'static,
     {
-        reductions::persistent::<ReduceScatter, _, _, _, _>(
+        reductions::persistent::<ReduceScatter, _, _, _, _, _>(
             self.communicator(),
             (send, recv),
             Shape::both(),
