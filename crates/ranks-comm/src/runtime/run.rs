@@ -36,6 +36,9 @@ const PANIC: i32 = 101;
 /// Under a launcher (`mpiexec`, `srun`) each process is a rank over MPI. Without one, `RANKS_NP`
 /// threads (one if it is not set) are the ranks. See [`Runtime::builder`] for more settings.
 ///
+/// A program runs it once. Within `f` it joins the world of this process over MPI, and starts
+/// further threads, a world of their own, in process.
+///
 /// If `f` fails or panics on a rank of an MPI job of several, the job is aborted with a message
 /// that names the rank, the error and its sources. In process the waits of the other ranks end with
 /// [`ErrorKind::PeerFailed`], and the first failure is returned.
