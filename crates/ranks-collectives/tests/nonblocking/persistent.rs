@@ -476,3 +476,22 @@ fn what_does_not_fit_is_refused_when_it_is_prepared(world: Communicator) -> Resu
     assert_eq!(kind(error), ErrorKind::Length);
     still_works(&world)
 }
+
+/// Where the library prepares nothing it has a communicator of its own, without the limit.
+#[ranks_test::ranks(2)]
+fn a_persistent_collective_was_waited_for_beyond_its_limit(world: Communicator) -> Result<()> {
+    let limited = world.dup()?;
+    let sum = limited.allreduce_init(vec![1], vec![0], Sum)?;
+    limited.set_time_limit(Some(std::time::Duration::from_millis(200)))?;
+    if world.rank() == 0 {
+        let late = sum.start()?.wait().map(drop).unwrap_err();
+        assert_eq!(late.kind(), ErrorKind::TimedOut, "{late}");
+        return world.send(&[1u8], 1, 0);
+    }
+    world.recv(&mut [0u8], 0, 0)?;
+    // The other rank has left its part to the runtime.
+    limited.set_time_limit(Some(std::time::Duration::from_secs(20)))?;
+    let (sum, _) = sum.start()?.wait()?;
+    assert_eq!(sum.recv(), [2]);
+    Ok(())
+}

@@ -63,7 +63,7 @@ struct Inner {
     /// `true` once some rank has missed a collective at its time limit: later messages may then
     /// belong to different calls.
     out_of_step: Arc<AtomicBool>,
-    limit: OwnLimit,
+    limit: Arc<OwnLimit>,
 }
 
 impl Communicator {
@@ -84,7 +84,7 @@ impl Communicator {
             max_tag,
             attributes: Arc::default(),
             out_of_step: Arc::default(),
-            limit: OwnLimit::default(),
+            limit: Arc::default(),
         }))
     }
 
@@ -117,7 +117,7 @@ impl Communicator {
             attributes: Arc::default(),
             recorder: comm.recorder(),
             out_of_step: Arc::default(),
-            limit: OwnLimit::default(),
+            limit: Arc::default(),
             way: transport::mpi::CommFastPath::in_process(comm),
         }))
     }
@@ -362,6 +362,13 @@ impl Communicator {
 
     pub(crate) fn limit(&self) -> &OwnLimit {
         &self.0.limit
+    }
+
+    /// Gives this new communicator, of which there is one handle, the limit of another one.
+    pub(crate) fn share_limit_of(&mut self, other: &Self) {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.limit = Arc::clone(&other.0.limit);
+        }
     }
 
     /// The time limit of operations on this communicator, if one was set for it.

@@ -50,11 +50,11 @@ impl Communicator {
     }
 
     /// The communicator that what `operation` makes has to itself; it has the
-    /// [time limit](Self::set_time_limit) of this one.
+    /// [time limit](Self::set_time_limit) of this one, also if that is set later.
     #[doc(hidden)]
     pub fn dup_for(&self, operation: &'static str) -> Result<Self> {
-        let new = self.dup_by(operation)?;
-        new.set_time_limit(self.own_limit().map(|limit| limit.duration))?;
+        let mut new = self.dup_by(operation)?;
+        new.share_limit_of(self);
         Ok(new)
     }
 

@@ -17,7 +17,7 @@ impl<B: Send + 'static> Persistent<B> {
     /// Makes a persistent operation: with the library's request, which `prepare` makes with a
     /// function whose name ends in `_init`; or, where `prepare` returns `None`, with an operation
     /// that `again` starts at each start. The latter gets a communicator of its own, so that it
-    /// matches nothing but itself. Collective.
+    /// matches nothing but itself, and which has the time limit of this one. Collective.
     ///
     /// # Errors
     /// Those of `prepare` and of [`Communicator::dup`]; [`ErrorKind::Argument`] if the request is
@@ -39,7 +39,7 @@ impl<B: Send + 'static> Persistent<B> {
         let (buffer, (places, native, alone)) = InFlight::begun(buffer, |buffer| {
             let (places, made) = prepare(buffer)?;
             let (cell, keep) = match made {
-                None => return Ok((places, None, Some(comm.dup()?))),
+                None => return Ok((places, None, Some(comm.dup_for(role.operation)?))),
                 Some(StartedOp::Mpi(cell)) => (cell, None),
                 Some(StartedOp::MpiKeeping(cell, keep)) => (cell, Some(keep)),
                 Some(_) => return Err(not_the_librarys(role)),
