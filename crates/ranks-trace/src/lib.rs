@@ -35,7 +35,7 @@ pub use host::host;
 pub use observer::{Failure, begun, contained, ended, is_observed, the_process_ends};
 #[cfg(feature = "tracing")]
 pub use spans::look_for_subscriber;
-pub use statistics::{Job, OperationStatistics, Part, Statistics};
+pub use statistics::{Job, OperationStatistics, Part, Statistics, printable};
 pub use track::Track;
 use wanted::{Target, Wanted};
 

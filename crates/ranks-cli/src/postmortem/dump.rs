@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use ranks_comm::backend::printable;
 use ranks_launch::Count;
 use serde::{Deserialize, Serialize};
 
@@ -89,7 +90,7 @@ impl Dump {
     /// # Errors
     /// The reason why it is no dump.
     pub(super) fn read(text: &str) -> Result<Dump, String> {
-        let dump: Dump = serde_json::from_str(text).map_err(|error| {
+        let mut dump: Dump = serde_json::from_str(text).map_err(|error| {
             if error.is_eof() {
                 format!("it ends too soon, as if its rank had been killed while it wrote: {error}")
             } else {
@@ -107,6 +108,9 @@ impl Dump {
                 "it is no dump: rank {} of {} ranks",
                 dump.rank, dump.size
             ));
+        }
+        for part in &mut dump.communicators {
+            part.name = printable(&part.name);
         }
         Ok(dump)
     }
@@ -277,6 +281,13 @@ mod tests {
         assert_eq!(reduce.to_string(), "MPI_Reduce of 4 f64 by Sum, root 0");
         assert_eq!(call("MPI_Barrier").to_string(), "MPI_Barrier");
         assert_eq!(short("a::B<c::D>"), "B<c::D>");
+    }
+
+    #[test]
+    fn a_name_is_on_one_line() {
+        let text = r#"{"rank":0,"size":1,"communicators":[{"name":"two\nlines\u001b[2J"}]}"#;
+        let dump = Dump::read(text).unwrap();
+        assert_eq!(dump.communicators[0].name, r"two\nlines\u{1b}[2J");
     }
 
     #[test]

@@ -20,12 +20,12 @@ impl Communicator {
     /// [`TimedOut`](ErrorKind::TimedOut). A receive has taken no message then, unless a long one
     /// was arriving that has not come to its end a moment later: that one is lost. The receives of
     /// [`Requests`](crate::Requests) stay in their set, unless all were waited for
-    /// ([`wait_all`](crate::Requests::wait_all)), and a persistent one may still take its
-    /// message. A message that was sent may still arrive, and the others may still complete a
-    /// collective, in memory of the runtime's own. Where ranks compare their calls
-    /// ([`Checks::Collective`](crate::Checks)), and in process, no collective is possible any more
-    /// on a communicator on which one has timed out.
-    /// An operation that the library cannot leave aborts the job, see [`OnTimeLimit::Error`].
+    /// ([`wait_all`](crate::Requests::wait_all)), and a persistent one may still take its message.
+    /// A message that was sent may still arrive, and the others may still complete a collective, in
+    /// memory of the runtime's own. Where ranks compare their calls
+    /// ([`Checks::Collective`](crate::Checks)), and in process, make no collective call any more on
+    /// a communicator on which one has timed out: blocking collectives are errors there. An
+    /// operation that the library cannot leave aborts the job, see [`OnTimeLimit::Error`].
     ///
     /// ```
     /// # use std::time::Duration;

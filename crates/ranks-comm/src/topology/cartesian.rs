@@ -53,8 +53,9 @@ impl Communicator {
     /// # Errors
     /// [`ErrorKind::Length`] if there are not as many periods as dimensions;
     /// [`ErrorKind::Argument`] if a size is zero, the grid has more ranks than this communicator,
-    /// or ranks pass different grids, of which one may be refused (an error on all of them); what
-    /// the library reports.
+    /// or ranks pass different grids; what the library reports. If one rank is refused, the others
+    /// get an error as well: of this kind, or [`ErrorKind::Mismatch`] where ranks compare their
+    /// calls.
     ///
     /// MPI 5.0 §8.5.1 (`MPI_Cart_create`).
     #[doc(alias = "MPI_Cart_create")]
@@ -232,8 +233,9 @@ impl Cartesian {
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if `remain` does not have one value for each dimension;
-    /// [`ErrorKind::Argument`] if ranks pass different ones, of which one may be refused (an error
-    /// on all of them); what the library reports.
+    /// [`ErrorKind::Argument`] if ranks pass different ones; what the library reports. If one rank
+    /// is refused, the others get an error as well, as in
+    /// [`cart_create`](Communicator::cart_create).
     ///
     /// MPI 5.0 §8.5.7 (`MPI_Cart_sub`).
     #[doc(alias = "MPI_Cart_sub")]

@@ -38,9 +38,10 @@ impl Communicator {
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if the graph has more nodes than this communicator ranks, `index`
-    /// decreases, or ranks pass different graphs, of which one may be refused (an error on all of
-    /// them); [`ErrorKind::Length`] if `edges` is not as long as `index` says; [`ErrorKind::Rank`]
-    /// if a neighbour is no node; what the library reports.
+    /// decreases, or ranks pass different graphs; [`ErrorKind::Length`] if `edges` is not as long
+    /// as `index` says; [`ErrorKind::Rank`] if a neighbour is no node; what the library reports. If
+    /// one rank is refused, the others get an error as well, as in
+    /// [`cart_create`](Self::cart_create).
     ///
     /// MPI 5.0 §8.5.3 (`MPI_Graph_create`).
     #[doc(alias = "MPI_Graph_create")]

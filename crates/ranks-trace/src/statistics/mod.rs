@@ -7,6 +7,7 @@ use std::time::Duration;
 
 pub use job::Job;
 pub use part::Part;
+pub use text::printable;
 
 mod job;
 pub(crate) mod part;

@@ -104,7 +104,8 @@ pub(super) fn bytes(bytes: u64) -> String {
 }
 
 /// A name that the program has given, on one line and without commands to a terminal.
-pub(super) fn printable(name: &str) -> String {
+#[must_use]
+pub fn printable(name: &str) -> String {
     let visible = |letter: char| match letter.is_control() {
         true => letter.escape_default().to_string(),
         false => letter.to_string(),

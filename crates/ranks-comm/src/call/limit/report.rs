@@ -52,7 +52,7 @@ impl fmt::Display for Report<'_> {
         write!(f, " of {} of ", about.size)?;
         match about.name().as_str() {
             "" => f.write_str("a communicator without a name")?,
-            name => f.write_str(name)?,
+            name => f.write_str(&ranks_trace::printable(name))?,
         }
         if let (Some(number), Class::Collective) = (of.number, of.what.kind.class) {
             write!(f, ", whose collective number {number} it is")?;

@@ -98,8 +98,8 @@ impl Communicator {
     ///
     /// # Errors
     /// [`ErrorKind::Rank`], [`ErrorKind::Tag`]; [`ErrorKind::Length`] if `partitions` does not
-    /// divide the length; [`ErrorKind::NotInLibrary`] before MPI 4.0, and over Open MPI, which
-    /// reports the arrival of partitions before they have arrived.
+    /// divide the length, or that is zero; [`ErrorKind::NotInLibrary`] before MPI 4.0, and over
+    /// Open MPI, which reports the arrival of partitions before they have arrived.
     ///
     /// MPI 5.0 §4.2.1 (`MPI_Psend_init`).
     #[doc(alias = "MPI_Psend_init")]
