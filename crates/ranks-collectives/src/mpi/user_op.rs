@@ -104,7 +104,7 @@ impl<'o> Registered<'o> {
     /// Ends the call `name`.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if the closure panicked.
+    /// [`ErrorKind::Argument`] if the closure panicked.
     pub(super) fn end(self, name: &'static str) -> Result<()> {
         do_what_is_left();
         self.outcome(name)
