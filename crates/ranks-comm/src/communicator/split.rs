@@ -50,9 +50,16 @@ impl Communicator {
     }
 
     /// The communicator that what `operation` makes has to itself; it has the
-    /// [time limit](Self::set_time_limit) of this one, also if that is set later.
+    /// [time limit](Self::set_time_limit) of this one.
     #[doc(hidden)]
     pub fn dup_for(&self, operation: &'static str) -> Result<Self> {
+        let new = self.dup_by(operation)?;
+        new.set_time_limit(self.own_limit().map(|limit| limit.duration))?;
+        Ok(new)
+    }
+
+    /// The communicator that an operation on this one has to itself, which shares its time limit.
+    pub(crate) fn dup_with_limit(&self, operation: &'static str) -> Result<Self> {
         let mut new = self.dup_by(operation)?;
         new.share_limit_of(self);
         Ok(new)

@@ -39,7 +39,7 @@ impl<B: Send + 'static> Persistent<B> {
         let (buffer, (places, native, alone)) = InFlight::begun(buffer, |buffer| {
             let (places, made) = prepare(buffer)?;
             let (cell, keep) = match made {
-                None => return Ok((places, None, Some(comm.dup_for(role.operation)?))),
+                None => return Ok((places, None, Some(comm.dup_with_limit(role.operation)?))),
                 Some(StartedOp::Mpi(cell)) => (cell, None),
                 Some(StartedOp::MpiKeeping(cell, keep)) => (cell, Some(keep)),
                 Some(_) => return Err(not_the_librarys(role)),
