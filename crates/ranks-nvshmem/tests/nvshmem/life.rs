@@ -127,7 +127,7 @@ fn the_environment_says_what_it_is_made_of() {
         assert_eq!(pe.backend_name(), "in process");
         pe.finalize().unwrap();
     });
-    for (name, value) in [("RANKS_BACKEND", "gpu"), ("RANKS_CHECK", "colective")] {
+    for (name, value) in [("RANKS_BACKEND", "gpu"), ("RANKS_CHECK", "all")] {
         bare(test, &[(Release::New, &[(name, value)])], |bootstrap| {
             let says = format!("{name} is `{value}`");
             let options = NvshmemOptions::new();
