@@ -364,13 +364,6 @@ impl Communicator {
         &self.0.limit
     }
 
-    /// Gives this new communicator, of which there is one handle, the limit of another one.
-    pub(crate) fn share_limit_of(&mut self, other: &Self) {
-        if let Some(inner) = Arc::get_mut(&mut self.0) {
-            inner.limit = Arc::clone(&other.0.limit);
-        }
-    }
-
     /// The time limit of operations on this communicator, if one was set for it.
     pub(crate) fn own_limit(&self) -> Option<Limit> {
         self.0.limit.get()

@@ -61,7 +61,9 @@ impl Communicator {
     /// The communicator that an operation on this one has to itself, which shares its time limit.
     pub(crate) fn dup_with_limit(&self, operation: &'static str) -> Result<Self> {
         let mut new = self.dup_by(operation)?;
-        new.share_limit_of(self);
+        if let Some(inner) = Arc::get_mut(&mut new.0) {
+            inner.limit = Arc::clone(&self.0.limit);
+        }
         Ok(new)
     }
 

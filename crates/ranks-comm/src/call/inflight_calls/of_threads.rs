@@ -4,7 +4,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::CallInFlight;
-
 use crate::call::lock::lock;
 
 /// The calls that one thread is in.
