@@ -1,4 +1,4 @@
-//! What is done with the input of the target `values`.
+//! Values read from the input of the target `values`.
 
 use std::collections::{BTreeMap, HashMap};
 

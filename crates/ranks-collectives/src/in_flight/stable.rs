@@ -74,7 +74,7 @@ impl<X> Stable<X> {
     /// The same in another form, or an error if the slices do not fit the operation.
     ///
     /// # Safety
-    /// What `prove` returns is made out of what it gets and of no other memory.
+    /// The value that `prove` returns is made out of the one it gets and of no other memory.
     pub(crate) unsafe fn proven<Y>(self, prove: impl FnOnce(X) -> Result<Y>) -> Result<Stable<Y>> {
         prove(self.0).map(Stable)
     }

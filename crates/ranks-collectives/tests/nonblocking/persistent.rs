@@ -477,7 +477,7 @@ fn what_does_not_fit_is_refused_when_it_is_prepared(world: Communicator) -> Resu
     still_works(&world)
 }
 
-/// Where the library prepares nothing it has a communicator of its own, without the limit.
+/// The form for a library that prepares nothing had a communicator without the limit.
 #[ranks_test::ranks(2)]
 fn a_persistent_collective_was_waited_for_beyond_its_limit(world: Communicator) -> Result<()> {
     let limited = world.dup()?;

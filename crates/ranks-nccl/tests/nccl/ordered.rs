@@ -11,7 +11,7 @@ use ranks_nccl::NcclCommunicator;
 use crate::samples::{LEN, Place};
 use crate::support::{each, isolated, on_devices};
 
-/// How often a stream was made to wait.
+/// The number of times that a stream was made to wait.
 #[derive(Default)]
 struct Waits {
     for_writers: AtomicUsize,

@@ -95,8 +95,8 @@ const TRANSLATE: &str = "nvshmem_team_translate_pe";
 /// **Errors.** [`Root`](ErrorKind::Root) and [`Length`](ErrorKind::Length), before anything is
 /// called; [`NotAvailable`](ErrorKind::NotAvailable) where several PEs share a GPU without MPS
 /// ([`Nvshmem::limited`]); [`TimedOut`](ErrorKind::TimedOut); what NVSHMEM reports. With
-/// `RANKS_CHECK=collective` or `digests`, and in builds with debug assertions, all PEs compare what they call on
-/// a team of all of them, as far as it does not only enqueue: then it is
+/// `RANKS_CHECK=collective` or `digests`, and in builds with debug assertions, all PEs compare what
+/// they call on a team of all of them, as far as it does not only enqueue: then it is
 /// [`Mismatch`](ErrorKind::Mismatch) on all of them where they differ. The PEs of a smaller team
 /// have no channel of their own for that over NVSHMEM: there an operation that they call in
 /// different ways waits for ever, or puts elements behind the slice of another PE, within a vector
