@@ -4,13 +4,15 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::builder::RangedU64ValueParser;
-use ranks_launch::{Allocation, Count, Installation, Job, JobError, Outcome, Starter, Written};
+use ranks_launch::{
+    Allocation, Count, Installation, Job, JobError, Outcome, Running, Starter, Written,
+};
 
 use crate::choice::{self, Choice};
 use crate::run::observing::Observing;
@@ -61,22 +63,57 @@ const TIME_IS_UP: u8 = 124;
 
 pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     let choice = choice::choose(arguments.mpi.as_deref(), arguments.mpiexec.as_deref())?;
-    let mut program = arguments.program.into_iter();
-    let file = PathBuf::from(program.next().ok_or("name a program")?);
     if let Choice::Threads { missing } = &choice {
-        if !arguments.host.is_empty() {
-            return Err(
-                "without an MPI ranks are threads of one process, and cannot be on --host".into(),
-            );
-        }
-        if let Some(missing) = missing {
-            say(format_args!(
-                "{missing} (ranks doctor says more): {} in one process, as threads",
-                Count(arguments.ranks, "rank")
-            ));
-        }
+        as_threads(&arguments, missing.as_deref())?;
     }
     let installation = choice.installation();
+    let threads = installation.is_none();
+    let (job, ends) = prepare(&arguments, installation)?;
+    let signalled = system::watch_signals()?;
+    let running = match job.start() {
+        Err(error @ JobError::Start { .. }) if threads => {
+            say(error);
+            return Ok(ExitCode::from(rank::NOT_STARTED));
+        }
+        started => started?,
+    };
+    let watched = ends.as_ref().filter(|_| !arguments.fault_tolerant);
+    let ended = follow(running, arguments.ranks, watched, &signalled);
+    let status = tell_of(&ended, &arguments, ends.as_ref(), threads);
+    // What was not started calls nothing, and waits for nobody.
+    if ![0, rank::NOT_STARTED].contains(&status)
+        && ended.signal == 0
+        && let Some(advice) = arguments
+            .observing
+            .where_to_look(!threads || ended.outcome.timed_out)
+    {
+        say(advice);
+    }
+    // Output that is not complete is no success.
+    Ok(ExitCode::from(status.max(ended.is_lost.into())))
+}
+
+/// Says so if ranks are threads for want of an MPI; they cannot be on other hosts.
+fn as_threads(arguments: &Arguments, missing: Option<&str>) -> Result<(), String> {
+    if !arguments.host.is_empty() {
+        return Err(
+            "without an MPI ranks are threads of one process, and cannot be on --host".into(),
+        );
+    }
+    if let Some(missing) = missing {
+        say(format_args!(
+            "{missing} (ranks doctor says more): {} in one process, as threads",
+            Count(arguments.ranks, "rank")
+        ));
+    }
+    Ok(())
+}
+
+/// The job, and where the ends of its ranks are noted if it is on this host.
+fn prepare(
+    arguments: &Arguments,
+    installation: Option<Installation>,
+) -> Result<(Job, Option<Ends>), Box<dyn std::error::Error>> {
     if let Some(installation) = installation.as_ref().filter(|_| arguments.fault_tolerant) {
         can_lose_ranks(installation)?;
     }
@@ -87,7 +124,7 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     } else {
         Starter::detect()
     };
-    let mut hosts = arguments.host;
+    let mut hosts = arguments.host.clone();
     if let Some(installation) = installation.as_ref().filter(|_| hosts.is_empty()) {
         hosts = starter.hosts(installation.family);
     }
@@ -98,24 +135,24 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     } else {
         None
     };
-    let threads = installation.is_none();
+    let mut program = arguments.program.iter().cloned();
+    let file = program.next().ok_or("name a program")?;
     let program: Vec<OsString> = match ends {
         Some(_) => program.map(rank::through_launcher).collect(),
         None => program.collect(),
     };
     let variables = arguments.observing.variables();
-    let file_name = file.clone().into_os_string();
     let (start, before) = match &ends {
         Some(ends) => (
             std::env::current_exe()?,
-            vec!["rank".into(), ends.folder().into(), file_name],
+            vec!["rank".into(), ends.folder().into(), file],
         ),
         // Not every launcher passes variables on to other hosts.
-        None if !threads && !variables.is_empty() => {
+        None if installation.is_some() && !variables.is_empty() => {
             let set = observing::assignments(&variables);
-            ("env".into(), set.chain([file_name]).collect())
+            ("env".into(), set.chain([file]).collect())
         }
-        None => (file, Vec::new()),
+        None => (file.into(), Vec::new()),
     };
     let mut job = Job::new(start)
         .started_by(starter)
@@ -130,19 +167,27 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     job.env.extend(variables);
     job.timeout = arguments.time_limit;
     job.reads_input = true;
-    let signalled = system::watch_signals()?;
-    let labels = Labels::new(arguments.ranks);
-    let mut is_lost = false;
+    Ok((job, ends))
+}
+
+/// A job that has ended, or was ended.
+struct Ended {
+    outcome: Outcome,
+    /// The signal that this command got before; 0 for none.
+    signal: i32,
+    /// The launcher waited for ranks when another had ended badly.
+    is_stuck: bool,
+    /// Some of the output could not be written.
+    is_lost: bool,
+}
+
+/// Writes the output of the job until it ends; ends it at a signal, or when it is silent after one
+/// of the `watched` ranks has ended badly.
+fn follow(running: Running, ranks: usize, watched: Option<&Ends>, signalled: &AtomicI32) -> Ended {
+    let labels = Labels::new(ranks);
     let silence = Silence::new();
-    let watched = ends.as_ref().filter(|_| !arguments.fault_tolerant);
     let mut is_stuck = false;
-    let running = match job.start() {
-        Err(error @ JobError::Start { .. }) if threads => {
-            say(error);
-            return Ok(ExitCode::from(rank::NOT_STARTED));
-        }
-        started => started?,
-    };
+    let mut is_lost = false;
     let outcome = running.follow(
         || {
             is_stuck = watched.is_some_and(|ends| silence.is_for_good(ends));
@@ -166,54 +211,57 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
             silence.begin_again();
         },
     );
-    let signal = signalled.load(Ordering::Relaxed);
+    Ended {
+        outcome,
+        signal: signalled.load(Ordering::Relaxed),
+        is_stuck,
+        is_lost,
+    }
+}
+
+/// Says how a job has ended that has not ended well, and returns the exit status for it.
+fn tell_of(ended: &Ended, arguments: &Arguments, ends: Option<&Ends>, threads: bool) -> u8 {
+    let Ended {
+        outcome, signal, ..
+    } = ended;
+    let mut status = status(outcome, *signal);
     if let (true, Some(limit)) = (outcome.timed_out, arguments.time_limit) {
         say(format_args!(
             "the time limit of {limit:?} was reached; all processes of the job were killed"
         ));
     }
-    let mut status = status(&outcome, signal);
-    if signal == 0 && !outcome.timed_out {
-        let bad = ends.as_ref().map(Ends::bad).unwrap_or_default();
-        for (rank, end) in &bad {
-            say(format_args!("rank {rank}: {end}"));
-        }
-        // A launcher may report success for a job that has lost ranks.
-        if let Some((_, first)) = bad.first()
-            && (status != 0 || !arguments.fault_tolerant)
-        {
-            status = first.status();
-        }
-        let has_code = outcome.status.is_some_and(|status| status.code().is_some());
-        if bad.is_empty()
-            && has_code
-            && !arguments.fault_tolerant
-            && let Some(told) = ends.and_then(|ends| ends.cut_short(arguments.ranks))
-        {
-            say(told);
-            status = status.max(1);
-        }
-        if is_stuck {
-            say("the launcher waited for the other ranks; all processes of the job were killed");
-        }
-        let end = outcome.status.and_then(system::signal).map(End::Signal);
-        let end = end.filter(|_| !is_stuck);
-        if let Some(end) = end.filter(|end| bad.iter().all(|(_, of_rank)| of_rank != end)) {
-            let what = if threads { "program" } else { "launcher" };
-            say(format_args!("the {what}: {end}"));
-        }
+    if *signal != 0 || outcome.timed_out {
+        return status;
     }
-    // What was not started calls nothing, and waits for nobody.
-    if ![0, rank::NOT_STARTED].contains(&status)
-        && signal == 0
-        && let Some(advice) = arguments
-            .observing
-            .where_to_look(!threads || outcome.timed_out)
+    let bad = ends.map(Ends::bad).unwrap_or_default();
+    for (rank, end) in &bad {
+        say(format_args!("rank {rank}: {end}"));
+    }
+    // A launcher may report success for a job that has lost ranks.
+    if let Some((_, first)) = bad.first()
+        && (status != 0 || !arguments.fault_tolerant)
     {
-        say(advice);
+        status = first.status();
     }
-    // Output that is not complete is no success.
-    Ok(ExitCode::from(status.max(is_lost.into())))
+    let has_code = outcome.status.is_some_and(|status| status.code().is_some());
+    if bad.is_empty()
+        && has_code
+        && !arguments.fault_tolerant
+        && let Some(told) = ends.and_then(|ends| ends.cut_short(arguments.ranks))
+    {
+        say(told);
+        status = status.max(1);
+    }
+    if ended.is_stuck {
+        say("the launcher waited for the other ranks; all processes of the job were killed");
+        return status;
+    }
+    let end = outcome.status.and_then(system::signal).map(End::Signal);
+    if let Some(end) = end.filter(|end| bad.iter().all(|(_, of_rank)| of_rank != end)) {
+        let what = if threads { "program" } else { "launcher" };
+        say(format_args!("the {what}: {end}"));
+    }
+    status
 }
 
 /// Checks that the launcher of this MPI lets a job go on without a rank that dies.
