@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Dealings {
     posts: BTreeMap<usize, u64>,
     starts: BTreeMap<usize, u64>,
-    exposed: bool,
+    exposed_to: Vec<usize>,
 }
 
 impl Dealings {
@@ -16,7 +16,7 @@ impl Dealings {
         for &origin in origins {
             *self.posts.entry(origin).or_default() += 1;
         }
-        self.exposed = true;
+        self.exposed_to = origins.to_vec();
     }
 
     /// An epoch was started with `targets`.
@@ -28,7 +28,7 @@ impl Dealings {
 
     /// All origins have completed.
     pub(crate) fn close(&mut self) {
-        self.exposed = false;
+        self.exposed_to.clear();
     }
 
     pub(crate) fn posts_to(&self, origin: usize) -> u64 {
@@ -39,8 +39,8 @@ impl Dealings {
         self.starts.get(&target).copied().unwrap_or(0)
     }
 
-    /// Returns true if the part is posted and its origins have not been waited for.
-    pub(crate) fn is_exposed(&self) -> bool {
-        self.exposed
+    /// The origins to whom the part is posted and that have not been waited for.
+    pub(crate) fn exposed_to(&self) -> &[usize] {
+        &self.exposed_to
     }
 }

@@ -1,4 +1,10 @@
 //! Epochs that targets post and origins start.
+//!
+//! The MPICH family counts posts, of whomever, from ch4 on (4.0.2 to 5.0.2, Intel MPI too): an
+//! epoch starts as soon as there are as many posts as it has targets, so that an origin writes to
+//! memory that is its owner's yet, or waits for ever if more have posted. There ranks tell each
+//! other by messages of the window's own communicator who has posted and completed, and an origin
+//! accesses its targets under locks, which all origins share.
 
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
@@ -7,9 +13,10 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::check;
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Group, MPI_Win};
+use ranks_mpi_sys::{Loaded, MPI_Comm, MPI_Group, MPI_Win};
 
 use super::epochs::int;
+use super::nothing;
 use super::window::Window;
 use crate::epoch::dealings::Dealings;
 
@@ -17,36 +24,38 @@ use crate::epoch::dealings::Dealings;
 /// wrong.
 const NO_ASSERTION: c_int = 0;
 
+/// Tags of the messages.
+const POSTED: c_int = 0;
+const COMPLETED: c_int = 1;
+
 impl<T: Pod> Window<T> {
     /// Opens this rank's memory to `origins`, of which there is one at least.
     pub(crate) fn post(&self, origins: &[usize]) -> Result<()> {
-        let group = Group::of(self.canonical, origins)?;
-        // SAFETY: the window is alive, and its ranks of the group are not posted to already.
-        let code = unsafe { sys::MPI_Win_post(group.0, NO_ASSERTION, self.canonical) };
-        check(code, "MPI_Win_post")
+        self.exposure("MPI_Win_post")?.post(origins)
     }
 
     /// Waits until `targets`, of which there is one at least, have posted their memory.
     pub(crate) fn start_epoch(&self, targets: &[usize]) -> Result<()> {
-        start(self.canonical, targets)
+        self.exposure("MPI_Win_start")?.start(targets)
     }
 
-    /// Ends what was started, and completes the operations started since.
-    pub(crate) fn complete(&self) -> Result<()> {
-        complete(self.canonical)
+    /// Ends what was started with `targets`, and completes the operations started since.
+    pub(crate) fn complete(&self, targets: &[usize]) -> Result<()> {
+        self.exposure("MPI_Win_complete")?.complete(targets)
     }
 
-    /// Waits until all to whom this rank's memory is open have completed.
-    pub(crate) fn wait(&self) -> Result<()> {
-        wait(self.canonical)
+    /// Waits until `origins`, to whom this rank's memory is open, have completed.
+    pub(crate) fn wait(&self, origins: &[usize]) -> Result<()> {
+        self.exposure("MPI_Win_wait")?.wait(origins)
     }
 
     /// Returns true if they have; it is then as if `wait` had been called.
-    pub(crate) fn test(&self) -> Result<bool> {
-        let mut over: c_int = 0;
-        // SAFETY: the window is alive, and posted; the flag is ours.
-        let code = unsafe { sys::MPI_Win_test(self.canonical, &raw mut over) };
-        check(code, "MPI_Win_test").map(|()| over != 0)
+    pub(crate) fn test(&self, origins: &[usize]) -> Result<bool> {
+        self.exposure("MPI_Win_test")?.test(origins)
+    }
+
+    fn exposure(&self, operation: &'static str) -> Result<Exposure> {
+        Exposure::of(self.canonical, self.comm(operation)?)
     }
 }
 
@@ -79,33 +88,176 @@ pub(super) fn end_exposures(win: MPI_Win, comm: MPI_Comm, dealings: &Dealings) -
     let not_started: Vec<usize> = (0..ranks)
         .filter(|&rank| posted[rank] > dealings.starts_with(rank))
         .collect();
+    let exposure = Exposure::of(win, comm)?;
     if !not_started.is_empty() {
-        start(win, &not_started)?;
-        complete(win)?;
+        exposure.start(&not_started)?;
+        exposure.complete(&not_started)?;
     }
-    if dealings.is_exposed() {
-        wait(win)?;
+    match dealings.exposed_to() {
+        [] => Ok(()),
+        origins => exposure.wait(origins),
     }
-    Ok(())
 }
 
-fn start(win: MPI_Win, targets: &[usize]) -> Result<()> {
-    let group = Group::of(win, targets)?;
-    // SAFETY: the window is alive, no access epoch is open, and the ranks of the group are its own.
-    let code = unsafe { sys::MPI_Win_start(group.0, NO_ASSERTION, win) };
-    check(code, "MPI_Win_start")
+/// A window, and how its ranks learn of each other.
+enum Exposure {
+    /// By calls of the library.
+    Library(MPI_Win),
+    /// By messages to and from the others.
+    Messages {
+        win: MPI_Win,
+        comm: MPI_Comm,
+        me: usize,
+    },
 }
 
-fn complete(win: MPI_Win) -> Result<()> {
-    // SAFETY: the window is alive, and an epoch was started.
-    let code = unsafe { sys::MPI_Win_complete(win) };
-    check(code, "MPI_Win_complete")
+impl Exposure {
+    /// `comm` has the ranks of the window.
+    fn of(win: MPI_Win, comm: MPI_Comm) -> Result<Self> {
+        if !sys::loaded().is_some_and(counts_posts_of_anybody) {
+            return Ok(Self::Library(win));
+        }
+        let mut me: c_int = 0;
+        // SAFETY: the communicator is alive, the number is ours.
+        let code = unsafe { sys::MPI_Comm_rank(comm, &raw mut me) };
+        check(code, "MPI_Comm_rank")?;
+        let me = usize::try_from(me).unwrap_or(0);
+        Ok(Self::Messages { win, comm, me })
+    }
+
+    fn post(&self, origins: &[usize]) -> Result<()> {
+        match *self {
+            Self::Library(win) => {
+                let group = Group::of(win, origins)?;
+                // SAFETY: the window is alive, and these ranks are not posted to already.
+                let code = unsafe { sys::MPI_Win_post(group.0, NO_ASSERTION, win) };
+                check(code, "MPI_Win_post")
+            }
+            Self::Messages { comm, me, .. } => {
+                others(origins, me).try_for_each(|origin| tell(comm, origin, POSTED))
+            }
+        }
+    }
+
+    fn start(&self, targets: &[usize]) -> Result<()> {
+        match *self {
+            Self::Library(win) => {
+                let group = Group::of(win, targets)?;
+                // SAFETY: the window is alive, no access epoch is open, and the ranks of the group
+                // are its own.
+                let code = unsafe { sys::MPI_Win_start(group.0, NO_ASSERTION, win) };
+                check(code, "MPI_Win_start")
+            }
+            Self::Messages { win, comm, me } => {
+                others(targets, me).try_for_each(|target| hear(comm, target, POSTED))?;
+                targets.iter().try_for_each(|&target| {
+                    let (shared, target) = (sys::MPI_LOCK_SHARED, int(target));
+                    // SAFETY: the window is alive and has such a rank, which is not locked: no
+                    // access epoch is open.
+                    let code = unsafe { sys::MPI_Win_lock(shared, target, NO_ASSERTION, win) };
+                    check(code, "MPI_Win_lock")
+                })
+            }
+        }
+    }
+
+    fn complete(&self, targets: &[usize]) -> Result<()> {
+        match *self {
+            Self::Library(win) => {
+                // SAFETY: the window is alive, and an epoch was started.
+                let code = unsafe { sys::MPI_Win_complete(win) };
+                check(code, "MPI_Win_complete")
+            }
+            Self::Messages { win, comm, me } => {
+                targets.iter().try_for_each(|&target| {
+                    // SAFETY: the window is alive, and `start` has locked this rank.
+                    let code = unsafe { sys::MPI_Win_unlock(int(target), win) };
+                    check(code, "MPI_Win_unlock")
+                })?;
+                others(targets, me).try_for_each(|target| tell(comm, target, COMPLETED))
+            }
+        }
+    }
+
+    fn wait(&self, origins: &[usize]) -> Result<()> {
+        match *self {
+            Self::Library(win) => {
+                // SAFETY: the window is alive, and posted.
+                let code = unsafe { sys::MPI_Win_wait(win) };
+                check(code, "MPI_Win_wait")
+            }
+            Self::Messages { comm, me, .. } => {
+                others(origins, me).try_for_each(|origin| hear(comm, origin, COMPLETED))
+            }
+        }
+    }
+
+    fn test(&self, origins: &[usize]) -> Result<bool> {
+        match *self {
+            Self::Library(win) => {
+                let mut over: c_int = 0;
+                // SAFETY: the window is alive, and posted; the flag is ours.
+                let code = unsafe { sys::MPI_Win_test(win, &raw mut over) };
+                check(code, "MPI_Win_test").map(|()| over != 0)
+            }
+            Self::Messages { comm, me, .. } => {
+                for origin in others(origins, me) {
+                    if !has_told(comm, origin, COMPLETED)? {
+                        return Ok(false);
+                    }
+                }
+                self.wait(origins).map(|()| true)
+            }
+        }
+    }
 }
 
-fn wait(win: MPI_Win) -> Result<()> {
-    // SAFETY: the window is alive, and posted.
-    let code = unsafe { sys::MPI_Win_wait(win) };
-    check(code, "MPI_Win_wait")
+/// Returns true if an epoch starts after as many posts as it has targets, whosever they are.
+fn counts_posts_of_anybody(library: &Loaded) -> bool {
+    !(library.is_openmpi() || library.has_ch3())
+}
+
+/// A rank has posted to itself before it starts, and completed before it waits.
+fn others(ranks: &[usize], me: usize) -> impl Iterator<Item = usize> {
+    ranks.iter().copied().filter(move |&rank| rank != me)
+}
+
+/// Sends a message without elements; nonblocking.
+fn tell(comm: MPI_Comm, rank: usize, tag: c_int) -> Result<()> {
+    let mut request = sys::MPI_REQUEST_NULL;
+    // SAFETY: the communicator is alive and has such a rank; nothing is read; the request is ours.
+    let code = unsafe {
+        sys::MPI_Isend(
+            nothing().cast_const(),
+            0,
+            sys::MPI_BYTE,
+            int(rank),
+            tag,
+            comm,
+            &raw mut request,
+        )
+    };
+    check(code, "MPI_Isend")?;
+    // SAFETY: it is a request of ours; the library completes it, and no memory is in flight.
+    let code = unsafe { sys::MPI_Request_free(&raw mut request) };
+    check(code, "MPI_Request_free")
+}
+
+/// Receives such a message.
+fn hear(comm: MPI_Comm, rank: usize, tag: c_int) -> Result<()> {
+    let ignored = sys::MPI_STATUS_IGNORE;
+    // SAFETY: the communicator is alive and has such a rank; nothing is written.
+    let code = unsafe { sys::MPI_Recv(nothing(), 0, sys::MPI_BYTE, int(rank), tag, comm, ignored) };
+    check(code, "MPI_Recv")
+}
+
+/// Returns true if there is such a message.
+fn has_told(comm: MPI_Comm, rank: usize, tag: c_int) -> Result<bool> {
+    let mut is_there: c_int = 0;
+    let ignored = sys::MPI_STATUS_IGNORE;
+    // SAFETY: the communicator is alive and has such a rank; the flag is ours.
+    let code = unsafe { sys::MPI_Iprobe(int(rank), tag, comm, &raw mut is_there, ignored) };
+    check(code, "MPI_Iprobe").map(|()| is_there != 0)
 }
 
 /// Some ranks of a window.

@@ -279,6 +279,18 @@ impl<T: Pod> Window<T> {
         }
     }
 
+    /// The communicator that it was made from.
+    pub(super) fn comm(&self, operation: &'static str) -> Result<MPI_Comm> {
+        self.made(operation).map(|made| made.comm.handle())
+    }
+
+    fn made(&self, operation: &'static str) -> Result<&Made<T>> {
+        self.child.as_deref().ok_or_else(|| {
+            let why = "this is a view of what is attached, not the window";
+            Error::new(ErrorKind::Argument, operation, why)
+        })
+    }
+
     /// The handle in the terms of the standard ABI.
     pub(crate) fn handle(&self) -> MPI_Win {
         self.canonical
@@ -369,11 +381,7 @@ impl Window<u8> {
 
     /// Attached memory.
     pub(super) fn attachments(&self) -> Result<&Attachments> {
-        let child = self.child.as_ref().map(|child| &child.attachments);
-        child.ok_or_else(|| {
-            let why = "this is a view of what is attached, not the window";
-            Error::new(ErrorKind::Argument, "MPI_Win_attach", why)
-        })
+        self.made("MPI_Win_attach").map(|made| &made.attachments)
     }
 }
 

@@ -9,7 +9,6 @@ use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::epoch::table::Targets;
 use crate::in_process::LocalWindow;
-use crate::mpi;
 use crate::window::Window;
 use crate::window::inner::Inner;
 use crate::window::operations::{self, Operations};
@@ -159,8 +158,11 @@ impl<T: Pod> Exposed<T> {
             return Err(Error::new(ErrorKind::Argument, OPERATION, why));
         }
         if !self.origins.is_empty() {
-            self.inner
-                .dispatch(OPERATION, mpi::Window::wait, LocalWindow::wait)?;
+            self.inner.dispatch(
+                OPERATION,
+                |window| window.wait(&self.origins),
+                LocalWindow::wait,
+            )?;
         }
         Ok(self.closed())
     }
@@ -175,9 +177,11 @@ impl<T: Pod> Exposed<T> {
     #[doc(alias = "MPI_Win_test")]
     pub fn test(self) -> Result<Result<Window<T>, Self>> {
         let over = self.origins.is_empty()
-            || self
-                .inner
-                .dispatch("MPI_Win_test", mpi::Window::test, LocalWindow::test)?;
+            || self.inner.dispatch(
+                "MPI_Win_test",
+                |window| window.test(&self.origins),
+                LocalWindow::test,
+            )?;
         Ok(if over { Ok(self.closed()) } else { Err(self) })
     }
 
@@ -214,7 +218,11 @@ fn access<'env, T: Pod, R>(
         if targets.is_empty() {
             return Ok(());
         }
-        inner.call_to_end(COMPLETE, mpi::Window::complete, LocalWindow::complete)
+        inner.call_to_end(
+            COMPLETE,
+            |window| window.complete(targets),
+            LocalWindow::complete,
+        )
     };
     operations::run(inner, Targets::Some(&targets), end, f)
 }

@@ -1,5 +1,7 @@
 //! Post, start, complete, wait and test.
 
+use std::time::Duration;
+
 use ranks_collectives::Collectives;
 use ranks_collectives::ops::Sum;
 use ranks_comm::{Communicator, ErrorKind, Result};
@@ -132,5 +134,47 @@ fn what_is_dropped_open_is_freed(world: Communicator) -> Result<()> {
     // This one goes with the runtime.
     let last = Window::<u64>::from_vec(&world, vec![1])?;
     drop(last.post(&[left])?);
+    Ok(())
+}
+
+#[ranks_test::ranks(3, 4)]
+fn an_epoch_starts_when_its_targets_have_posted_and_not_others(world: Communicator) -> Result<()> {
+    let (rank, last) = (world.rank(), world.size() - 1);
+    let mut window = Window::<u64>::allocate(&world, 1)?;
+    for round in 0..20 {
+        let value = [round];
+        match rank {
+            0 => {
+                // All have posted but the one that is started with first.
+                for target in 2..=last {
+                    world.recv(&mut [0_u8], target, 0)?;
+                }
+                world.send(&[0_u8], 1, 0)?;
+                window.start(&[1], |ops| ops.put(&value, 1, 0))?;
+                let others: Vec<usize> = (2..=last).rev().collect();
+                window.start(&others, |ops| {
+                    others
+                        .iter()
+                        .try_for_each(|&other| ops.put(&value, other, 0))
+                })?;
+            }
+            1 => {
+                let quiet = round.wrapping_sub(1);
+                window.local_mut()[0] = quiet;
+                world.recv(&mut [0_u8], 0, 0)?;
+                std::thread::sleep(Duration::from_millis(5));
+                assert_eq!(window.local(), [quiet], "nothing was posted");
+                window = window.post(&[0])?.wait()?;
+                assert_eq!(window.local(), value);
+            }
+            _ => {
+                let exposed = window.post(&[0])?;
+                world.send(&[0_u8], 0, 0)?;
+                window = exposed.wait()?;
+                assert_eq!(window.local(), value);
+            }
+        }
+    }
+    window.free()?;
     Ok(())
 }
