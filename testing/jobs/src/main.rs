@@ -86,6 +86,7 @@ fn main() -> Outcome {
         ["one-sided", "kept"] => one_sided::kept(),
         ["one-sided", "in-any-order", turn] => one_sided::in_any_order(turn),
         ["one-sided", "many", rounds] => one_sided::many(rounds),
+        ["one-sided", "words"] => one_sided::words(),
         ["one-sided", how] => one_sided::failing(how),
         ["overruns", "own", form, from] => overruns::own(form, from),
         ["overruns", "given back", form] => overruns::given_back(form),

@@ -5,11 +5,12 @@ use std::any::Any;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use ranks::ops::Land;
 use ranks::phase::{Concurrent, Read, Write};
 use ranks::rma::NodeBackend;
 use ranks::{
-    Checks, Communicator, ErrorKind, Fenced, NodeShared, PassiveWindow, Runtime, SharedWindow,
-    Source, Window,
+    Checks, Communicator, ErrorKind, Fenced, LockKind, NodeShared, PassiveWindow, Runtime,
+    SharedWindow, Source, Window,
 };
 
 use crate::finalized::has_ended;
@@ -220,6 +221,34 @@ pub(crate) fn many(rounds: &str) -> Outcome {
             late if late < early + 50 => Ok(()),
             late => Err(format!("{early} pieces of memory have become {late}").into()),
         }
+    })
+}
+
+/// Combines words of the library's memory and of a vector: rightly, or not at all.
+pub(crate) fn words() -> Outcome {
+    ranks::run(|world| {
+        let right = (world.rank() + 1) % world.size();
+        for (memory, mut window) in [
+            ("memory of the library", Window::<u64>::allocate(&world, 1)?),
+            ("a vector", Window::from_vec(&world, vec![0])?),
+        ] {
+            window.local_mut()[0] = 12;
+            let passive = window.passive()?;
+            let locked = passive.lock(LockKind::Exclusive, right)?;
+            let combined = locked.accumulate(&[10], Land, right, 0);
+            locked.unlock()?;
+            let window = passive.close()?;
+            match (combined, window.local()) {
+                (Ok(()), [1]) => println!("{memory}: right"),
+                (Err(error), [12]) if error.kind() == ErrorKind::NotInLibrary => {
+                    println!("{memory}: refused, {error}");
+                }
+                (combined, is) => {
+                    return Err(format!("{memory}: {combined:?}, and 12 has become {is:?}").into());
+                }
+            }
+        }
+        Ok(())
     })
 }
 

@@ -1,39 +1,43 @@
-//! Operations that Open MPI 5 may compute wrong over TCP. Where that is so, and why, is in
-//! ranks-comm's module of the same name.
+//! Operations that Open MPI may compute wrong. Where that is so, and why, is in ranks-comm's module
+//! of the same name.
 
-use ranks_comm::backend::network_atomics_are_wrong;
-use ranks_comm::{Error, ErrorKind, Result};
+use ranks_comm::backend::WrongAtomics;
+use ranks_comm::{Error, ErrorKind};
 use ranks_launch::NETWORK_ATOMICS;
 use ranks_mpi_sys::{
     MPI_BAND, MPI_BOR, MPI_BXOR, MPI_Datatype, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_MAX, MPI_MIN,
     MPI_Op, MPI_UINT32_T, MPI_UINT64_T,
 };
 
-/// Returns true if an operation on elements of `size` bytes is among them. The compiler knows the
-/// answer where the operation is known.
+/// Returns true if an operation on elements of `size` bytes is among the `wrong` ones. The compiler
+/// knows most of the answer where the operation is known.
 #[inline(always)]
-pub(super) fn may_be_wrong(op: MPI_Op, datatype: MPI_Datatype, size: usize) -> bool {
+pub(super) fn is_wrong(
+    wrong: WrongAtomics,
+    op: MPI_Op,
+    datatype: MPI_Datatype,
+    size: usize,
+) -> bool {
     let is = |ops: &[MPI_Op]| ops.contains(&op);
-    (size == 8 && is(&[MPI_BAND, MPI_BOR, MPI_BXOR]))
-        || (matches!(size, 4 | 8) && is(&[MPI_LAND, MPI_LOR, MPI_LXOR]))
-        || ([MPI_UINT32_T, MPI_UINT64_T].contains(&datatype) && is(&[MPI_MIN, MPI_MAX]))
+    let bitwise = size == 8 && is(&[MPI_BAND, MPI_BOR, MPI_BXOR]);
+    let other = (matches!(size, 4 | 8) && is(&[MPI_LAND, MPI_LOR, MPI_LXOR]))
+        || ([MPI_UINT32_T, MPI_UINT64_T].contains(&datatype) && is(&[MPI_MIN, MPI_MAX]));
+    (other && wrong != WrongAtomics::None) || (bitwise && wrong == WrongAtomics::Bitwise)
 }
 
-/// The error of such an operation, if this job is one in which they are wrong.
+/// The error of such an operation in a window where they are wrong.
 #[cold]
 #[inline(never)]
-pub(super) fn refuse(operation: &'static str) -> Result<()> {
-    if !network_atomics_are_wrong() {
-        return Ok(());
-    }
-    Err(Error::new(
+pub(super) fn wrong(operation: &'static str) -> Error {
+    Error::new(
         ErrorKind::NotInLibrary,
         operation,
         format_args!(
-            "Open MPI 5 computes bitwise and logical operations and extremes of unsigned integers wrong over TCP, without an error; start the job \
-             with {NETWORK_ATOMICS}=0 in its environment, as `ranks run` does, or initialise MPI by ranks before other threads run"
+            "Open MPI computes logical and bitwise operations and extremes of unsigned integers wrong over TCP, and within a host in a window of \
+             memory that it has not allocated, without an error; make the window by Window::allocate, get and put under an exclusive lock, or, \
+             among hosts, start the job with {NETWORK_ATOMICS}=0 in its environment"
         ),
-    ))
+    )
 }
 
 #[cfg(test)]
@@ -50,8 +54,12 @@ mod tests {
         let truths = [MPI_LAND, MPI_LOR, MPI_LXOR];
         let extremes = [MPI_MIN, MPI_MAX];
         let wrong = |ops: &[MPI_Op], datatype, size| -> Vec<bool> {
-            let each = ops.iter().map(|&op| may_be_wrong(op, datatype, size));
-            each.collect()
+            let of = |wrong| {
+                ops.iter()
+                    .map(move |&op| is_wrong(wrong, op, datatype, size))
+            };
+            assert_eq!(of(WrongAtomics::None).find(|is| *is), None);
+            of(WrongAtomics::Bitwise).collect()
         };
         for (datatype, size, of_bits, of_truths, of_extremes) in [
             (MPI_INT32_T, 4, false, true, false),
@@ -66,6 +74,8 @@ mod tests {
             let right = [MPI_SUM, MPI_PROD, MPI_REPLACE, MPI_NO_OP];
             assert_eq!(wrong(&right, datatype, size), [false; 4]);
         }
-        assert!(!may_be_wrong(MPI_MAX, MPI_FLOAT, 4));
+        assert!(!is_wrong(WrongAtomics::Bitwise, MPI_MAX, MPI_FLOAT, 4));
+        assert!(is_wrong(WrongAtomics::Logical, MPI_LOR, MPI_INT32_T, 4));
+        assert!(!is_wrong(WrongAtomics::Logical, MPI_BOR, MPI_INT64_T, 8));
     }
 }

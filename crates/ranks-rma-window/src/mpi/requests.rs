@@ -12,7 +12,7 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Request, native};
 
 use super::narrow_sums;
-use super::transfer::{attempt, known, wide};
+use super::transfer::{attempt, wide};
 use super::window::Window;
 use crate::epoch::accumulation::Accumulation;
 use crate::epoch::table::TargetRange;
@@ -63,7 +63,7 @@ impl<T: Pod> Window<T> {
         place: TargetRange,
     ) -> Result<StartedOp> {
         const NAME: &str = "MPI_Raccumulate";
-        let (op, datatype) = known::<T, O>(NAME)?;
+        let (op, datatype) = self.known::<O>(NAME)?;
         if narrow_sums::may_be_wrong(op, size_of::<T>()) {
             // Several operations have no request in common.
             // SAFETY: by contract; a rank that there are requests to is locked.
@@ -95,7 +95,7 @@ impl<T: Pod> Window<T> {
         place: TargetRange,
     ) -> Result<StartedOp> {
         const NAME: &str = "MPI_Rget_accumulate";
-        let (op, datatype) = known::<T, O>(NAME)?;
+        let (op, datatype) = self.known::<O>(NAME)?;
         if narrow_sums::may_be_wrong(op, size_of::<T>()) {
             // SAFETY: by contract.
             unsafe { self.get_accumulate::<O>(data, into, place) }?;

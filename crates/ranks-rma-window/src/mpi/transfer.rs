@@ -122,7 +122,7 @@ impl<T: Pod> Window<T> {
         place: TargetRange,
     ) -> Result<()> {
         const NAME: &str = "MPI_Accumulate";
-        let (op, datatype) = known::<T, O>(NAME)?;
+        let (op, datatype) = self.known::<O>(NAME)?;
         if narrow_sums::may_be_wrong(op, size_of::<T>()) {
             // SAFETY: by contract.
             return unsafe { self.accumulate_narrow::<O>(data, place) };
@@ -143,7 +143,7 @@ impl<T: Pod> Window<T> {
         place: TargetRange,
     ) -> Result<()> {
         const NAME: &str = "MPI_Accumulate";
-        let (op, datatype) = known::<T, O>(NAME)?;
+        let (op, datatype) = self.known::<O>(NAME)?;
         let piece = narrow_sums::piece(NAME)?;
         let first = place.at_bytes;
         let mut at_bytes = first;
@@ -197,7 +197,7 @@ impl<T: Pod> Window<T> {
         place: TargetRange,
     ) -> Result<()> {
         const NAME: &str = "MPI_Get_accumulate";
-        let (op, datatype) = known::<T, O>(NAME)?;
+        let (op, datatype) = self.known::<O>(NAME)?;
         if !narrow_sums::may_be_wrong(op, size_of::<T>()) {
             // SAFETY: by contract.
             return unsafe { self.get_accumulate_at_once(data, into, place, op, datatype) };
@@ -262,7 +262,7 @@ impl<T: Pod> Window<T> {
         place: TargetRange,
     ) -> Result<()> {
         const NAME: &str = "MPI_Fetch_and_op";
-        let (op, _) = known::<T, O>(NAME)?;
+        let (op, _) = self.known::<O>(NAME)?;
         // SAFETY: the library is loaded, as it made the window.
         let op = unsafe { native::op(op) };
         // SAFETY: by contract; the elements are of a type that operations are defined for, whose
@@ -326,18 +326,20 @@ impl<T: Pod> Window<T> {
         };
         check_access(code, NAME, "to and from", 1, place)
     }
-}
 
-/// The operation and the datatype, if MPI computes with such elements, and this library rightly.
-#[inline(always)]
-pub(super) fn known<T: Pod, O: Accumulation<T>>(
-    operation: &'static str,
-) -> Result<(MPI_Op, MPI_Datatype)> {
-    let (op, datatype) = O::predefined().ok_or_else(|| unknown::<T>(operation))?;
-    if network_atomics::may_be_wrong(op, datatype, size_of::<T>()) {
-        network_atomics::refuse(operation)?;
+    /// The operation and the datatype, if MPI computes with such elements, and the library does so
+    /// rightly here.
+    #[inline(always)]
+    pub(super) fn known<O: Accumulation<T>>(
+        &self,
+        operation: &'static str,
+    ) -> Result<(MPI_Op, MPI_Datatype)> {
+        let (op, datatype) = O::predefined().ok_or_else(|| unknown::<T>(operation))?;
+        if network_atomics::is_wrong(self.wrong_atomics, op, datatype, size_of::<T>()) {
+            return Err(network_atomics::wrong(operation));
+        }
+        Ok((op, datatype))
     }
-    Ok((op, datatype))
 }
 
 #[cold]

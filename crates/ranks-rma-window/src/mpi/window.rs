@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Child, FreedTogether, MpiComm, TypeOf, check, check_with};
+use ranks_comm::backend::{
+    Child, FreedTogether, MpiComm, TypeOf, WrongAtomics, check, check_with, wrong_atomics,
+};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 use ranks_mpi_sys as sys;
@@ -39,6 +41,8 @@ pub(crate) struct Window<T: Pod> {
     pub(super) canonical: MPI_Win,
     /// True if the library can swap words, see [`swaps_words`].
     pub(super) swaps_words: bool,
+    /// Operations that the library computes wrong in it.
+    pub(super) wrong_atomics: WrongAtomics,
     start: usize,
     /// `None` if it is another view of a window to which memory is attached.
     child: Option<Child<Made<T>>>,
@@ -88,6 +92,8 @@ enum Memory<T> {
     Vector(Parts<T>),
     /// The library's, to which the elements of a vector were copied.
     Beside(Parts<T>),
+    /// That of vectors which are attached.
+    Attached,
 }
 
 /// A vector that nobody has; if nobody makes it again it is leaked.
@@ -248,6 +254,7 @@ impl<T: Pod> Window<T> {
     }
 
     fn of(child: Child<Made<T>>, start: usize) -> Self {
+        let allocated = matches!(child.memory, Memory::Allocated | Memory::Beside(_));
         Self {
             // SAFETY: the library is loaded, as it made the window.
             win: unsafe { native::win(child.canonical) },
@@ -256,6 +263,7 @@ impl<T: Pod> Window<T> {
             elements: child.elements,
             canonical: child.canonical,
             swaps_words: sys::loaded().is_none_or(|loaded| swaps_words(loaded.name())),
+            wrong_atomics: wrong_atomics(allocated),
             start,
             child: Some(child),
         }
@@ -275,6 +283,7 @@ impl<T: Pod> Window<T> {
             canonical: self.canonical,
             start,
             swaps_words: self.swaps_words,
+            wrong_atomics: self.wrong_atomics,
             child: None,
         }
     }
@@ -340,7 +349,7 @@ impl<T: Pod> Window<T> {
         };
         let memory = child.memory;
         let parts = match memory {
-            Memory::Allocated => None,
+            Memory::Allocated | Memory::Attached => None,
             Memory::Vector(parts) => Some(parts),
             Memory::Beside(parts) => {
                 let Elements { first, len } = self.elements;
@@ -372,7 +381,7 @@ impl Window<u8> {
                 win,
                 comm,
                 Elements { first, len: 0 },
-                Memory::Allocated,
+                Memory::Attached,
                 epochs,
             )
         })?;

@@ -1,8 +1,10 @@
 //! Memory that ranks have in common does not change how a job ends, whether it is there at the end
 //! or one of them fails.
 
+use ranks_launch::{Family, NETWORK_ATOMICS};
+
 use super::failing::fails_on_each;
-use super::{assert_failed_soon, job, named, said, succeeds_on_each};
+use super::{assert_failed_soon, job, job_with, named, said, succeeds_on_each};
 
 #[test]
 #[ignore = "needs an MPI"]
@@ -23,6 +25,35 @@ fn windows_runtime_and_communicators_may_go_in_any_order() {
 fn windows_that_nobody_frees_do_not_add_up() {
     // Open MPI takes a tenth of a second for each.
     succeeds_on_each(2, &["one-sided", "many", "40"]);
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn words_of_a_vector_are_combined_rightly_or_not_at_all() {
+    let off = format!("{NETWORK_ATOMICS}=0");
+    for (variables, of_vector) in [
+        (vec!["-u", NETWORK_ATOMICS], "refused"),
+        (vec![off.as_str()], "right"),
+    ] {
+        for installation in named() {
+            let name = installation.name.clone();
+            let of_vector = match installation.family {
+                Family::OpenMpi => of_vector,
+                _ => "right",
+            };
+            let job = job_with(&variables, &["one-sided", "words"]);
+            let outcome = job.on(installation).ranks(2).run().unwrap();
+            assert!(outcome.success(), "{name}: {outcome}");
+            for output in &outcome.output {
+                let of_vector = format!("a vector: {of_vector}");
+                assert!(
+                    output.stdout.contains("memory of the library: right"),
+                    "{name}: {outcome}"
+                );
+                assert!(output.stdout.contains(&of_vector), "{name}: {outcome}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -76,7 +76,7 @@ pub(crate) use fast_path::{CommFastPath, ThreadFastPaths, Unclaimed};
 pub use info::InfoHandle;
 pub use layout::Portion;
 pub(crate) use message::Message;
-pub use network_atomics::network_atomics_are_wrong;
+pub use network_atomics::{WrongAtomics, wrong_atomics};
 pub use object_name::object_name;
 pub(crate) use pending_op::{Cell, Native, PendingOp};
 pub(crate) use send_mode::SendMode;

@@ -1,13 +1,17 @@
-//! Wrong results of Open MPI 5 in windows over TCP, without an error, and the setting that prevents
-//! them.
+//! Wrong results of Open MPI in windows, without an error.
 //!
-//! It combines up to 32 words by atomic operations of the network, which are messages there
-//! (`btl_base_am_rdma.c`). Of 5.0.11, in C: `Band`, `Bor` and `Bxor` of 8 bytes use the value in
-//! the window as the operand; `Land`, `Lor` and `Lxor` of 4 and 8 bytes do nothing, and return the
-//! operand; `Min` and `Max` of unsigned numbers compare them as signed. With `osc_rdma_acc_use_amo`
-//! off it compares and swaps instead, and all of that is right.
+//! It combines up to 32 words by atomic operations of its transports (`osc_rdma_accumulate.c`):
+//! over TCP those are messages, and within a host those of shared memory, in windows of memory that
+//! it has not allocated. Of 4.1.4, 4.1.8, 5.0.9 and 5.0.11, in C as well: `Land`, `Lor` and `Lxor`
+//! of 4 and 8 bytes do nothing, and return the operand, and `Min` and `Max` of unsigned numbers
+//! compare them as signed. From 5.0 on `Band`, `Bor` and `Bxor` of 8 bytes use the value in the
+//! window as the operand.
+//!
+//! With `osc_rdma_acc_use_amo` off it compares and swaps instead, and all of that is right. This is
+//! set for jobs on several hosts alone: within a host 5.0 may then wait for ever where several
+//! ranks accumulate.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
 
 use ranks_launch::{Environment, NETWORK_ATOMICS};
 use ranks_mpi_sys::Loaded;
@@ -15,29 +19,54 @@ use ranks_mpi_sys::Loaded;
 use super::over_hosts::are_several;
 use super::parameters;
 
-static ARE_WRONG: AtomicBool = AtomicBool::new(false);
+/// Operations on the words of a window that are computed wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrongAtomics {
+    /// None.
+    None,
+    /// Logical ones, and extremes of unsigned numbers.
+    Logical,
+    /// These, and bitwise ones.
+    Bitwise,
+}
 
-/// Turns them off where they may be wrong. Called before MPI is initialised, unless another part of
-/// the program has done that.
-pub(crate) fn turn_off(loaded: &Loaded, environment: &Environment, owner: bool) {
-    if !(has_them(loaded.name()) && are_several(environment)) {
-        return;
+/// Those of windows in memory of the program's, and in memory that the library has allocated.
+static OF_JOB: OnceLock<[WrongAtomics; 2]> = OnceLock::new();
+
+/// Finds out which there are, and turns them off in a job on several hosts. Called before MPI is
+/// initialised, unless another part of the program has done that.
+pub(crate) fn find_out(loaded: &Loaded, environment: &Environment, owner: bool) {
+    let wrong = of_library(loaded.name());
+    let are_over_hosts = wrong == WrongAtomics::Bitwise && are_several(environment);
+    if are_over_hosts {
+        parameters::set(NETWORK_ATOMICS, "0", owner);
     }
-    parameters::set(NETWORK_ATOMICS, "0", owner);
-    ARE_WRONG.store(!parameters::is_off(NETWORK_ATOMICS), Ordering::Relaxed);
+    if !parameters::is_off(NETWORK_ATOMICS) {
+        let allocated = if are_over_hosts {
+            wrong
+        } else {
+            WrongAtomics::None
+        };
+        // MPI is initialised once.
+        let _ = OF_JOB.set([wrong, allocated]);
+    }
 }
 
-/// Returns `true` if words in windows of this job may be combined by atomic operations of the
-/// network that are wrong.
-pub fn network_atomics_are_wrong() -> bool {
-    ARE_WRONG.load(Ordering::Relaxed)
+/// Returns the operations that are wrong in a window of memory that the library has `allocated`, or
+/// of other memory.
+pub fn wrong_atomics(allocated: bool) -> WrongAtomics {
+    let of_job = OF_JOB.get();
+    of_job.map_or(WrongAtomics::None, |of| of[usize::from(allocated)])
 }
 
-/// Returns `true` if a library combines words by them over TCP: Open MPI from 5.0 on.
-fn has_them(library: &str) -> bool {
-    let version = library.strip_prefix("Open MPI ");
+fn of_library(name: &str) -> WrongAtomics {
+    let version = name.strip_prefix("Open MPI ");
     let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
-    major.is_some_and(|major| major >= 5)
+    match major {
+        None => WrongAtomics::None,
+        Some(..5) => WrongAtomics::Logical,
+        Some(5..) => WrongAtomics::Bitwise,
+    }
 }
 
 #[cfg(test)]
@@ -46,17 +75,12 @@ mod tests {
 
     #[test]
     fn libraries_with_such_operations_are_known() {
-        assert!(
-            ["Open MPI 5.0.11", "Open MPI 5.1.0rc1", "Open MPI 6.0"]
-                .into_iter()
-                .all(has_them)
-        );
-        let others = [
-            "Open MPI 4.1.8",
-            "Open MPI",
-            "MPICH 5.0.2",
-            "Intel MPI 2021.19.0",
-        ];
-        assert!(!others.into_iter().any(has_them));
+        for name in ["Open MPI 5.0.11", "Open MPI 5.1.0rc1", "Open MPI 6.0"] {
+            assert_eq!(of_library(name), WrongAtomics::Bitwise);
+        }
+        assert_eq!(of_library("Open MPI 4.1.8"), WrongAtomics::Logical);
+        for name in ["Open MPI", "MPICH 5.0.2", "Intel MPI 2021.19.0"] {
+            assert_eq!(of_library(name), WrongAtomics::None);
+        }
     }
 }

@@ -119,7 +119,6 @@ mod tests {
             None
         );
         for (parameter, off) in [
-            (crate::NETWORK_ATOMICS, "0"),
             (crate::RDMA_PER_REQUEST, "0"),
             crate::SEND_PIPELINE,
             (UCX_FAULTS, "none"),

@@ -1,5 +1,5 @@
-//! Parameters of Open MPI and of UCX that are set for every job, unless the user has set them. Why
-//! those of Open MPI are is said in ranks-comm's `mpi/overruns.rs` and `mpi/network_atomics.rs`.
+//! Parameters of Open MPI and of UCX that are set unless the user has set them. Why those of Open
+//! MPI are is said in ranks-comm's `mpi/overruns.rs` and `mpi/network_atomics.rs`.
 
 use std::process::Command;
 use std::{env, fs};
@@ -8,7 +8,7 @@ use super::Installation;
 use crate::Family;
 
 /// The variable from which Open MPI reads whether the words of windows are combined by atomic
-/// operations of the network.
+/// operations of its transports.
 pub const NETWORK_ATOMICS: &str = "OMPI_MCA_osc_rdma_acc_use_amo";
 
 /// The variable from which Open MPI reads by how many ways a message is read or written remotely at
@@ -53,9 +53,6 @@ impl Installation {
             }
         };
         set(UCX_FAULTS, "none");
-        if self.is_prrte() {
-            set(NETWORK_ATOMICS, "0");
-        }
         if self.family == Family::OpenMpi && !has_user_set(RDMA_PER_REQUEST) {
             set(RDMA_PER_REQUEST, "0");
             set(SEND_PIPELINE.0, SEND_PIPELINE.1);

@@ -95,7 +95,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
     read_by(&Statuses);
     let loses = over_hosts::loses_messages(loaded, environment);
     let owner = !initialized()?;
-    network_atomics::turn_off(loaded, environment, owner);
+    network_atomics::find_out(loaded, environment, owner);
     let prevented = overruns::prevent(loaded, owner);
     waitall::find_out(loaded);
     let level = if owner {
