@@ -1,5 +1,7 @@
 //! The C names that items of the safe crates are found by: `#[doc(alias = "MPI_Send")]`.
 
+use std::collections::BTreeSet;
+
 use crate::tidy::code::{self, Blank, strip};
 use crate::tidy::tree::{Tree, crate_of};
 
@@ -18,12 +20,38 @@ pub(crate) fn aliases(tree: &Tree) -> Vec<Alias> {
     let safe = |path: &str| {
         path.contains("/src/") && crate_of(path).is_some_and(|name| !name.ends_with("-sys"))
     };
-    tree.rust()
-        .filter(|(path, _)| safe(path))
-        .flat_map(|(path, text)| in_file(path, text))
-        .collect()
+    let found = tree.rust().filter(|(path, _)| safe(path));
+    let found = found.flat_map(|(path, text)| in_file(path, text));
+    let (rows, mut declared): (Vec<Alias>, Vec<Alias>) =
+        found.partition(|alias| alias.item.ends_with(':'));
+    let by_hand: BTreeSet<String> = declared.iter().map(|alias| alias.item.clone()).collect();
+    for row in rows {
+        let items = of_traits(tree, &row).filter(|item| !by_hand.contains(item));
+        declared.extend(items.map(|item| Alias {
+            name: row.name.clone(),
+            item,
+            path: row.path.clone(),
+            line: row.line,
+        }));
+    }
+    declared
 }
 
+/// The methods that a row of a table, `igather: …`, is made into: those of that name in traits of
+/// the crate, by the list of its public items.
+fn of_traits<'t>(tree: &'t Tree, row: &'t Alias) -> impl Iterator<Item = String> + 't {
+    let name = crate_of(&row.path).unwrap_or_default();
+    let list = tree.text(&format!("docs/api/{name}.txt"));
+    list.unwrap_or_default().lines().filter_map(|line| {
+        let (path, _) = line.strip_prefix("pub fn ")?.split_once(['<', '('])?;
+        let [_, owner, method] = path.split("::").collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        (row.item.strip_suffix(':') == Some(method)).then(|| format!("{owner}::{method}"))
+    })
+}
+
+/// Those of one file; of a row of a table, the item has its colon.
 fn in_file(path: &str, text: &str) -> Vec<Alias> {
     let mut found = Vec::new();
     let mut pending: Vec<(usize, String)> = Vec::new();
@@ -48,9 +76,11 @@ fn in_file(path: &str, text: &str) -> Vec<Alias> {
         }
         if !pending.is_empty() {
             let item = item(trimmed).unwrap_or(trimmed);
-            let item = owner
-                .as_ref()
-                .map_or(item.to_owned(), |owner| format!("{owner}::{item}"));
+            let item = match &owner {
+                Some(owner) => format!("{owner}::{item}"),
+                None if trimmed.starts_with(&format!("{item}:")) => format!("{item}:"),
+                None => item.to_owned(),
+            };
             let alias = |(line, name)| Alias {
                 name,
                 item: item.clone(),
@@ -172,6 +202,21 @@ mod tests {
             expected("MPI_Init", "init", 10),
         ];
         assert_eq!(items(text), all);
+    }
+
+    #[test]
+    fn a_row_is_a_method_of_each_trait_that_has_it_but_by_hand() {
+        let table = "macro_rules! table {\n    ($form:ident) => {\n        #[doc(alias(\"MPI_Igather\"))]\n        igather: \"6.12.3\";\n";
+        let by_hand =
+            "pub trait Other {\n    #[doc(alias = \"MPI_Igather\")]\n    fn igather(&self);\n}\n";
+        let list = "pub trait ranks_comm::A: Sealed\npub fn ranks_comm::A::igather<S>(&self, S)\npub fn ranks_comm::B::igather(&self)\npub fn ranks_comm::B::igatherv(&self)\npub fn ranks_comm::Other::igather(&self)\npub fn other::a::C::igather(&self)\n";
+        let found = aliases(&Tree::of(&[
+            ("crates/ranks-comm/src/x.rs", table),
+            ("crates/ranks-comm/src/y.rs", by_hand),
+            ("docs/api/ranks-comm.txt", list),
+        ]));
+        let items: Vec<&str> = found.iter().map(|alias| &*alias.item).collect();
+        assert_eq!(items, ["Other::igather", "A::igather", "B::igather"]);
     }
 
     #[test]
