@@ -115,13 +115,13 @@ pub use traits::in_place_forms::{
     NonblockingInPlaceCollectives, PersistentInPlaceCollectives, ScopedInPlaceCollectives,
 };
 pub use traits::intercommunicators::IntercommunicatorCollectives;
-pub use traits::neighbor_collectives::{NeighborCollectives, NonblockingNeighborCollectives};
+pub use traits::neighbor_collectives::NeighborCollectives;
+pub use traits::neighbor_forms::{
+    NonblockingNeighborCollectives, PersistentNeighborCollectives, ScopedNeighborCollectives,
+};
 pub use traits::nonblocking_collectives::NonblockingCollectives;
-pub use traits::persistent_collectives::PersistentCollectives;
-pub use traits::persistent_neighbor_collectives::PersistentNeighborCollectives;
-pub use traits::persistent_varying_collectives::PersistentVaryingCollectives;
+pub use traits::persistent_collectives::{PersistentCollectives, PersistentVaryingCollectives};
 pub use traits::scoped_collectives::ScopedCollectives;
-pub use traits::scoped_neighbor_collectives::ScopedNeighborCollectives;
 pub use traits::varying_collectives::VaryingCollectives;
 
 /// Tests count what tables take.

@@ -2,6 +2,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod crossing;
+pub(crate) mod kept;
 pub(crate) mod layouts;
 pub(crate) mod lengths;
 pub(crate) mod neighbors;

@@ -12,6 +12,7 @@ use ranks_comm::{
 use crate::agreement::{CallSignature, begin};
 use crate::arguments::blocks::Blocks;
 use crate::arguments::crossing::{Crossing, RootGroup};
+use crate::arguments::kept::Kept;
 use crate::arguments::layouts::{Layouts, Pattern};
 use crate::arguments::neighbors::Trade;
 use crate::arguments::proven::{Movable, Proven};
@@ -263,27 +264,26 @@ pub(crate) fn scoped_one<'scope, M: Mover + OneSlice, T: Pod>(
     })
 }
 
-/// Persistent, on the slices of `buffer`: what else the program has passed is read out of `kept` by
-/// `with`, at each start where the library has no such function.
+/// Persistent, on the slices of `buffer`, with what else the program has passed, which is kept for
+/// each start where the library has no such function.
 pub(crate) fn persistent<M, B, T, K, const ONE: bool>(
     comm: &Communicator,
     buffer: B,
     shape: Shape<B, T, ONE>,
     kept: K,
-    with: fn(&K) -> M::With<'_>,
 ) -> Result<Persistent<B>>
 where
     M: Mover,
     B: Send + 'static,
     T: Pod,
-    K: Clone + Send + 'static,
+    K: for<'a> Kept<Lent<'a> = M::With<'a>>,
 {
     let kept_again = kept.clone();
     let again = move |comm: &Communicator, slices: Stable<Slices<'_, T>>| {
-        begun::<M, T>(comm, slices, with(&kept_again))
+        begun::<M, T>(comm, slices, kept_again.lent())
     };
     let init = |slices: Stable<Slices<'_, T>>| {
-        let with = with(&kept);
+        let with = kept.lent();
         let proven = proven::<M, T>(M::INIT, comm, slices, with);
         let call = CallSignature::moving::<T>(M::INIT).rooted(M::root(with));
         trial::kept(comm, call, proven, M::init_over_mpi::<T>)

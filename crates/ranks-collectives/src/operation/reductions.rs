@@ -11,6 +11,7 @@ use ranks_comm::{
 use crate::agreement::{CallSignature, begin};
 use crate::arguments::blocks::Blocks;
 use crate::arguments::crossing::must_fit;
+use crate::arguments::kept::Kept;
 use crate::arguments::reducing::{Reducing, Share};
 use crate::arguments::transfer::Transfer;
 use crate::in_flight::post_process::Finishing;
@@ -281,29 +282,28 @@ where
     })
 }
 
-/// Persistent, on the slices of `buffer`: what else the program has passed is read out of `kept` by
-/// `with`, at each start where the library has no such function.
+/// Persistent, on the slices of `buffer`, with what else the program has passed, which is kept for
+/// each start where the library has no such function.
 pub(crate) fn persistent<M, B, T, O, K, const ONE: bool>(
     comm: &Communicator,
     buffer: B,
     shape: Shape<B, T, ONE>,
     op: O,
     kept: K,
-    with: fn(&K) -> M::With<'_>,
 ) -> Result<Persistent<B>>
 where
     M: Reducer,
     B: Send + 'static,
     T: Pod,
     O: Reduction<T> + Send + 'static,
-    K: Clone + Send + 'static,
+    K: for<'a> Kept<Lent<'a> = M::With<'a>>,
 {
     let kept_again = kept.clone();
     let again = move |comm: &Communicator, slices: Stable<Slices<'_, T>>| {
-        begun::<M, _, _>(comm, slices, op, with(&kept_again))
+        begun::<M, _, _>(comm, slices, op, kept_again.lent())
     };
     let init = |mut slices: Stable<Slices<'_, T>>| {
-        let with = with(&kept);
+        let with = kept.lent();
         let finishing = Finishing::of(&mut slices, op, comm.peers());
         let finishing = finishing.filter(|_| gets::<M>(comm, with));
         let reducing = proven::<M, _>(M::INIT, comm, slices, with);

@@ -22,6 +22,7 @@ use ranks_comm::{Communicator, Persistent, Result};
 
 use crate::agreement::{CallSignature, carry_out};
 use crate::arguments::blocks::Blocks;
+use crate::arguments::kept::{Around, Kept};
 use crate::arguments::layouts::Layouts;
 use crate::arguments::proven::Proven;
 use crate::in_flight::stable::Shape;
@@ -219,76 +220,57 @@ fn alone(
 
 /// An operation that moves elements from one slice to another repeats, with what is kept for it.
 #[inline]
-fn copies<M: Mover, K: Clone + Send + 'static>(
+fn copies<M: Mover>(
     comm: &Communicator,
     lengths: [usize; 2],
-    kept: K,
-    with: fn(&K) -> M::With<'_>,
+    kept: impl for<'a> Kept<Lent<'a> = M::With<'a>>,
 ) -> Result<bool> {
     let init = |send, recv| {
         let buffers = (send, recv);
-        moves::persistent::<M, _, _, _, _>(comm, buffers, Shape::both(), kept.clone(), with)
+        moves::persistent::<M, _, _, _, _>(comm, buffers, Shape::both(), kept.clone())
     };
     let once = |send: &[usize], recv: &mut [usize]| {
-        moves::moved::<M, usize>(comm, Some(send), recv, with(&kept))
+        moves::moved::<M, usize>(comm, Some(send), recv, kept.lent())
     };
     between(comm, lengths, &init, &once)
 }
 
 /// The same within one slice.
 #[inline]
-fn in_one<M: Mover + OneSlice, K: Clone + Send + 'static>(
+fn in_one<M: Mover + OneSlice>(
     comm: &Communicator,
     lengths: [usize; 2],
-    kept: K,
-    with: fn(&K) -> M::With<'_>,
+    kept: impl for<'a> Kept<Lent<'a> = M::With<'a>>,
 ) -> Result<bool> {
-    let init =
-        |data| moves::persistent::<M, _, _, _, _>(comm, data, Shape::one(), kept.clone(), with);
-    let once = |data: &mut [usize]| moves::moved_in_place::<M, usize>(comm, data, with(&kept));
+    let init = |data| moves::persistent::<M, _, _, _, _>(comm, data, Shape::one(), kept.clone());
+    let once = |data: &mut [usize]| moves::moved_in_place::<M, usize>(comm, data, kept.lent());
     alone(comm, lengths, &init, &once)
 }
 
 /// A reduction repeats, of blocks of that length, from one slice to another and in place; `whole`
 /// is what is sent.
 #[inline]
-fn reduces<R: Reducer + OneSlice, K: Clone + Send + 'static>(
+fn reduces<R: Reducer + OneSlice>(
     comm: &Communicator,
     [whole, length]: [usize; 2],
-    kept: K,
-    with: fn(&K) -> R::With<'_>,
+    kept: impl for<'a> Kept<Lent<'a> = R::With<'a>>,
 ) -> Result<bool> {
     let init = |send, recv| {
         let (buffers, shape) = ((send, recv), Shape::both());
-        reductions::persistent::<R, _, _, _, _, _>(comm, buffers, shape, Sum, kept.clone(), with)
+        reductions::persistent::<R, _, _, _, _, _>(comm, buffers, shape, Sum, kept.clone())
     };
     let once = |send: &[usize], recv: &mut [usize]| {
-        reductions::reduce::<R, usize, _>(comm, send, recv, Sum, with(&kept))
+        reductions::reduce::<R, usize, _>(comm, send, recv, Sum, kept.lent())
     };
     let init_in_place = |data| {
         let shape = Shape::one();
-        reductions::persistent::<R, _, _, _, _, _>(comm, data, shape, Sum, kept.clone(), with)
+        reductions::persistent::<R, _, _, _, _, _>(comm, data, shape, Sum, kept.clone())
     };
     let once_in_place = |data: &mut [usize]| {
-        reductions::reduce_in_place::<R, usize, _>(comm, data, Sum, with(&kept))
+        reductions::reduce_in_place::<R, usize, _>(comm, data, Sum, kept.lent())
     };
     Ok(between(comm, [whole, length], &init, &once)?
         && alone(comm, [whole, length], &init_in_place, &once_in_place)?)
-}
-
-/// Hands out a copy of a root, or of nothing.
-fn same<T: Copy>(kept: &T) -> T {
-    *kept
-}
-
-/// Lends blocks, with the root.
-fn rooted((blocks, root): &(Blocks, usize)) -> (&Blocks, usize) {
-    (blocks, *root)
-}
-
-/// Lends the same for both slices.
-fn both<T>(kept: &T) -> (&T, &T) {
-    (kept, kept)
 }
 
 /// Returns `true` if all operations on blocks of that length repeat.
@@ -302,16 +284,16 @@ fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
     for root in 0..comm.size() {
         let here = if comm.rank() == root { all } else { one };
         let at = || (blocks.clone(), root);
-        let is_right = copies::<Gather, _>(comm, gathered, root, same)?
-            && copies::<Scatter, _>(comm, scattered, root, same)?
-            && copies::<Gatherv, _>(comm, gathered, at(), rooted)?
-            && copies::<Scatterv, _>(comm, scattered, at(), rooted)?
-            && reduces::<Reduce, _>(comm, one, root, same)?
-            && in_one::<Bcast, _>(comm, one, root, same)?
-            && in_one::<Gather, _>(comm, here, root, same)?
-            && in_one::<Gatherv, _>(comm, here, at(), rooted)?
-            && in_one::<Scatter, _>(comm, here, root, same)?
-            && in_one::<Scatterv, _>(comm, here, at(), rooted)?;
+        let is_right = copies::<Gather>(comm, gathered, root)?
+            && copies::<Scatter>(comm, scattered, root)?
+            && copies::<Gatherv>(comm, gathered, at())?
+            && copies::<Scatterv>(comm, scattered, at())?
+            && reduces::<Reduce>(comm, one, root)?
+            && in_one::<Bcast>(comm, one, root)?
+            && in_one::<Gather>(comm, here, root)?
+            && in_one::<Gatherv>(comm, here, at())?
+            && in_one::<Scatter>(comm, here, root)?
+            && in_one::<Scatterv>(comm, here, at())?;
         if !is_right {
             return Ok(false);
         }
@@ -319,19 +301,19 @@ fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
     let own = || blocks.clone();
     let each = (0..comm.size()).map(|rank| Layout::contiguous(length).at(rank * length));
     let layouts = Layouts::new(each);
-    let is_right = in_one::<Allgather, _>(comm, all, (), same)?
-        && in_one::<Allgatherv, _>(comm, all, own(), |blocks| blocks)?
-        && in_one::<Alltoall, _>(comm, all, (), same)?
-        && copies::<Allgather, _>(comm, gathered, (), same)?
-        && copies::<Allgatherv, _>(comm, gathered, own(), |blocks| blocks)?
-        && copies::<Alltoall, _>(comm, all, (), same)?
-        && copies::<Alltoallv, _>(comm, all, own(), both)?
-        && copies::<Alltoallw, _>(comm, all, layouts, both)?
-        && reduces::<Allreduce, _>(comm, one, (), same)?
-        && reduces::<Scan, _>(comm, one, (), same)?
-        && reduces::<Exscan, _>(comm, one, (), same)?
-        && reduces::<ReduceScatterBlock, _>(comm, scattered, (), same)?
-        && reduces::<ReduceScatter, _>(comm, scattered, own(), |blocks| blocks)?;
+    let is_right = in_one::<Allgather>(comm, all, ())?
+        && in_one::<Allgatherv>(comm, all, own())?
+        && in_one::<Alltoall>(comm, all, ())?
+        && copies::<Allgather>(comm, gathered, ())?
+        && copies::<Allgatherv>(comm, gathered, own())?
+        && copies::<Alltoall>(comm, all, ())?
+        && copies::<Alltoallv>(comm, all, (own(), own()))?
+        && copies::<Alltoallw>(comm, all, (layouts.clone(), layouts))?
+        && reduces::<Allreduce>(comm, one, ())?
+        && reduces::<Scan>(comm, one, ())?
+        && reduces::<Exscan>(comm, one, ())?
+        && reduces::<ReduceScatterBlock>(comm, scattered, ())?
+        && reduces::<ReduceScatter>(comm, scattered, own())?;
     Ok(is_right && neighbors_exchange(comm, length)?)
 }
 
@@ -344,15 +326,14 @@ fn neighbors_exchange(comm: &Communicator, length: usize) -> Result<bool> {
     };
     let whole = 2 * length;
     let blocks = Blocks::from_counts(&[length; 2])?;
-    let with = (row.clone(), blocks);
     let layouts = Layouts::new([0, length].map(|start| Layout::contiguous(length).at(start)));
-    let laid_out = (row.clone(), layouts);
+    let around = || Around(row.clone());
     let (one, all) = ([length, whole], [whole; 2]);
-    let is_right = copies::<NeighborAllgather, _>(&row, one, row.clone(), |row| row)?
-        && copies::<NeighborAllgatherv, _>(&row, one, with.clone(), |(row, at)| (row, at))?
-        && copies::<NeighborAlltoall, _>(&row, all, row.clone(), |row| row)?
-        && copies::<NeighborAlltoallv, _>(&row, all, with, |(row, at)| (row, at, at))?
-        && copies::<NeighborAlltoallw, _>(&row, all, laid_out, |(row, at)| (row, at, at))?;
+    let is_right = copies::<NeighborAllgather>(&row, one, around())?
+        && copies::<NeighborAllgatherv>(&row, one, (around(), blocks.clone()))?
+        && copies::<NeighborAlltoall>(&row, all, around())?
+        && copies::<NeighborAlltoallv>(&row, all, (around(), blocks.clone(), blocks))?
+        && copies::<NeighborAlltoallw>(&row, all, (around(), layouts.clone(), layouts))?;
     Ok(is_right)
 }
 

@@ -124,9 +124,7 @@ pub trait IntercommunicatorCollectives: Between {
         B: RecvBuffer + Send + 'static,
     {
         let (comm, shape) = (handle(self.between()), Shape::one());
-        moves::persistent::<BetweenGroups<Bcast>, _, _, _, _>(comm, buffer, shape, root, |&root| {
-            root
-        })
+        moves::persistent::<BetweenGroups<Bcast>, _, _, _, _>(comm, buffer, shape, root)
     }
 
     /// Reduces the `send` of all ranks of the other group with `op`, element by element, into
@@ -185,7 +183,6 @@ pub trait IntercommunicatorCollectives: Between {
             Shape::both(),
             op,
             (),
-            |()| (),
         )
     }
 
@@ -237,13 +234,7 @@ pub trait IntercommunicatorCollectives: Between {
         R: RecvBuffer + Send + 'static,
     {
         let (comm, buffers) = (handle(self.between()), (send, recv));
-        moves::persistent::<BetweenGroups<Allgather>, _, _, _, _>(
-            comm,
-            buffers,
-            Shape::both(),
-            (),
-            |()| (),
-        )
+        moves::persistent::<BetweenGroups<Allgather>, _, _, _, _>(comm, buffers, Shape::both(), ())
     }
 }
 

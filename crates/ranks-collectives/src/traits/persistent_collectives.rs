@@ -1,15 +1,12 @@
-//! The trait with the collective operations that are prepared once and done many times.
+//! The traits with the collective operations that are prepared once and done many times.
 
 use ranks_comm::{Communicator, Persistent, RecvBuffer, Result, SendBuffer};
 
+use crate::arguments::blocks::Blocks;
+use crate::arguments::layouts::Layouts;
 use crate::in_flight::stable::Shape;
-use crate::mpi::functions::{
-    Allgather, Allreduce, Alltoall, Bcast, Exscan, Gather, Reduce, ReduceScatterBlock, Scan,
-    Scatter,
-};
-use crate::operation::barrier;
-use crate::operation::moves;
-use crate::operation::reductions;
+use crate::mpi::functions;
+use crate::operation::{barrier, moves, reductions};
 use crate::ops::{Op, Reduction};
 use crate::traits::sealed::Sealed;
 
@@ -82,279 +79,22 @@ pub trait PersistentCollectives: Sealed {
         barrier::persistent(self.communicator())
     }
 
-    /// Prepares to copy `buffer` of `root` to every rank. All ranks pass buffers of the same
-    /// length.
-    ///
-    /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library
-    /// reports.
-    ///
-    /// MPI 5.0 §6.13.2 (`MPI_Bcast_init`).
-    #[doc(alias = "MPI_Bcast_init")]
-    #[doc(alias = "MPI_Bcast_init_c")]
-    fn bcast_init<B>(&self, buffer: B, root: usize) -> Result<Persistent<B>>
-    where
-        B: RecvBuffer + Send + 'static,
-    {
-        moves::persistent::<Bcast, _, _, _, _>(
-            self.communicator(),
-            buffer,
-            Shape::one(),
-            root,
-            |&root| root,
-        )
-    }
-
-    /// Prepares to collect the `send` of all ranks in `recv` of `root`, in the order of ranks.
-    ///
-    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be
-    /// empty.
-    ///
-    /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise
-    /// what the library reports.
-    ///
-    /// MPI 5.0 §6.13.3 (`MPI_Gather_init`).
-    #[doc(alias = "MPI_Gather_init")]
-    #[doc(alias = "MPI_Gather_init_c")]
-    fn gather_init<S, R>(&self, send: S, recv: R, root: usize) -> Result<Persistent<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-    {
-        moves::persistent::<Gather, _, _, _, _>(
-            self.communicator(),
-            (send, recv),
-            Shape::both(),
-            root,
-            |&root| root,
-        )
-    }
-
-    /// Prepares to deal out `send` of `root`: rank r gets the r-th block of it in `recv`.
-    ///
-    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be
-    /// empty.
-    ///
-    /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise
-    /// what the library reports.
-    ///
-    /// MPI 5.0 §6.13.4 (`MPI_Scatter_init`).
-    #[doc(alias = "MPI_Scatter_init")]
-    #[doc(alias = "MPI_Scatter_init_c")]
-    fn scatter_init<S, R>(&self, send: S, recv: R, root: usize) -> Result<Persistent<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-    {
-        moves::persistent::<Scatter, _, _, _, _>(
-            self.communicator(),
-            (send, recv),
-            Shape::both(),
-            root,
-            |&root| root,
-        )
-    }
-
-    /// Prepares to collect the `send` of all ranks in `recv` of every rank, in the order of ranks.
-    ///
-    /// `recv` is `size` times as long as `send`.
-    ///
-    /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise what the library reports.
-    ///
-    /// MPI 5.0 §6.13.5 (`MPI_Allgather_init`).
-    #[doc(alias = "MPI_Allgather_init")]
-    #[doc(alias = "MPI_Allgather_init_c")]
-    fn allgather_init<S, R>(&self, send: S, recv: R) -> Result<Persistent<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-    {
-        moves::persistent::<Allgather, _, _, _, _>(
-            self.communicator(),
-            (send, recv),
-            Shape::both(),
-            (),
-            |()| (),
-        )
-    }
-
-    /// Prepares to send the r-th block of `send` to rank r, and to receive that of rank r as the
-    /// r-th block of `recv`.
-    ///
-    /// Both are as long as each other, and are cut into `size` blocks of the same length.
-    ///
-    /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ or cannot be cut so;
-    /// otherwise what the library reports.
-    ///
-    /// MPI 5.0 §6.13.6 (`MPI_Alltoall_init`).
-    #[doc(alias = "MPI_Alltoall_init")]
-    #[doc(alias = "MPI_Alltoall_init_c")]
-    fn alltoall_init<S, R>(&self, send: S, recv: R) -> Result<Persistent<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-    {
-        moves::persistent::<Alltoall, _, _, _, _>(
-            self.communicator(),
-            (send, recv),
-            Shape::both(),
-            (),
-            |()| (),
-        )
-    }
-
-    /// Prepares to reduce the `send` of all ranks with `op`, element by element, into `recv` of
-    /// `root`.
-    ///
-    /// At the root `recv` is as long as `send`. Elsewhere it is not touched and may be empty.
-    ///
-    /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ at the root; otherwise what
-    /// the library reports.
-    ///
-    /// MPI 5.0 §6.13.7 (`MPI_Reduce_init`).
-    #[doc(alias = "MPI_Reduce_init")]
-    #[doc(alias = "MPI_Reduce_init_c")]
-    fn reduce_init<S, R, O>(
-        &self,
-        send: S,
-        recv: R,
-        op: O,
-        root: usize,
-    ) -> Result<Persistent<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-        O: Reduction<R::Element> + Send + 'static,
-    {
-        reductions::persistent::<Reduce, _, _, _, _, _>(
-            self.communicator(),
-            (send, recv),
-            Shape::both(),
-            op,
-            root,
-            |&root| root,
-        )
-    }
-
-    /// Prepares to reduce the `send` of all ranks with `op`, element by element, into `recv` of
-    /// every rank.
-    ///
-    /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library
-    /// reports.
-    ///
-    /// MPI 5.0 §6.13.8 (`MPI_Allreduce_init`).
-    #[doc(alias = "MPI_Allreduce_init")]
-    #[doc(alias = "MPI_Allreduce_init_c")]
-    fn allreduce_init<S, R, O>(&self, send: S, recv: R, op: O) -> Result<Persistent<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-        O: Reduction<R::Element> + Send + 'static,
-    {
-        reductions::persistent::<Allreduce, _, _, _, _, _>(
-            self.communicator(),
-            (send, recv),
-            Shape::both(),
-            op,
-            (),
-            |()| (),
-        )
-    }
-
-    /// Prepares to reduce the `send` of all ranks with `op`, element by element; rank r gets the
-    /// r-th block in `recv`.
-    ///
-    /// `send` is `size` times as long as `recv`.
-    ///
-    /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise what the library reports.
-    ///
-    /// MPI 5.0 §6.13.9 (`MPI_Reduce_scatter_block_init`).
-    #[doc(alias = "MPI_Reduce_scatter_block_init")]
-    #[doc(alias = "MPI_Reduce_scatter_block_init_c")]
-    fn reduce_scatter_block_init<S, R, O>(
-        &self,
-        send: S,
-        recv: R,
-        op: O,
-    ) -> Result<Persistent<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-        O: Reduction<R::Element> + Send + 'static,
-    {
-        reductions::persistent::<ReduceScatterBlock, _, _, _, _, _>(
-            self.communicator(),
-            (send, recv),
-            Shape::both(),
-            op,
-            (),
-            |()| (),
-        )
-    }
-
-    /// Prepares to reduce the `send` of the ranks from 0 up to this one with `op`, element by
-    /// element, into `recv`.
-    ///
-    /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library
-    /// reports.
-    ///
-    /// MPI 5.0 §6.13.11 (`MPI_Scan_init`).
-    #[doc(alias = "MPI_Scan_init")]
-    #[doc(alias = "MPI_Scan_init_c")]
-    fn scan_init<S, R, O>(&self, send: S, recv: R, op: O) -> Result<Persistent<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-        O: Op<R::Element> + Send + 'static,
-    {
-        reductions::persistent::<Scan, _, _, _, _, _>(
-            self.communicator(),
-            (send, recv),
-            Shape::both(),
-            op,
-            (),
-            |()| (),
-        )
-    }
-
-    /// Prepares to reduce the `send` of the ranks below this one with `op`, element by element,
-    /// into `recv`.
-    ///
-    /// On rank 0, which has none below it, `recv` stays as it is.
-    ///
-    /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library
-    /// reports.
-    ///
-    /// MPI 5.0 §6.13.12 (`MPI_Exscan_init`).
-    #[doc(alias = "MPI_Exscan_init")]
-    #[doc(alias = "MPI_Exscan_init_c")]
-    fn exscan_init<S, R, O>(&self, send: S, recv: R, op: O) -> Result<Persistent<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-        O: Op<R::Element> + Send + 'static,
-    {
-        reductions::persistent::<Exscan, _, _, _, _, _>(
-            self.communicator(),
-            (send, recv),
-            Shape::both(),
-            op,
-            (),
-            |()| (),
-        )
-    }
+    operations!(persistent);
 }
 
 impl PersistentCollectives for Communicator {}
+
+/// Collective operations whose blocks are not all of the same length, prepared once, with their
+/// buffers, and then started as often as they are needed.
+///
+/// Each does what the operation of [`VaryingCollectives`](crate::VaryingCollectives) without the
+/// `_init` does that is told the blocks, and checks the same when it is prepared. Who calls when,
+/// and what is done where the library has no such operations, is said at
+/// [`PersistentCollectives`](crate::PersistentCollectives).
+///
+/// MPI 5.0 §6.13. The trait is implemented by [`Communicator`] and is sealed.
+pub trait PersistentVaryingCollectives: Sealed {
+    varying_operations!(persistent);
+}
+
+impl PersistentVaryingCollectives for Communicator {}
