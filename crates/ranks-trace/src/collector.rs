@@ -40,7 +40,8 @@ pub(crate) struct Collected {
     since: Instant,
     table: Table,
     events: Events,
-    members: HashMap<u64, Member>,
+    /// The communicators of its calls, in the order of their numbers.
+    members: Vec<Member>,
     pub(crate) clock: Clock,
 }
 
@@ -89,7 +90,7 @@ impl Collector {
             since: Instant::now(),
             table: Table::default(),
             events: Events::default(),
-            members: HashMap::new(),
+            members: Vec::new(),
             clock,
         }));
         let mut ranks = self.ranks.write().unwrap_or_else(PoisonError::into_inner);
@@ -126,13 +127,11 @@ impl Collector {
         let Some(folder) = &self.wanted.timeline else {
             return;
         };
-        let mut communicators: Vec<Member> = kept.members.values().cloned().collect();
-        communicators.sort_unstable_by_key(|member| member.id);
         let whose = Whose {
             who: &kept.who,
             host: &crate::host(),
             clock: kept.clock,
-            communicators: &communicators,
+            communicators: &kept.members,
         };
         if let Err(error) = timeline::write(folder, &whose, &kept.events) {
             let (folder, rank) = (folder.display(), kept.who.rank);
@@ -186,21 +185,31 @@ impl Collected {
     /// later.
     fn meet(&mut self, comm: &Comm<'_>, operation: &str) {
         let named = operation == "MPI_Comm_set_name";
-        if self.members.contains_key(&comm.id) && !named {
-            return;
+        match self.place(comm.id) {
+            Ok(at) if named => self.members[at].name = comm.label(),
+            Ok(_) => {}
+            Err(at) => {
+                let member = Member {
+                    id: comm.id,
+                    name: comm.label(),
+                    rank: comm.rank,
+                    world_ranks: comm.world_ranks.to_vec(),
+                };
+                self.members.insert(at, member);
+            }
         }
-        let member = Member {
-            id: comm.id,
-            name: comm.label(),
-            rank: comm.rank,
-            world_ranks: comm.world_ranks.to_vec(),
-        };
-        self.members.insert(comm.id, member);
+    }
+
+    /// The place of a communicator among the members, or that where it belongs.
+    fn place(&self, communicator: u64) -> Result<usize, usize> {
+        self.members
+            .binary_search_by_key(&communicator, |member| member.id)
     }
 
     fn name(&self, communicator: u64) -> String {
-        let member = self.members.get(&communicator);
-        member.map(|member| member.name.clone()).unwrap_or_default()
+        self.place(communicator)
+            .map(|at| self.members[at].name.clone())
+            .unwrap_or_default()
     }
 
     /// The statistics of all communicators, or of one.

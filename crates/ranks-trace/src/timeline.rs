@@ -81,20 +81,20 @@ pub(crate) fn write(folder: &Path, whose: &Whose<'_>, events: &Events) -> io::Re
 
 fn text(whose: &Whose<'_>, events: &Events) -> String {
     let mut out = Line::begin(String::with_capacity(160 * (events.kept.len() + 4)));
-    out.number("ranks_timeline", 1);
-    out.number("rank", whose.who.rank);
-    out.number("size", whose.who.size);
+    out.put("ranks_timeline", &1);
+    out.put("rank", &whose.who.rank);
+    out.put("size", &whose.who.size);
     // As text: it has more digits than some readers of numbers keep.
     out.text("job", &format!("{:016x}", whose.who.job));
     out.text("host", whose.host);
-    out.number("pid", std::process::id());
+    out.put("pid", &std::process::id());
     out.text("library", &whose.who.library);
     if let Some(error) = whose.clock.error() {
-        out.number("clock_error_ns", error);
+        out.put("clock_error_ns", &error);
     }
-    out.raw("drift_corrected", whose.clock.knows_drift());
-    out.number("lost", events.lost);
-    out.raw("communicators", Communicators(whose.communicators));
+    out.put("drift_corrected", &whose.clock.knows_drift());
+    out.put("lost", &events.lost);
+    out.put("communicators", &Communicators(whose.communicators));
     let mut out = out.end();
     for event in &events.kept {
         out = line(Line::begin(out), event, &whose.clock).end();
@@ -105,25 +105,25 @@ fn text(whose: &Whose<'_>, events: &Events) -> String {
 fn line(mut out: Line, event: &Event, clock: &Clock) -> Line {
     let facts = &event.facts;
     out.text("op", facts.operation);
-    out.number("comm", event.communicator);
-    out.number("n", event.number);
-    out.number("thread", event.thread);
-    out.number("begin", clock.there(event.begun));
-    out.number("end", clock.there(event.ended));
+    out.put("comm", &event.communicator);
+    out.put("n", &event.number);
+    out.put("thread", &event.thread);
+    out.put("begin", &clock.there(event.begun));
+    out.put("end", &clock.there(event.ended));
     if let Some(peer) = facts.peer.or(facts.root) {
-        out.number("peer", peer);
+        out.put("peer", &peer);
     }
     if let Some(dest) = facts.dest {
-        out.number("dest", dest);
+        out.put("dest", &dest);
     }
     if let Some(tag) = facts.tag {
-        out.number("tag", tag);
+        out.put("tag", &tag);
     }
     if let Some(tag) = facts.dest_tag {
-        out.number("dest_tag", tag);
+        out.put("dest_tag", &tag);
     }
     if facts.wildcard {
-        out.raw("wildcard", true);
+        out.put("wildcard", &true);
     }
     if let Some(element) = facts.element {
         out.text("dtype", element);
@@ -131,8 +131,8 @@ fn line(mut out: Line, event: &Event, clock: &Clock) -> Line {
     if let Some(reduction) = facts.reduction {
         out.text("reduction", reduction);
     }
-    out.number("count", facts.count);
-    out.number("bytes", facts.bytes);
+    out.put("count", &facts.count);
+    out.put("bytes", &facts.bytes);
     if let Some(error) = event.error {
         out.text("error", error);
     }
@@ -159,7 +159,7 @@ impl Line {
         self.out
     }
 
-    fn raw(&mut self, name: &str, value: impl std::fmt::Display) {
+    fn put(&mut self, name: &str, value: &dyn std::fmt::Display) {
         if !std::mem::replace(&mut self.is_first, false) {
             self.out.push(',');
         }
@@ -167,12 +167,8 @@ impl Line {
         let _ = write!(self.out, "\"{name}\":{value}");
     }
 
-    fn number(&mut self, name: &str, value: impl std::fmt::Display) {
-        self.raw(name, value);
-    }
-
     fn text(&mut self, name: &str, value: &str) {
-        self.raw(name, Quoted(value));
+        self.put(name, &Quoted(value));
     }
 }
 

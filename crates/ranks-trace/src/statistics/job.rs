@@ -1,6 +1,6 @@
 //! The statistics of all ranks as one table.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
 use std::fmt;
 use std::time::Duration;
 
@@ -20,9 +20,24 @@ struct Name {
 struct Row {
     sum: Sum,
     /// The time of each rank.
-    times: BTreeMap<usize, Duration>,
+    times: Sorted<usize, Duration>,
     /// The sums by the number of bits of a call's number of bytes.
-    sizes: BTreeMap<u8, Sum>,
+    sizes: Sorted<u8, Sum>,
+}
+
+/// Values in the order of their keys.
+type Sorted<K, V> = Vec<(K, V)>;
+
+/// The value of a key, which is added where there is none.
+fn entry<K: Ord, V: Default>(list: &mut Sorted<K, V>, key: K) -> &mut V {
+    let at = match list.binary_search_by(|(other, _)| other.cmp(&key)) {
+        Ok(at) => at,
+        Err(at) => {
+            list.insert(at, (key, V::default()));
+            at
+        }
+    };
+    &mut list[at].1
 }
 
 /// The statistics of a job's ranks.
@@ -30,11 +45,11 @@ struct Row {
 pub struct Job {
     size: usize,
     library: String,
-    rows: BTreeMap<Name, Row>,
+    rows: Sorted<Name, Row>,
     /// The time for which each rank has counted.
-    elapsed: BTreeMap<usize, Duration>,
+    elapsed: Vec<Duration>,
     /// The reasons why ranks are missing.
-    missing: BTreeMap<usize, String>,
+    missing: Sorted<usize, String>,
 }
 
 /// The number of lines in the summary at the end of a job.
@@ -47,31 +62,31 @@ impl Job {
         Self {
             size,
             library: library.to_owned(),
-            rows: BTreeMap::new(),
-            elapsed: BTreeMap::new(),
-            missing: BTreeMap::new(),
+            rows: Vec::new(),
+            elapsed: Vec::new(),
+            missing: Vec::new(),
         }
     }
 
     /// Adds the statistics of a rank.
     pub fn add(&mut self, rank: usize, part: Part) {
-        self.elapsed.insert(rank, part.elapsed);
+        self.elapsed.push(part.elapsed);
         for line in part.lines {
             let name = Name {
                 operation: line.operation.into_owned(),
                 communicator: line.communicator.into_owned(),
             };
-            let row = self.rows.entry(name).or_default();
+            let row = entry(&mut self.rows, name);
             row.sum.add(&line.sum);
-            let time = row.times.entry(rank).or_default();
+            let time = entry(&mut row.times, rank);
             *time = time.saturating_add(line.sum.time);
-            row.sizes.entry(line.class).or_default().add(&line.sum);
+            entry(&mut row.sizes, line.class).add(&line.sum);
         }
     }
 
     /// Notes that a rank is missing, and the reason.
     pub fn miss(&mut self, rank: usize, why: impl Into<String>) {
-        self.missing.insert(rank, why.into());
+        *entry(&mut self.missing, rank) = why.into();
     }
 
     /// The summary for a screen.
@@ -87,17 +102,20 @@ impl Job {
     }
 
     /// The rows, the longest time first.
-    fn sorted(&self) -> Vec<(&Name, &Row)> {
+    fn sorted(&self) -> Vec<&(Name, Row)> {
         let mut rows: Vec<_> = self.rows.iter().collect();
-        rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.sum.time));
+        rows.sort_by_key(|(_, row)| Reverse(row.sum.time));
         rows
     }
 
     fn text(&self, most: usize) -> Result<String, fmt::Error> {
         use fmt::Write as _;
-        let wall: Duration = self.elapsed.values().sum();
-        let calls: Duration = self.rows.values().map(|row| row.sum.time).sum();
-        let longest = self.elapsed.values().max().copied().unwrap_or_default();
+        let wall: Duration = self.elapsed.iter().sum();
+        let longest = self.elapsed.iter().max().copied().unwrap_or_default();
+        let mut all = Sum::default();
+        for (_, row) in &self.rows {
+            all.add(&row.sum);
+        }
         let (size, library) = (self.size, &self.library);
         let mut out = String::new();
         writeln!(
@@ -105,7 +123,7 @@ impl Job {
             "ranks: {size} {} on {library}, {} s; {} of it in calls",
             if size == 1 { "rank" } else { "ranks" },
             text::seconds(longest),
-            text::percent(calls, wall),
+            text::percent(all.time, wall),
         )?;
         let columns = [
             Column("operation", Alignment::Left),
@@ -120,10 +138,10 @@ impl Job {
             Column("wall", Alignment::Right),
         ];
         let sorted = self.sorted();
-        let rows = sorted
-            .iter()
-            .take(most)
-            .map(|(name, row)| row.cells(name, wall));
+        let mut rows = Vec::new();
+        for (name, row) in sorted.iter().take(most) {
+            rows.push(row.cells(name, wall));
+        }
         text::table(&mut out, &columns, rows)?;
         if sorted.len() > most {
             writeln!(
@@ -132,9 +150,8 @@ impl Job {
                 sorted.len() - most
             )?;
         }
-        let failed: u64 = self.rows.values().map(|row| row.sum.failed).sum();
-        if failed > 0 {
-            writeln!(out, "{failed} of the calls failed")?;
+        if all.failed > 0 {
+            writeln!(out, "{} of the calls failed", all.failed)?;
         }
         for (rank, why) in &self.missing {
             writeln!(out, "missing: rank {rank}, {why}")?;
@@ -143,27 +160,30 @@ impl Job {
     }
 
     fn by_size(&self, out: &mut String) -> fmt::Result {
-        let rows = self.sorted().into_iter().flat_map(|(name, row)| {
-            row.sizes.iter().map(|(&class, sum)| {
-                let least = *sizes(class).start();
-                text::row_by_size(&name.operation, &name.communicator, least, sum)
-            })
-        });
+        let mut rows = Vec::new();
+        for (name, row) in self.sorted() {
+            for (class, sum) in &row.sizes {
+                let least = *sizes(*class).start();
+                let row = text::row_by_size(&name.operation, &name.communicator, least, sum);
+                rows.push(row);
+            }
+        }
         out.push('\n');
         text::table(out, &text::BY_SIZE, rows)
     }
 }
 
 impl Row {
-    fn cells(&self, name: &Name, wall: Duration) -> [String; 10] {
-        let (slowest, max) = self
-            .times
-            .iter()
-            .max_by_key(|(_, time)| **time)
-            .map_or((0, Duration::ZERO), |(&rank, &time)| (rank, time));
-        let min = self.times.values().min().copied().unwrap_or_default();
+    fn cells(&self, name: &Name, wall: Duration) -> Vec<String> {
+        let (mut min, mut max, mut slowest) = (Duration::MAX, Duration::ZERO, 0);
+        for (rank, time) in &self.times {
+            min = min.min(*time);
+            if *time >= max {
+                (max, slowest) = (*time, *rank);
+            }
+        }
         let ranks = u32::try_from(self.times.len()).unwrap_or(u32::MAX);
-        [
+        vec![
             name.operation.clone(),
             text::printable(&name.communicator),
             self.times.len().to_string(),

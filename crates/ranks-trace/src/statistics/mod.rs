@@ -61,9 +61,9 @@ impl Statistics {
 
     pub(crate) fn new(mut operations: Vec<OperationStatistics>, elapsed: Duration) -> Self {
         operations.sort_unstable_by(|one, other| {
-            let name = |line: &OperationStatistics| (line.operation, line.communicator.clone());
             let time = other.time.cmp(&one.time);
-            time.then_with(|| name(one).cmp(&name(other)))
+            time.then_with(|| one.operation.cmp(other.operation))
+                .then_with(|| one.communicator.cmp(&other.communicator))
                 .then_with(|| one.sizes.start().cmp(other.sizes.start()))
         });
         Self {
@@ -75,7 +75,8 @@ impl Statistics {
 
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = self.operations.iter().map(|line| {
+        let mut rows = Vec::new();
+        for line in &self.operations {
             let sum = Sum {
                 calls: line.calls,
                 failed: line.failed,
@@ -84,8 +85,9 @@ impl fmt::Display for Statistics {
                 longest: line.longest,
             };
             let least = *line.sizes.start();
-            text::row_by_size(line.operation, &line.communicator, least, &sum)
-        });
+            let row = text::row_by_size(line.operation, &line.communicator, least, &sum);
+            rows.push(row);
+        }
         text::table(f, &text::BY_SIZE, rows)
     }
 }

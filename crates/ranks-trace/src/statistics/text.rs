@@ -34,8 +34,8 @@ pub(super) fn row_by_size(
     communicator: &str,
     least: u64,
     sum: &Sum,
-) -> [String; 8] {
-    [
+) -> Vec<String> {
+    vec![
         operation.to_owned(),
         printable(communicator),
         bytes(least),
@@ -48,25 +48,20 @@ pub(super) fn row_by_size(
 }
 
 /// Writes rows under their columns, each as wide as its widest cell.
-pub(super) fn table<const N: usize>(
+pub(super) fn table(
     out: &mut dyn Write,
-    columns: &[Column; N],
-    rows: impl Iterator<Item = [String; N]>,
+    columns: &[Column],
+    mut rows: Vec<Vec<String>>,
 ) -> fmt::Result {
-    let head = columns.map(|Column(name, _)| name.to_owned());
-    let rows = std::iter::once(head).chain(rows);
-    aligned(out, columns, &rows.map(Vec::from).collect::<Vec<_>>())
-}
-
-/// As [`table`], compiled once for all numbers of columns.
-fn aligned(out: &mut dyn Write, columns: &[Column], rows: &[Vec<String>]) -> fmt::Result {
+    let head = columns.iter().map(|Column(name, _)| (*name).to_owned());
+    rows.insert(0, head.collect());
     let mut widths = vec![0; columns.len()];
-    for row in rows {
+    for row in &rows {
         for (width, text) in widths.iter_mut().zip(row) {
             *width = text.chars().count().max(*width);
         }
     }
-    for row in rows {
+    for row in &rows {
         let mut line = String::new();
         for ((text, Column(_, side)), width) in row.iter().zip(columns).zip(&widths) {
             if !line.is_empty() {
@@ -106,11 +101,15 @@ pub(super) fn bytes(bytes: u64) -> String {
 /// A name that the program has given, on one line and without commands to a terminal.
 #[must_use]
 pub fn printable(name: &str) -> String {
-    let visible = |letter: char| match letter.is_control() {
-        true => letter.escape_default().to_string(),
-        false => letter.to_string(),
-    };
-    name.chars().map(visible).collect()
+    let mut visible = String::new();
+    for letter in name.chars() {
+        if letter.is_control() {
+            visible.extend(letter.escape_default());
+        } else {
+            visible.push(letter);
+        }
+    }
+    visible
 }
 
 /// A part of a whole, in percent.
@@ -145,9 +144,9 @@ mod tests {
             Column("what", Alignment::Left),
             Column("n", Alignment::Right),
         ];
-        let rows = [["a", "1"], ["longer", "1000"]].map(|row| row.map(str::to_owned));
+        let rows = [["a", "1"], ["longer", "1000"]].map(|row| row.map(str::to_owned).to_vec());
         let mut out = String::new();
-        table(&mut out, &columns, rows.into_iter()).unwrap();
+        table(&mut out, &columns, rows.to_vec()).unwrap();
         assert_eq!(out, "what       n\na          1\nlonger  1000\n");
     }
 }
