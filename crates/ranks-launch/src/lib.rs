@@ -9,7 +9,8 @@
 //!   that launcher.
 //! * [`ControlGroups`], [`Meminfo`]: memory and CPU time, and their limits.
 //! * `Host` (feature `hosts`): the machine: CPUs, memories, limits, GPUs.
-//! * [`Installation`]: an MPI of this machine with the launcher that belongs to it.
+//! * [`Installation`]: an MPI of this machine with the launcher that belongs to it, and (feature
+//!   `jobs`) the commands by which that starts ranks.
 //! * [`StopRequest`]: a batch system's request to this process to stop.
 //! * `Job` (feature `jobs`): n ranks of a program, output told apart by rank, killed as a whole
 //!   when it times out.

@@ -4,7 +4,6 @@
 //! `MPI_Init`. Both are turned into an error here, the former before `MPI_Init` where the launcher
 //! binds to a family.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,6 +11,7 @@ use std::time::{Duration, Instant};
 use crate::environment::ancestors::VariablesOf;
 use crate::environment::{Environment, Launcher, Pmi, process_variable};
 use crate::family::Family;
+use crate::machine::files;
 
 /// The variable that names the library by which Intel MPI finds its ranks.
 const INTEL_PMI: &str = "I_MPI_PMI_LIBRARY";
@@ -189,8 +189,7 @@ fn has_peers(job: Option<&str>, rank: Option<usize>) -> bool {
     };
     let begun = Instant::now();
     loop {
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        if processes.map(|process| process.path()).any(is_peer) {
+        if files::entries(Path::new("/proc")).into_iter().any(is_peer) {
             return true;
         }
         if begun.elapsed() > PEERS_SHOW {

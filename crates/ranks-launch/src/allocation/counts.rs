@@ -5,8 +5,8 @@
 pub(super) fn per_node(list: &str, most: usize) -> Option<Vec<usize>> {
     let mut counts = Vec::new();
     for part in list.split(',') {
-        let (count, times) = match part.trim().split_once("(x") {
-            Some((count, times)) => (count, whole(times.strip_suffix(')')?)?),
+        let (count, times) = match part.trim().split_once('(') {
+            Some((count, times)) => (count, whole(times.strip_prefix('x')?.strip_suffix(')')?)?),
             None => (part.trim(), 1),
         };
         let count = whole(count)?;

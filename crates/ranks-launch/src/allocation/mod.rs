@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::environment::{Environment, Malformed, Variables, process_variable};
+use crate::machine::files;
 
 pub use binding::Binding;
 pub use stop::StopRequest;
@@ -125,11 +126,7 @@ impl Allocation {
     /// The allocation of this process; `None` outside of batch systems.
     pub fn detect() -> Option<Allocation> {
         let environment = Environment::detect();
-        Self::read(
-            &process_variable,
-            &|path| std::fs::read_to_string(path).ok(),
-            &environment,
-        )
+        Self::read(&process_variable, &files::read, &environment)
     }
 
     /// Detects the allocation from any source of variables, such as a recorded environment. `file`

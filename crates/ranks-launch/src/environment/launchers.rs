@@ -5,13 +5,15 @@ use std::cell::RefCell;
 use crate::environment::Malformed;
 use crate::environment::launcher::Launcher;
 
-#[cfg(fuzzing)]
+#[cfg(all(fuzzing, feature = "jobs"))]
 pub(crate) use inherited::inherited;
+#[cfg(feature = "jobs")]
 pub(crate) use inherited::outside_of_job;
 pub(crate) use slurm::step as slurm_step;
 
 mod flux;
 mod hydra;
+#[cfg(feature = "jobs")]
 mod inherited;
 mod jsm;
 mod mpirun_rsh;

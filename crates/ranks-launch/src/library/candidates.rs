@@ -1,6 +1,5 @@
 //! The MPI libraries that may be opened for this process, best first.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use ranks_load::Candidate;
@@ -11,6 +10,7 @@ use crate::environment::{Environment, process_variable};
 use crate::library::installation::Installation;
 use crate::library::names::{self, Content, Names, Preference, Wanted};
 use crate::library::system::{self, System};
+use crate::machine::files;
 
 mod config_error;
 mod linker;
@@ -183,24 +183,20 @@ impl Search<'_> {
                 why: format!("{why}, found by the dynamic linker"),
             }]);
         }
-        let installations = self.installations()?;
-        let named = installations
-            .iter()
-            .find(|installation| installation.name == value);
-        let known = || {
-            installations
-                .iter()
-                .map(|installation| installation.name.clone())
-                .collect()
-        };
-        let installation = named.ok_or_else(|| ConfigError::Unknown {
+        let mut names = Vec::new();
+        for installation in self.installations()? {
+            if installation.name == value {
+                return Ok(vec![Candidate {
+                    file: installation.library,
+                    why: format!("{why}={value}"),
+                }]);
+            }
+            names.push(installation.name);
+        }
+        Err(ConfigError::Unknown {
             value: value.into(),
-            names: known(),
-        })?;
-        Ok(vec![Candidate {
-            file: installation.library.clone(),
-            why: format!("{why}={value}"),
-        }])
+            names,
+        })
     }
 
     /// The path that `RANKS_MPI` names.
@@ -211,23 +207,19 @@ impl Search<'_> {
             let place = SearchedFolders::new(names::library_folders(path), why);
             let mut found = Vec::new();
             let names = Names::of(Wanted::Any(None), self.preference);
-            let mut seen = HashSet::new();
+            let mut seen = Vec::new();
             for name in [names.first, names.then] {
                 self.in_place(&place, &name, &mut seen, &mut found);
             }
-            let searched = place
-                .folders
-                .into_iter()
-                .filter(|folder| folder != path)
-                .collect();
-            return if found.is_empty() {
-                Err(ConfigError::NoLibraryIn {
-                    value: value.into(),
-                    searched,
-                })
-            } else {
-                Ok(found)
-            };
+            if !found.is_empty() {
+                return Ok(found);
+            }
+            let mut searched = place.folders;
+            searched.retain(|folder| folder != path);
+            return Err(ConfigError::NoLibraryIn {
+                value: value.into(),
+                searched,
+            });
         }
         if path.is_file() {
             let file = self.chosen_file(value, path)?;
@@ -353,7 +345,7 @@ impl Search<'_> {
 
     fn search(&self, wanted: Wanted, places: &[SearchedFolders], suffix: &str) -> Vec<Candidate> {
         let names = Names::of(wanted, self.preference);
-        let mut seen = HashSet::new();
+        let mut seen = Vec::new();
         let mut list = Vec::new();
         for (at, names) in [names.first, names.then].into_iter().enumerate() {
             for place in places {
@@ -395,22 +387,27 @@ impl Search<'_> {
         &self,
         place: &SearchedFolders,
         names: &[names::Name],
-        seen: &mut HashSet<PathBuf>,
+        seen: &mut Vec<PathBuf>,
         list: &mut Vec<Candidate>,
     ) {
         for folder in &place.folders {
-            let mut files: Vec<PathBuf> = names
-                .iter()
-                .filter(|name| place.family.is_none_or(|family| name.may_be_of(family)))
-                .flat_map(|name| name.in_folder(folder))
-                .collect();
-            if names::is_intel(folder) {
-                // For any preference: see `Preference::StandardAbi`.
-                files.sort_by_key(|file| file.to_string_lossy().contains("libmpi_abi"));
+            let (mut files, mut last) = (Vec::new(), Vec::new());
+            let is_intel = names::is_intel(folder);
+            for name in names {
+                if place.family.is_none_or(|family| name.may_be_of(family)) {
+                    for file in name.in_folder(folder) {
+                        // For any preference: see `Preference::StandardAbi`.
+                        let is_last = is_intel && names::is_standard(&file);
+                        let to = if is_last { &mut last } else { &mut files };
+                        to.push(file);
+                    }
+                }
             }
+            files.append(&mut last);
             for file in files {
-                let real = file.canonicalize().unwrap_or_else(|_| file.clone());
-                if seen.insert(real) {
+                let real = files::real(&file).unwrap_or_else(|| file.clone());
+                if !seen.contains(&real) {
+                    seen.push(real);
                     list.push(Candidate {
                         file,
                         why: place.why.clone(),

@@ -1,19 +1,21 @@
 //! An MPI of this machine: a library, and the launcher that belongs to it.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Family;
 use crate::library::names;
-use crate::machine::files::owner;
+use crate::machine::files::{self, owner};
 
+#[cfg(feature = "jobs")]
 mod command;
+#[cfg(feature = "jobs")]
 mod cores;
+#[cfg(feature = "jobs")]
 mod flux_run;
 mod in_path;
 mod parameters;
+#[cfg(feature = "jobs")]
 mod srun;
 
 pub use parameters::{NETWORK_ATOMICS, RDMA_PER_REQUEST, SEND_PIPELINE, has_user_set};
@@ -42,10 +44,14 @@ impl Installation {
     ///
     /// Names are unique; the first of a name counts.
     pub fn all(provisioned: Option<&Path>) -> Vec<Installation> {
-        let mut list = provisioned.map(Self::below).unwrap_or_default();
-        list.extend(Self::of_system());
-        let mut names = HashSet::new();
-        list.retain(|installation| names.insert(installation.name.clone()));
+        let mut all = provisioned.map(Self::below).unwrap_or_default();
+        all.append(&mut Self::of_system());
+        let mut list: Vec<Installation> = Vec::new();
+        for found in all {
+            if list.iter().all(|known| known.name != found.name) {
+                list.push(found);
+            }
+        }
         list
     }
 
@@ -53,25 +59,14 @@ impl Installation {
     pub fn below(folder: &Path) -> Vec<Installation> {
         // Ranks may start in another folder than this process.
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
-        let Ok(entries) = fs::read_dir(folder) else {
-            return Vec::new();
-        };
-        let mut prefixes: Vec<PathBuf> = entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .collect();
-        prefixes.sort();
-        let name = |prefix: &Path| {
-            prefix
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-        };
-        let named = prefixes
-            .iter()
-            .filter_map(|prefix| Some((prefix, name(prefix)?)));
-        named
-            .filter(|(_, name)| !name.starts_with('.'))
-            .flat_map(|(prefix, name)| Self::at(prefix, &name))
-            .collect()
+        let mut list = Vec::new();
+        for prefix in files::entries(&folder) {
+            let name = prefix.file_name().unwrap_or_default().to_string_lossy();
+            if !name.starts_with('.') {
+                list.append(&mut Self::at(&prefix, &name));
+            }
+        }
+        list
     }
 
     /// The installations at one prefix: two where a library with the standard interface lies beside
@@ -79,9 +74,8 @@ impl Installation {
     ///
     /// Empty when there is no launcher, no library, or libraries of several families.
     pub fn at(prefix: &Path, name: &str) -> Vec<Installation> {
-        let launcher = ["mpiexec", "mpiexec.hydra", "mpirun"]
-            .iter()
-            .map(|file| prefix.join("bin").join(file));
+        let launcher =
+            ["mpiexec", "mpiexec.hydra", "mpirun"].map(|file| prefix.join("bin").join(file));
         let Some(launcher) = launcher.into_iter().find(|file| file.is_file()) else {
             return Vec::new();
         };
@@ -99,13 +93,17 @@ impl Installation {
                 (None, None) => continue,
             };
             let native = Self::new(name.to_owned(), family, version, library, launcher);
-            let standard = names::standard_library(&folder).filter(|_| family == Family::Mpich);
-            let standard = standard.map(|library| Installation {
-                name: format!("{name}-abi"),
-                library,
-                ..native.clone()
-            });
-            return [native].into_iter().chain(standard).collect();
+            let mut list = vec![native.clone()];
+            if family == Family::Mpich
+                && let Some(library) = names::standard_library(&folder)
+            {
+                list.push(Installation {
+                    name: format!("{name}-abi"),
+                    library,
+                    ..native
+                });
+            }
+            return list;
         }
         Vec::new()
     }
@@ -113,10 +111,9 @@ impl Installation {
     /// The one that a library belongs to: of those that are [found](Self::all), or else by the
     /// prefix that the library lies in.
     pub fn of_library(file: &Path, provisioned: Option<&Path>) -> Option<Installation> {
-        let real = |file: &Path| file.canonicalize().ok();
-        let library = real(file)?;
+        let library = files::real(file)?;
         let known = Self::all(provisioned);
-        let same = |found: &&Installation| real(&found.library).as_ref() == Some(&library);
+        let same = |found: &&Installation| files::real(&found.library).as_ref() == Some(&library);
         known.iter().find(same).cloned().or_else(|| {
             // The prefix that its path names is its own, even where that is a link to another.
             let mut prefixes = [file, &library]
@@ -214,6 +211,8 @@ impl AsRef<OsStr> for Installation {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     pub(super) fn scratch(name: &str, files: &[&str]) -> PathBuf {

@@ -1,9 +1,9 @@
 //! Text in the place of a library, which compilers understand and the dynamic linker does not.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::library::names::{self, Content};
+use crate::machine::files;
 
 /// A linker script: packages of Python have one as `libmpi.so`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl LinkerScript {
         if names::what_it_is(file) != Content::Text {
             return None;
         }
-        let text = fs::read_to_string(file).ok()?;
+        let text = files::read(file)?;
         let folder = file.parent().unwrap_or(Path::new("."));
         let libraries = named(&text)?
             .map(|name| folder.join(name))
@@ -54,6 +54,8 @@ pub(crate) fn named(text: &str) -> Option<impl Iterator<Item = &str>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::system::{self, System, multiarch};
 use crate::Family;
+use crate::machine::files;
 
 /// The interface that is tried first of a library that offers two.
 ///
@@ -59,41 +60,46 @@ impl Names {
     }
 
     fn on(system: &System, wanted: Wanted, preference: Preference) -> Names {
-        let native = |family| system.native(family);
         let mut names = Names::default();
+        let (first, then) = (&mut names.first, &mut names.then);
         match wanted {
-            Wanted::Standard => push(
-                &mut names.first,
-                [system.standard, system.unversioned_standard],
-            ),
-            Wanted::Only(family) => push(&mut names.first, [native(family), system.unversioned]),
+            Wanted::Standard => {
+                push(first, system.standard);
+                push(first, system.unversioned_standard);
+            }
+            Wanted::Only(family) => {
+                push(first, system.native(family));
+                push(first, system.unversioned);
+            }
             Wanted::Any(likely) => {
-                // Families that start under the same launcher fit; without a launcher all do.
-                let fits = |family: Family| likely.is_none_or(|likely| likely.starts(family));
-                let (fitting, other): (Vec<_>, Vec<_>) =
-                    Family::ALL.into_iter().partition(|&family| fits(family));
-                let own = likely.into_iter().chain(fitting).map(native);
-                match preference {
-                    Preference::Native => push(&mut names.first, own.chain([system.standard])),
-                    Preference::StandardAbi => {
-                        push(&mut names.first, [system.standard].into_iter().chain(own))
-                    }
+                if preference == Preference::StandardAbi {
+                    push(first, system.standard);
                 }
-                push(&mut names.then, other.into_iter().map(native));
-                push(
-                    &mut names.then,
-                    [system.unversioned, system.unversioned_standard],
-                );
+                if let Some(likely) = likely {
+                    push(first, system.native(likely));
+                }
+                for family in Family::ALL {
+                    // Families that start under the same launcher fit; without a launcher all do.
+                    let fits = likely.is_none_or(|likely| likely.starts(family));
+                    push(
+                        if fits { &mut *first } else { &mut *then },
+                        system.native(family),
+                    );
+                }
+                push(first, system.standard);
+                push(then, system.unversioned);
+                push(then, system.unversioned_standard);
             }
         }
         names
     }
 }
 
-fn push<'a>(list: &mut Vec<Name>, more: impl IntoIterator<Item = &'a [Name]>) {
-    for &name in more.into_iter().flatten() {
-        if !list.contains(&name) {
-            list.push(name);
+/// Adds the names that are not there yet.
+fn push(list: &mut Vec<Name>, more: &[Name]) {
+    for name in more {
+        if !list.contains(name) {
+            list.push(*name);
         }
     }
 }
@@ -116,35 +122,26 @@ impl Name {
 
     /// The files in `folder` that bear this name.
     pub(crate) fn in_folder(self, folder: &Path) -> Vec<PathBuf> {
-        match self {
-            Name::Exact(name) => [folder.join(name)]
-                .into_iter()
-                .filter(|file| file.is_file())
-                .collect(),
-            Name::Unversioned(name) => [folder.join(name)]
-                .into_iter()
-                .filter(|file| what_it_is(file) == Content::Library)
-                .collect(),
+        let mut files = match self {
+            Name::Exact(name) | Name::Unversioned(name) => vec![folder.join(name)],
+            Name::Between(..) => files::entries(folder),
+        };
+        files.retain(|file| match self {
+            Name::Exact(_) => file.is_file(),
+            Name::Unversioned(_) => what_it_is(file) == Content::Library,
             Name::Between(beginning, end) => {
-                let Ok(entries) = fs::read_dir(folder) else {
-                    return Vec::new();
-                };
-                let fits = |file: &PathBuf| {
-                    let name = file
-                        .file_name()
-                        .map(|name| name.to_string_lossy().into_owned())
-                        .unwrap_or_default();
-                    name.starts_with(beginning) && name.ends_with(end)
-                };
-                let mut files: Vec<_> = entries
-                    .filter_map(|entry| Some(entry.ok()?.path()))
-                    .filter(fits)
-                    .collect();
-                files.sort();
-                files
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                name.starts_with(beginning) && name.ends_with(end)
             }
-        }
+        });
+        files
     }
+}
+
+/// Returns `true` if a library bears the name of those with the standard interface.
+pub(crate) fn is_standard(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("libmpi_abi")
 }
 
 /// Returns `true` if the libraries in `folder` are Intel's.
@@ -247,17 +244,13 @@ pub(crate) fn may_be_mpi(file: &Path) -> bool {
 /// The folders of `prefix` that may hold libraries, those that exist.
 pub(crate) fn library_folders(prefix: &Path) -> Vec<PathBuf> {
     let multiarch = format!("lib/{}", multiarch(std::env::consts::ARCH));
-    ["lib", "lib64", &multiarch, "lib/release", "."]
-        .iter()
-        .map(|folder| {
-            if *folder == "." {
-                prefix.to_path_buf()
-            } else {
-                prefix.join(folder)
-            }
-        })
-        .filter(|folder| folder.is_dir())
-        .collect()
+    let mut folders = Vec::new();
+    for folder in ["lib", "lib64", &multiarch, "lib/release"] {
+        folders.push(prefix.join(folder));
+    }
+    folders.push(prefix.to_path_buf());
+    folders.retain(|folder| folder.is_dir());
+    folders
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! The resources that the control groups of a process leave it, in both versions of the kernel's
 //! interface.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::machine::files::text;
+use crate::machine::files::{self, text};
 
 /// The control groups that this process is in, as far as it can see them.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ impl ControlGroups {
 
     /// Reads the groups from a tree in the place of `/`.
     pub(super) fn below(root: &Path) -> Self {
-        let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+        let read = |path: &str| files::read(&root.join(path)).unwrap_or_default();
         Self {
             groups: read("proc/self/cgroup"),
             mounts: read("proc/self/mountinfo"),
@@ -48,24 +47,25 @@ impl ControlGroups {
     fn least(
         &self,
         controller: &str,
-        of: impl Fn(Version, &Path) -> Option<u64>,
+        of: fn(Version, &Path) -> Option<u64>,
     ) -> Option<(u64, PathBuf)> {
-        [Version::One, Version::Two]
-            .into_iter()
-            .filter_map(|version| {
-                let mount = mount(&self.mounts, version, controller)?;
-                let group = membership(&self.groups, version, controller)?;
-                Some((version, mount.chain(group)))
-            })
-            .flat_map(|(version, folders)| {
-                let of = &of;
-                let folders = folders.into_iter();
-                folders.filter_map(move |folder| {
-                    let seen = folder.strip_prefix("/").unwrap_or(&folder);
-                    Some((of(version, &self.root.join(seen))?, folder))
-                })
-            })
-            .min_by_key(|(least, _)| *least)
+        let mut least: Option<(u64, PathBuf)> = None;
+        for version in [Version::One, Version::Two] {
+            let mount = mount(&self.mounts, version, controller);
+            let group = membership(&self.groups, version, controller);
+            let (Some(mount), Some(group)) = (mount, group) else {
+                continue;
+            };
+            for folder in mount.chain(group) {
+                let seen = folder.strip_prefix("/").unwrap_or(&folder);
+                if let Some(limit) = of(version, &self.root.join(seen))
+                    && least.as_ref().is_none_or(|(least, _)| limit < *least)
+                {
+                    least = Some((limit, folder));
+                }
+            }
+        }
+        least
     }
 }
 
@@ -124,14 +124,15 @@ impl Version {
 
 /// The sum of these lines of `memory.stat`.
 pub(crate) fn sum_of(statistics: &str, names: &[&str]) -> u64 {
-    let of = |line: &str| {
-        let (name, value) = line.split_once(' ')?;
-        names.contains(&name).then(|| value.trim().parse().ok())?
-    };
-    statistics
-        .lines()
-        .filter_map(of)
-        .fold(0, |sum: u64, value: u64| sum.saturating_add(value))
+    let mut sum: u64 = 0;
+    for line in statistics.lines() {
+        if let Some((name, value)) = line.split_once(' ')
+            && names.contains(&name)
+        {
+            sum = sum.saturating_add(value.trim().parse().unwrap_or(0));
+        }
+    }
+    sum
 }
 
 /// The folder at which a hierarchy of groups is mounted, and the group of it that is seen there.
@@ -172,10 +173,9 @@ pub(crate) fn membership<'a>(text: &'a str, version: Version, controller: &str) 
 /// as `\040`.
 pub(crate) fn mount(text: &str, version: Version, controller: &str) -> Option<Mount> {
     text.lines().find_map(|line| {
-        let (front, back) = line.split_once(" - ")?;
-        let mut fields = front.split(' ').skip(3);
-        let (root, at) = (fields.next()?, fields.next()?);
-        let mut kind = back.split(' ');
+        let mut fields = line.split(' ');
+        let (root, at) = (fields.nth(3)?, fields.next()?);
+        let mut kind = fields.skip_while(|field| *field != "-").skip(1);
         let (name, _source, options) = (kind.next()?, kind.next()?, kind.next().unwrap_or(""));
         let is_it = match version {
             Version::One => name == "cgroup" && options.split(',').any(|word| word == controller),

@@ -1,7 +1,8 @@
 //! The kernel's table of memory.
 
-use std::fs;
 use std::path::Path;
+
+use crate::machine::files;
 
 /// The text of `/proc/meminfo`, or a table of the same form.
 #[derive(Debug, Clone)]
@@ -15,7 +16,7 @@ impl Meminfo {
 
     /// Reads a table of the same form.
     pub(super) fn from_file(file: &Path) -> Meminfo {
-        Meminfo(fs::read_to_string(file).unwrap_or_default())
+        Meminfo(files::read(file).unwrap_or_default())
     }
 
     /// A table whose text is known.

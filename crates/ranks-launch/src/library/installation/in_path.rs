@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Installation;
 use crate::Family;
 use crate::library::names;
+use crate::machine::files;
 
 impl Installation {
     /// The first `mpiexec` in the folders of `path`, and the MPI that it belongs to where that can
@@ -24,7 +25,7 @@ impl Installation {
     ///
     /// If libraries of several families lie there, the name of that file tells which is its own.
     pub fn of_launcher(file: &Path) -> Option<Installation> {
-        let real = file.canonicalize().ok()?;
+        let real = files::real(file)?;
         let family = Family::of_launcher(&real);
         let prefixes = [file, &real].map(|file| file.parent().and_then(Path::parent));
         prefixes.into_iter().flatten().find_map(|prefix| {

@@ -1,11 +1,9 @@
-//! Parameters of Open MPI and of UCX that are set unless the user has set them. Why those of Open
-//! MPI are is said in ranks-comm's `mpi/overruns.rs` and `mpi/network_atomics.rs`.
+//! Parameters of Open MPI, which are set unless the user has set them. Why they are is said in
+//! ranks-comm's `mpi/overruns.rs` and `mpi/network_atomics.rs`.
 
-use std::process::Command;
-use std::{env, fs};
+use std::env;
 
-use super::Installation;
-use crate::Family;
+use crate::machine::files;
 
 /// The variable from which Open MPI reads whether the words of windows are combined by atomic
 /// operations of its transports.
@@ -19,13 +17,6 @@ pub const RDMA_PER_REQUEST: &str = "OMPI_MCA_pml_ob1_max_rdma_per_request";
 /// what it is set to where nothing is read or written remotely. By default they are three.
 pub const SEND_PIPELINE: (&str, &str) = ("OMPI_MCA_pml_ob1_send_pipeline_depth", "64");
 
-/// The variable from which UCX, below any MPI, reads what it does at a fault signal.
-///
-/// Its handler writes a backtrace, which allocates and takes locks. In 15 of 400 processes whose
-/// stack overflowed it then waited for ever, and in none of 400 without it, in which Rust names the
-/// overflow. UCX has none by default from 1.20 on.
-pub(super) const UCX_FAULTS: &str = "UCX_HANDLE_ERRORS";
-
 /// Returns `true` if the user has set the parameter of a variable: in the environment, which
 /// launchers put their arguments into, or in the user's own file of parameters. The environment
 /// comes before files.
@@ -34,7 +25,7 @@ pub fn has_user_set(variable: &str) -> bool {
         return true;
     }
     let file = env::home_dir().map(|home| home.join(".openmpi/mca-params.conf"));
-    let text = file.and_then(|file| fs::read_to_string(file).ok());
+    let text = file.and_then(|file| files::read(&file));
     text.is_some_and(|text| is_in(&text, variable))
 }
 
@@ -42,22 +33,6 @@ pub fn has_user_set(variable: &str) -> bool {
 fn is_in(text: &str, variable: &str) -> bool {
     let mut settings = text.lines().filter_map(|line| line.split_once('='));
     settings.any(|(name, _)| variable.strip_prefix("OMPI_MCA_") == Some(name.trim()))
-}
-
-impl Installation {
-    /// Sets all of them for a job.
-    pub(super) fn set_parameters(&self, command: &mut Command) {
-        let mut set = |name, value| {
-            if !has_user_set(name) {
-                command.env(name, value);
-            }
-        };
-        set(UCX_FAULTS, "none");
-        if self.family == Family::OpenMpi && !has_user_set(RDMA_PER_REQUEST) {
-            set(RDMA_PER_REQUEST, "0");
-            set(SEND_PIPELINE.0, SEND_PIPELINE.1);
-        }
-    }
 }
 
 #[cfg(test)]
