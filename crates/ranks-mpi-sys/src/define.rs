@@ -49,7 +49,7 @@ macro_rules! functions {
 
                 unsafe extern "C" fn absent($($arg: <$kind $(<$of>)? as Kind>::Standard),*) -> R {
                     let _ = ($($arg,)*);
-                    <R as Returned>::absent(stringify!($name))
+                    <R as Returned>::absent(const { crate::function::absent_code(stringify!($name)) })
                 }
 
                 entry!($class $(($base))? $name($($arg: $kind $(<$of>)?),*) -> $ret $(<$returned>)?);
@@ -100,7 +100,7 @@ macro_rules! entry {
 
         unsafe extern "C" fn absent_wide($($arg: <$kind as Kind>::Wide),*) -> R {
             let _ = ($($arg,)*);
-            <R as Returned>::absent(stringify!($name))
+            <R as Returned>::absent(const { crate::function::absent_code(stringify!($name)) })
         }
 
         /// Narrows the handles; everything else is the library's own already.

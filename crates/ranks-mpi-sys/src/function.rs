@@ -89,25 +89,25 @@ pub(crate) const fn absent_code(name: &str) -> c_int {
 
 /// The return type of a function, with the value that a slot without a function behind it returns.
 pub(crate) trait Returned {
-    /// The value for the function called `name`.
-    fn absent(name: &'static str) -> Self;
+    /// The value for the function whose [`absent_code`] this is.
+    fn absent(code: c_int) -> Self;
 }
 
 impl Returned for c_int {
-    fn absent(name: &'static str) -> Self {
-        absent_code(name)
+    fn absent(code: c_int) -> Self {
+        code
     }
 }
 
 impl Returned for f64 {
     /// Times: no clock, no time.
-    fn absent(_: &'static str) -> Self {
+    fn absent(_: c_int) -> Self {
         f64::NAN
     }
 }
 
 impl Returned for isize {
-    fn absent(_: &'static str) -> Self {
+    fn absent(_: c_int) -> Self {
         0
     }
 }
@@ -115,7 +115,7 @@ impl Returned for isize {
 macro_rules! null_handles {
     ($($handle:ident: $null:expr;)*) => {$(
         impl Returned for crate::types::$handle {
-            fn absent(_: &'static str) -> Self {
+            fn absent(_: c_int) -> Self {
                 $null
             }
         }

@@ -17,30 +17,32 @@ pub(crate) trait Enumeration: 'static {
 /// The library's number for the standard's; a number that is no constant of the group stays.
 #[inline(never)]
 pub(crate) fn to_native<A: Abi, E: Enumeration>(standard: c_int) -> c_int {
-    let native_of = |value: &Value| A::column(value);
-    if !E::BITS {
-        let value = E::VALUES.iter().find(|value| value.canonical == standard);
-        return value.and_then(native_of).unwrap_or(standard);
+    let mut bits = 0;
+    for value in E::VALUES {
+        if E::BITS && standard & value.canonical != 0 {
+            bits |= A::column(value).unwrap_or(0);
+        } else if !E::BITS && standard == value.canonical {
+            return A::column(value).unwrap_or(standard);
+        }
     }
-    let given = E::VALUES
-        .iter()
-        .filter(|value| standard & value.canonical != 0);
-    given.filter_map(native_of).fold(0, |bits, bit| bits | bit)
+    if E::BITS { bits } else { standard }
 }
 
 /// The standard's number for the library's; a number that is no constant of the group stays.
 #[inline(never)]
 pub(crate) fn to_standard<A: Abi, E: Enumeration>(native: c_int) -> c_int {
-    if !E::BITS {
-        let value = E::VALUES
-            .iter()
-            .find(|value| A::column(value) == Some(native));
-        return value.map_or(native, |value| value.canonical);
+    let mut bits = 0;
+    for value in E::VALUES {
+        let Some(column) = A::column(value) else {
+            continue;
+        };
+        if E::BITS && native & column != 0 {
+            bits |= value.canonical;
+        } else if !E::BITS && native == column {
+            return value.canonical;
+        }
     }
-    let given = E::VALUES
-        .iter()
-        .filter(|value| A::column(value).is_some_and(|bit| native & bit != 0));
-    given.fold(0, |bits, value| bits | value.canonical)
+    if E::BITS { bits } else { native }
 }
 
 /// The MPICH family's number of one constant, at compile time.

@@ -122,7 +122,7 @@ macro_rules! side_by_side {
             match unsafe { slots::$name::LIBRARY.function::<Option<Call>>() } {
                 // SAFETY: the caller meets the contract of the C function.
                 Some(call) => code_of_library(unsafe { call($($arg),*) }),
-                None => absent_code(stringify!($name)),
+                None => const { absent_code(stringify!($name)) },
             }
         }
     };
