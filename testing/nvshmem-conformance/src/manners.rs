@@ -240,8 +240,11 @@ fn one_at_a_time(pe: &Nvshmem<'_>) -> Result<(), String> {
     // A scope that is open has the team for itself.
     let team = told(world.split_strided(0, 1, n_pes))?.ok_or("this PE is in a team of all")?;
     let busy = Some(ErrorKind::Argument);
+    let nothing = told(pe.alloc::<u64>(0))?;
     told(pe.scope(&one, |outer| {
         outer.barrier(&team)?;
+        // What does nothing changes nothing.
+        drop(team.reduce_in_place_on_stream(nothing, Sum, &two)?);
         let inner = pe.scope(&two, |inner| inner.barrier(&team));
         let now = team.sync();
         outer.sync(&team)?;

@@ -182,6 +182,7 @@ impl<'p> Team<'p> {
         let reach = self.heap.reach(name)?;
         let what = What { name, pe: None };
         let state = &*self.state;
+        let mut is_begun = false;
         let call = |buffers: &mut B, stream: StreamRef<'_>| {
             let order = Order::On(stream);
             let moved = check(buffers, order)?;
@@ -192,10 +193,13 @@ impl<'p> Team<'p> {
             movement.run(reach.backend, state.handle, moved, order)?;
             // Until its end is known.
             state.in_use.lose();
+            is_begun = true;
             Ok(())
         };
         let enqueued = Enqueued::begin(reach, what, buffers, stream, call)?;
-        state.in_use.leave(Some(enqueued.mark()));
+        if is_begun {
+            state.in_use.leave(Some(enqueued.mark()));
+        }
         Ok(enqueued)
     }
 }
