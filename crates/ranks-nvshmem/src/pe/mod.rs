@@ -101,11 +101,18 @@ impl Pe {
         if thread::current().id() != self.thread {
             return Err(wrong_thread(operation));
         }
-        if let Some(why) = &*self.failed.borrow() {
-            let text = format_args!("the symmetric heap cannot be used any more: {why}");
-            return Err(Error::new(ErrorKind::Aborted, operation, text));
-        }
+        self.is_alive(operation)?;
         Ok(&*self.backend)
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Aborted`] after a failure that left the heap in no known state.
+    #[inline]
+    pub(crate) fn is_alive(&self, operation: &'static str) -> Result<()> {
+        match &*self.failed.borrow() {
+            None => Ok(()),
+            Some(why) => Err(aborted(operation, why)),
+        }
     }
 
     /// The backend, for what asks nothing of other PEs and calls nothing that could fail.
@@ -147,6 +154,12 @@ pub(crate) struct Gone {
     pub(crate) address: u64,
     /// Kept as long as the library knows it.
     pub(crate) _memory: Box<dyn Any>,
+}
+
+#[cold]
+fn aborted(operation: &'static str, why: &str) -> Error {
+    let text = format_args!("the symmetric heap cannot be used any more: {why}");
+    Error::new(ErrorKind::Aborted, operation, text)
 }
 
 #[cold]

@@ -74,7 +74,8 @@ impl<'env> Queue<'env> {
         Order::On(self.stream)
     }
 
-    /// Enqueues by `call` what works on nothing but the heap's own, or on what is borrowed.
+    /// Enqueues by `call` what works on nothing but the heap's own, or on what is borrowed, unless
+    /// the heap was lost meanwhile.
     #[inline]
     pub(crate) fn enqueue(
         &self,
@@ -82,6 +83,7 @@ impl<'env> Queue<'env> {
         pe: Option<usize>,
         call: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
+        self.reach.pe.is_alive(name)?;
         self.last.set(Some(What { name, pe }));
         call()
     }
@@ -108,6 +110,7 @@ impl<'env> Queue<'env> {
         other: K,
         call: impl FnOnce(&N, &K) -> Result<()>,
     ) -> Result<()> {
+        self.reach.pe.is_alive(what.name)?;
         let is_memory = match near.memory() {
             Some(memory) => {
                 self.reach.take(what.name, memory, written, self.stream)?;
@@ -153,7 +156,8 @@ impl<'env> Queue<'env> {
             return Ok(None);
         };
         let quieted = if self.begun.take() {
-            self.reach.backend.quiet(self.order())
+            let alive = self.reach.pe.is_alive(last.name);
+            alive.and_then(|()| self.reach.backend.quiet(self.order()))
         } else {
             Ok(())
         };

@@ -1,6 +1,7 @@
 //! Allocations for which there is no room, on heaps of a fixed size and on those that grow.
 
 use ranks_comm::ErrorKind;
+use ranks_nvshmem::Comparison;
 
 use crate::support::{Release, doubles, processes};
 
@@ -90,5 +91,29 @@ fn a_heap_that_the_library_has_lost_is_used_no_more() {
         }
         assert_eq!(vec.free().unwrap_err().kind(), ErrorKind::Aborted);
         assert_eq!(pe.finalize().unwrap_err().kind(), ErrorKind::Aborted);
+    });
+}
+
+/// Nor in a scope that is open when it is lost.
+#[test]
+fn a_heap_that_is_lost_in_a_scope_is_used_no_more() {
+    let test = "room::a_heap_that_is_lost_in_a_scope_is_used_no_more";
+    processes(test, 2, Release::Old, &[], |pe| {
+        let (vec, signal) = (pe.alloc::<u32>(8).unwrap(), pe.signal().unwrap());
+        let stream = pe.stream().unwrap();
+        let outcome = pe.scope(&stream, |queue| {
+            pe.alloc::<u8>(64 << 20).unwrap_err();
+            let later = [
+                queue.put(&vec, &vec, 1 - pe.my_pe()),
+                queue.signal_wait_until(&signal, Comparison::Equal, 0),
+                queue.barrier_all(),
+                queue.quiet(),
+            ];
+            for (at, outcome) in later.into_iter().enumerate() {
+                assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Aborted, "{at}");
+            }
+            Ok(())
+        });
+        outcome.unwrap();
     });
 }
