@@ -30,7 +30,7 @@
 //! gives nothing), `_FULL` (status 4) and `NVSHMEM_SYMMETRIC_SIZE` are the other settings;
 //! `nvshmemDouble_set` changes them. Memory of a program's cannot be made symmetric
 //! (`nvshmemx_buffer_register_symmetric` gives nothing): the driver's double has none that could
-//! be.
+//! be. With `NVSHMEM_DOUBLE_TAKES_MEMORY=1` it is, and other PEs do not see it.
 
 mod api;
 mod double;

@@ -1,8 +1,9 @@
 //! One allocation of the symmetric heap as this PE sees it, and places in it.
 
 use std::any::Any;
+use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 /// One allocation: as many bytes on every PE.
 #[derive(Debug)]
@@ -13,8 +14,30 @@ pub(crate) struct Block {
     pub(crate) bytes: usize,
     /// Its number among the allocations of the heap, the same on all PEs.
     pub(crate) number: u64,
-    /// Data that the backend keeps with it: in process the parts of all PEs.
-    pub(crate) kept: Option<Arc<dyn Any>>,
+    /// Data that the backend keeps with it: in process the parts of all PEs, over the library
+    /// [`Known`] memory of the program.
+    pub(crate) kept: Option<Box<dyn Any>>,
+}
+
+/// Memory of the program that the library was told of: it stays for ever, unless the library has
+/// said that it works on it no more.
+pub(crate) struct Known(ManuallyDrop<Box<dyn Any>>);
+
+impl Known {
+    pub(crate) fn new(memory: Box<dyn Any>) -> Self {
+        Self(ManuallyDrop::new(memory))
+    }
+
+    /// The library knows of it no more.
+    pub(crate) fn release(self) {
+        drop(ManuallyDrop::into_inner(self.0));
+    }
+}
+
+impl fmt::Debug for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Known")
+    }
 }
 
 /// The offset of something in an allocation: the same on every PE. Whoever makes one has checked

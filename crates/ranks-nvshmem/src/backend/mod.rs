@@ -10,7 +10,6 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::Arc;
 
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::Context;
@@ -224,7 +223,7 @@ pub(crate) trait Memory {
         address: u64,
         bytes: usize,
         number: u64,
-        memory: Arc<dyn Any>,
+        memory: Box<dyn Any>,
     ) -> Result<Block> {
         let _ = (address, bytes, number, memory);
         Err(in_process("nvshmemx_buffer_register_symmetric"))

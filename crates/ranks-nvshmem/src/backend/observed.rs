@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use ranks_comm::Result;
 use ranks_comm::backend::{CallFacts, Track, observed};
@@ -156,7 +155,7 @@ impl Memory for Observed {
         address: u64,
         bytes: usize,
         number: u64,
-        memory: Arc<dyn Any>,
+        memory: Box<dyn Any>,
     ) -> Result<Block> {
         self.transfer(REGISTER_SYMMETRIC, bytes, None, |backend| {
             backend.register_symmetric(address, bytes, number, memory)

@@ -2,12 +2,11 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
-use std::sync::Arc;
 
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, Event, Stream};
 
-use crate::backend::block::Block;
+use crate::backend::block::{Block, Known};
 use crate::backend::names::{REGISTER, REGISTER_SYMMETRIC, UNREGISTER};
 use crate::call::check;
 use crate::call::error::of_driver;
@@ -76,7 +75,7 @@ impl Nvshmem<'_> {
         self.pe().blocks.set(number.saturating_add(1));
         let address = memory.address();
         let backend = self.begin(REGISTER_SYMMETRIC)?;
-        let made = backend.register_symmetric(address, bytes, number, Arc::new(memory));
+        let made = backend.register_symmetric(address, bytes, number, Box::new(memory));
         let block = self.made(REGISTER_SYMMETRIC, made)?;
         Ok(SymmetricVec::of(self, Some(block), len))
     }
@@ -113,9 +112,8 @@ impl Nvshmem<'_> {
             let told = self
                 .begin(UNREGISTER)
                 .and_then(|backend| backend.unregister(one.address));
-            if told.is_err() {
-                // The library may work on it for ever.
-                std::mem::forget(one);
+            if told.is_ok() {
+                one.memory.release();
             }
         }
     }
@@ -177,12 +175,9 @@ impl<D: DeviceSlice + 'static> Drop for Registered<'_, D> {
         // What has no bytes the library was not told of.
         let has_bytes = |memory: &D| !memory.is_empty() && size_of::<D::Element>() > 0;
         if let Some(memory) = self.memory.take().filter(has_bytes) {
-            let (address, _memory) = (memory.address(), Box::new(memory));
-            self.heap
-                .pe()
-                .gone
-                .borrow_mut()
-                .push(Gone { address, _memory });
+            let (address, memory) = (memory.address(), Known::new(Box::new(memory)));
+            let gone = Gone { address, memory };
+            self.heap.pe().gone.borrow_mut().push(gone);
             self.heap.forget_registrations();
         }
     }

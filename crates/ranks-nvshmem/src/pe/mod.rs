@@ -1,14 +1,13 @@
 //! State of a PE, whatever its heap is made of.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::fmt;
 use std::rc::Rc;
 use std::thread::{self, ThreadId};
 
 use ranks_comm::backend::{Track, is_observed};
 use ranks_comm::{Error, ErrorKind, Result};
 
+use crate::backend::block::Known;
 use crate::backend::observed::Observed;
 use crate::backend::stream::PeStream;
 use crate::backend::{Backend, Order};
@@ -150,10 +149,10 @@ pub(crate) struct OwnStream {
 }
 
 /// A registration whose owner is gone.
+#[derive(Debug)]
 pub(crate) struct Gone {
     pub(crate) address: u64,
-    /// Kept as long as the library knows it.
-    pub(crate) _memory: Box<dyn Any>,
+    pub(crate) memory: Known,
 }
 
 #[cold]
@@ -166,10 +165,4 @@ fn aborted(operation: &'static str, why: &str) -> Error {
 fn wrong_thread(operation: &'static str) -> Error {
     let text = "a PE is used by the thread that has initialised it, and by no other";
     Error::new(ErrorKind::WrongThread, operation, text)
-}
-
-impl fmt::Debug for Gone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Gone").field(&self.address).finish()
-    }
 }

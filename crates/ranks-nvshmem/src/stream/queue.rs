@@ -166,7 +166,12 @@ impl<'env> Queue<'env> {
         if mark.is_err() {
             self.drain(last.name);
         }
-        for tell in self.kept.take() {
+        let kept = self.kept.take();
+        if let (Ok(mark), false) = (&mark, kept.is_empty()) {
+            // What is dropped below may be registered, which it is as long as anything is in flight.
+            self.reach.pe.in_flight.add(mark.clone());
+        }
+        for tell in kept {
             tell(mark.as_ref().ok());
         }
         quieted?;

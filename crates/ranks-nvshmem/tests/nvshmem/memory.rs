@@ -1,13 +1,16 @@
 //! Blocks of the heap on devices: when they are freed, who else sees them, and memory that the
 //! program brings.
 
+use std::thread;
 use std::time::Duration;
 
+use ranks_bootstrap::ThreadBootstrap;
 use ranks_comm::ErrorKind;
 use ranks_cuda::DeviceSlice;
-use ranks_nvshmem::{Nvshmem, OnDevice};
+use ranks_nvshmem::{Comparison, Nvshmem, OnDevice, SignalOp};
 
-use crate::support::{Release, doubles, in_process, processes, ranks, threads};
+use crate::launched::LONG;
+use crate::support::{Release, bare, doubles, in_process, options, processes, ranks, threads};
 
 fn live_blocks() -> usize {
     doubles().count(c"nvshmemDouble_live_blocks")
@@ -68,8 +71,8 @@ fn what_is_under_way_is_waited_for() {
 #[test]
 fn a_free_that_would_wait_too_long_is_an_error_on_all() {
     let test = "memory::a_free_that_would_wait_too_long_is_an_error_on_all";
-    crate::support::bare(test, &[Release::New.plain(); 2], |bootstrap| {
-        let options = crate::support::options().time_limit(Duration::from_millis(200));
+    bare(test, &[Release::New.plain(); 2], |bootstrap| {
+        let options = options().time_limit(Duration::from_millis(200));
         let pe = Nvshmem::init(bootstrap, &options).unwrap();
         let signal = pe.signal().unwrap();
         let stream = pe.stream().unwrap();
@@ -77,18 +80,14 @@ fn a_free_that_would_wait_too_long_is_an_error_on_all() {
         // The second PE waits for a signal that nobody sends it yet.
         let waits = pe.my_pe() == 1;
         if waits {
-            let comparison = ranks_nvshmem::Comparison::Equal;
-            drop(
-                pe.signal_wait_until_on_stream(&signal, comparison, 1, &stream)
-                    .unwrap(),
-            );
+            let wait = pe.signal_wait_until_on_stream(&signal, Comparison::Equal, 1, &stream);
+            drop(wait.unwrap());
         }
         let error = vec.free().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
         assert!(error.to_string().contains("rank 1"), "{error}");
         assert_eq!(live_blocks(), 2);
-        pe.signal_op(&signal, 1, ranks_nvshmem::SignalOp::Set, 1)
-            .unwrap();
+        pe.signal_op(&signal, 1, SignalOp::Set, 1).unwrap();
         pe.barrier_all().unwrap();
         pe.synchronize(&stream).unwrap();
         pe.collect().unwrap();
@@ -175,6 +174,59 @@ fn memory_of_the_program_is_registered_as_long_as_it_is_kept() {
     }
 }
 
+/// Memory that a queue owns is dropped when its scope is left, and its operations go on.
+#[test]
+fn memory_that_a_queue_works_on_stays_registered() {
+    let test = "memory::memory_that_a_queue_works_on_stays_registered";
+    let registrations = || doubles().count(c"nvshmemDouble_live_registrations");
+    bare(test, &[Release::New.plain(); 2], |bootstrap| {
+        let options = options().time_limit(Duration::from_millis(200));
+        let pe = Nvshmem::init(bootstrap, &options).unwrap();
+        let (stream, signal) = (pe.stream().unwrap(), pe.signal().unwrap());
+        let vec = pe.alloc::<u32>(16).unwrap();
+        let memory = pe.context().unwrap().device_vec_of(&[7_u32; 16]).unwrap();
+        let registered = pe.register(memory).unwrap();
+        let (me, other) = (pe.my_pe(), 1 - pe.my_pe());
+        let late = pe.scope(&stream, |queue| {
+            queue.signal_wait_until(&signal, Comparison::Equal, 1)?;
+            queue.put(&vec, OnDevice(registered), other)
+        });
+        assert_eq!(late.unwrap_err().kind(), ErrorKind::TimedOut);
+        assert_eq!(registrations(), 1, "the put has not begun");
+        pe.signal_op(&signal, 1, SignalOp::Set, me).unwrap();
+        pe.synchronize(&stream).unwrap();
+        pe.collect().unwrap();
+        assert_eq!(registrations(), 0);
+        pe.barrier_all().unwrap();
+        assert_eq!(vec.to_vec().unwrap(), [7; 16]);
+        drop((vec, signal));
+        pe.finalize().unwrap();
+    });
+}
+
+/// The library goes on with what it was told of when the thread that has told it is gone.
+#[test]
+fn registered_memory_outlives_a_thread_that_has_not_finalized() {
+    let test = "memory::registered_memory_outlives_a_thread_that_has_not_finalized";
+    bare(test, &[Release::New.plain()], |_| {
+        let ends = || {
+            let rank = ThreadBootstrap::of(1, LONG).remove(0);
+            let pe = Nvshmem::init(&rank, &options()).unwrap();
+            let (stream, signal) = (pe.stream().unwrap(), pe.signal().unwrap());
+            let memory = pe.context().unwrap().alloc::<u32>(16).unwrap();
+            let registered = pe.register(memory).unwrap();
+            let wait = pe.signal_wait_until_on_stream(&signal, Comparison::Equal, 1, &stream);
+            drop((registered, wait.unwrap()));
+            pe.signal_op(&signal, 1, SignalOp::Set, 0).unwrap();
+            pe.synchronize(&stream).unwrap();
+            doubles().allocations()
+        };
+        let before = thread::scope(|scope| scope.spawn(ends).join().unwrap());
+        assert_eq!(doubles().count(c"nvshmemDouble_live_registrations"), 1);
+        assert_eq!(doubles().allocations(), before);
+    });
+}
+
 /// The double can take no memory over, as NVSHMEM cannot where it was not made for that.
 #[test]
 fn memory_that_cannot_become_symmetric_is_an_error_on_all() {
@@ -198,6 +250,28 @@ fn memory_that_cannot_become_symmetric_is_an_error_on_all() {
             }
             let vec = pe.alloc::<u64>(4).unwrap();
             vec.free().unwrap();
+            pe.finalize().unwrap();
+        });
+    }
+}
+
+#[test]
+fn memory_in_the_heap_stays_until_the_library_gives_it_back() {
+    let test = "memory::memory_in_the_heap_stays_until_the_library_gives_it_back";
+    let takes = ("NVSHMEM_DOUBLE_TAKES_MEMORY", "1");
+    let keeps = ("NVSHMEM_DOUBLE_FAIL", "nvshmemx_buffer_unregister=7");
+    for variables in [&[takes][..], &[takes, keeps]] {
+        processes(test, 1, Release::New, variables, |pe| {
+            let context = pe.context().unwrap().clone();
+            let memory = context.device_vec_of(&[7_u64; 8]).unwrap();
+            let before = doubles().allocations();
+            let vec = pe.register_symmetric(memory).unwrap();
+            assert_eq!(vec.to_vec().unwrap(), [7; 8]);
+            if vec.free().is_err() {
+                assert_eq!(doubles().allocations(), before);
+                return;
+            }
+            assert_eq!(doubles().allocations(), before - 1);
             pe.finalize().unwrap();
         });
     }

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 use crate::double::abi::{self, Code, Team};
 use crate::double::fatal;
 use crate::double::heap::ALIGNMENT;
+use crate::double::hooks::TAKES_MEMORY;
 use crate::double::{memory, pe};
 
 #[unsafe(no_mangle)]
@@ -57,17 +58,20 @@ extern "C" fn nvshmemx_buffer_unregister_all() {
 
 #[unsafe(no_mangle)]
 extern "C" fn nvshmemx_buffer_register_symmetric(
-    _address: usize,
-    _bytes: usize,
+    address: usize,
+    bytes: usize,
     _flags: c_int,
 ) -> *mut c_void {
     // No memory that a heap could take over can be made with the driver's double.
     pe::live("nvshmemx_buffer_register_symmetric");
+    if TAKES_MEMORY.get() && memory::register(address, bytes) == abi::SUCCESS {
+        return std::ptr::without_provenance_mut(address);
+    }
     std::ptr::null_mut()
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn nvshmemx_buffer_unregister_symmetric(_address: usize, _bytes: usize) -> Code {
+extern "C" fn nvshmemx_buffer_unregister_symmetric(address: usize, _bytes: usize) -> Code {
     pe::live("nvshmemx_buffer_unregister_symmetric");
-    abi::INVALID_VALUE
+    memory::unregister(address)
 }

@@ -64,6 +64,8 @@ pub(crate) static NO_GPU: Setting = Setting::new("NVSHMEM_DOUBLE_NO_GPU", 0);
 /// Whether the heaps of other PEs cannot be loaded from and stored to, so that `nvshmem_ptr` gives
 /// NULL.
 pub(crate) static REMOTE: Setting = Setting::new("NVSHMEM_DOUBLE_REMOTE", 0);
+/// Whether memory of the program is taken into the heap, where no other PE has a part of it.
+pub(crate) static TAKES_MEMORY: Setting = Setting::new("NVSHMEM_DOUBLE_TAKES_MEMORY", 0);
 /// The microseconds for which a put is in flight, unless somebody waits for it.
 pub(crate) static DELAY: Setting = Setting::new("NVSHMEM_DOUBLE_DELAY_US", 2000);
 static PATIENCE: Setting = Setting::new("NVSHMEM_DOUBLE_PATIENCE", 60);

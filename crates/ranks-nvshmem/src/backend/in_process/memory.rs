@@ -40,7 +40,7 @@ impl Memory for Heap {
             local: mine.address(),
             bytes,
             number,
-            kept: Some(Arc::new(Parts(parts))),
+            kept: Some(Box::new(Parts(parts))),
         })
     }
 

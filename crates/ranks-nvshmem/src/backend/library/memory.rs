@@ -4,13 +4,12 @@
 use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, Event, Stream};
 
 use super::LibraryHeap;
-use crate::backend::block::{Block, Local, Offset};
+use crate::backend::block::{Block, Known, Local, Offset};
 use crate::backend::names::{
     ALLOC, FILL, FREE, READ, REGISTER, REGISTER_SYMMETRIC, UNREGISTER, WRITE,
 };
@@ -70,13 +69,17 @@ impl Memory for LibraryHeap {
         let _entered = self.enter(FREE)?;
         let address: *mut c_void = block.local.as_ptr().cast();
         let table = self.library.table();
-        if block.kept.is_some() {
+        if let Some(memory) = block.kept {
             let unregister = table.nvshmemx_buffer_unregister_symmetric;
             let unregister = unregister.ok_or_else(|| self.missing(UNREGISTER_SYMMETRIC))?;
             // SAFETY: the address is one that the library has given for memory that was registered,
             // of that length, and nobody works on it.
             let code = unsafe { unregister(address, block.bytes) };
-            return self.check(UNREGISTER_SYMMETRIC, code);
+            self.check(UNREGISTER_SYMMETRIC, code)?;
+            if let Ok(memory) = memory.downcast::<Known>() {
+                memory.release();
+            }
+            return Ok(());
         }
         let free = table.nvshmem_free.ok_or_else(|| self.missing(FREE))?;
         // SAFETY: the library has allocated it, all PEs call this for the same block, and nobody
@@ -156,7 +159,7 @@ impl Memory for LibraryHeap {
         address: u64,
         bytes: usize,
         number: u64,
-        memory: Arc<dyn Any>,
+        memory: Box<dyn Any>,
     ) -> Result<Block> {
         let register = self.library.table().nvshmemx_buffer_register_symmetric;
         let register = register.ok_or_else(|| self.missing(REGISTER_SYMMETRIC))?;
@@ -185,7 +188,7 @@ impl Memory for LibraryHeap {
             local,
             bytes,
             number,
-            kept: Some(memory),
+            kept: Some(Box::new(Known::new(memory))),
         })
     }
 }
