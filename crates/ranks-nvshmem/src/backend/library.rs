@@ -23,7 +23,6 @@ mod init_state;
 mod memory;
 mod module;
 mod one_sided;
-mod signals;
 mod teams;
 
 use std::cell::Cell;
@@ -31,8 +30,10 @@ use std::fmt;
 
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, Entered};
-use ranks_nvshmem_sys::NvshmemLibrary;
+use ranks_nvshmem_sys::{NvshmemLibrary, cudaStream_t};
 
+use crate::backend::Order;
+use crate::backend::stream::StreamRef;
 use crate::call::error::of_driver;
 
 pub(crate) use direct::Direct;
@@ -49,6 +50,13 @@ pub(crate) struct LibraryHeap {
     room: Option<free_memory::Room>,
     /// True if no PE is reached over a network; `None` before there is a block to ask with.
     all_near: Cell<Option<bool>>,
+}
+
+/// The function for an order: one that is done when it returns, or the one that enqueues the same,
+/// with the stream.
+enum Function<F, On> {
+    Now(F),
+    On(On, cudaStream_t),
 }
 
 impl LibraryHeap {
@@ -68,6 +76,42 @@ impl LibraryHeap {
         Ok(())
     }
 
+    /// Of the two functions of an operation, the one for an order.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotInLibrary`] if the library lacks it; [`ErrorKind::Argument`] for a stream of
+    /// a PE in process.
+    #[inline]
+    fn function<F, On>(
+        &self,
+        name: &'static str,
+        (now, on): (Option<F>, Option<On>),
+        order: Order<'_>,
+    ) -> Result<Function<F, On>> {
+        match order {
+            Order::Now => now.map(Function::Now).ok_or_else(|| self.missing(name)),
+            Order::On(stream) => {
+                let (on, stream) = self.on_stream(name, on, stream)?;
+                Ok(Function::On(on, stream))
+            }
+        }
+    }
+
+    /// As [`function`](Self::function), of what is only enqueued.
+    #[inline]
+    fn on_stream<On>(
+        &self,
+        name: &'static str,
+        on: Option<On>,
+        stream: StreamRef<'_>,
+    ) -> Result<(On, cudaStream_t)> {
+        let function = on.ok_or_else(|| self.missing(name))?;
+        match stream {
+            StreamRef::Cuda(_, raw) => Ok((function, raw.0.cast())),
+            StreamRef::Host(_) => Err(not_of_device(name)),
+        }
+    }
+
     /// The error of a call of a function that the library lacks.
     #[cold]
     fn missing(&self, name: &'static str) -> Error {
@@ -79,6 +123,12 @@ impl LibraryHeap {
     fn refused(&self, name: &'static str, code: i32) -> Error {
         refused(self.library, name, code)
     }
+}
+
+#[cold]
+fn not_of_device(operation: &'static str) -> Error {
+    let text = "the stream is one of a PE in process, and this is a process of its own";
+    Error::new(ErrorKind::Argument, operation, text)
 }
 
 #[cold]

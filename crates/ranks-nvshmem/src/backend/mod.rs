@@ -230,23 +230,54 @@ pub(crate) trait Memory {
     }
 }
 
+/// The direction in which elements go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// To the other PE.
+    Put,
+    /// From it.
+    Get,
+}
+
+/// An access to the part of a PE: elements there and here, and which way they go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Access<'a> {
+    pub(crate) direction: Direction,
+    pub(crate) far: Offset<'a>,
+    pub(crate) near: Local<'a>,
+    pub(crate) pe: usize,
+}
+
+/// An update of a signal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SignalUpdate<'a> {
+    pub(crate) word: Offset<'a>,
+    pub(crate) value: u64,
+    pub(crate) op: SignalOp,
+}
+
+/// A point in the order of this PE's operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Point {
+    /// Puts to each PE before it are delivered before those after it. Of the host alone.
+    Fence,
+    /// The puts of this PE are delivered, and forms with `nbi` complete.
+    Quiet,
+    /// The sources of this PE's puts may be used again.
+    Flush,
+    /// `Quiet`, and all PEs have come.
+    BarrierAll,
+    /// All PEs have come.
+    SyncAll,
+}
+
 /// Operations on the parts of other PEs, and their order.
 pub(crate) trait OneSided {
-    fn put(
+    /// Puts or gets so many bytes.
+    fn access(
         &self,
-        dest: Offset<'_>,
-        source: Local<'_>,
+        access: Access<'_>,
         bytes: usize,
-        pe: usize,
-        order: Order<'_>,
-        reuse: Reuse,
-    ) -> Result<()>;
-    fn get(
-        &self,
-        dest: Local<'_>,
-        source: Offset<'_>,
-        bytes: usize,
-        pe: usize,
         order: Order<'_>,
         reuse: Reuse,
     ) -> Result<()>;
@@ -256,51 +287,25 @@ pub(crate) trait OneSided {
         let _ = stream;
         None
     }
-    /// `count` elements of `size` bytes (1, 2, 4, 8 or 16).
-    #[allow(clippy::too_many_arguments, reason = "those of the C function")]
-    fn iput(
+    /// Puts or gets `count` elements of `size` bytes (1, 2, 4, 8 or 16).
+    fn access_strided(
         &self,
-        dest: Offset<'_>,
-        source: Local<'_>,
+        access: Access<'_>,
         strides: Strides,
         size: usize,
         count: usize,
-        pe: usize,
         order: Order<'_>,
     ) -> Result<()>;
-    #[allow(clippy::too_many_arguments, reason = "those of the C function")]
-    fn iget(
-        &self,
-        dest: Local<'_>,
-        source: Offset<'_>,
-        strides: Strides,
-        size: usize,
-        count: usize,
-        pe: usize,
-        order: Order<'_>,
-    ) -> Result<()>;
-    /// Puts, and then does `op` with `value` to the word `signal` of the PE.
-    #[allow(clippy::too_many_arguments, reason = "those of the C function")]
+    /// Puts, and then updates the signal of the PE.
     fn put_signal(
         &self,
-        dest: Offset<'_>,
-        source: Local<'_>,
+        put: Access<'_>,
         bytes: usize,
-        signal: Offset<'_>,
-        value: u64,
-        op: SignalOp,
-        pe: usize,
+        signal: SignalUpdate<'_>,
         stream: StreamRef<'_>,
         reuse: Reuse,
     ) -> Result<()>;
-    fn signal_op(
-        &self,
-        signal: Offset<'_>,
-        value: u64,
-        op: SignalOp,
-        pe: usize,
-        stream: StreamRef<'_>,
-    ) -> Result<()>;
+    fn signal_op(&self, signal: SignalUpdate<'_>, pe: usize, stream: StreamRef<'_>) -> Result<()>;
     /// This PE's word, now.
     fn signal_fetch(&self, signal: Offset<'_>) -> Result<u64>;
     /// The stream goes on when this PE's word compares so.
@@ -311,16 +316,8 @@ pub(crate) trait OneSided {
         value: u64,
         stream: StreamRef<'_>,
     ) -> Result<()>;
-    /// Puts to each PE before it are delivered before those after it.
-    fn fence(&self) -> Result<()>;
-    /// Completes the puts of this PE: they are delivered.
-    fn quiet(&self, order: Order<'_>) -> Result<()>;
-    /// Waits until the sources of this PE's puts may be used again.
-    fn flush(&self, order: Order<'_>) -> Result<()>;
-    /// `quiet`, and all PEs have come.
-    fn barrier_all(&self, order: Order<'_>) -> Result<()>;
-    /// All PEs have come.
-    fn sync_all(&self, order: Order<'_>) -> Result<()>;
+    /// Waits for the point, or makes the stream wait.
+    fn point(&self, point: Point, order: Order<'_>) -> Result<()>;
 }
 
 /// Parts of the PEs.
@@ -404,14 +401,12 @@ pub(crate) struct Moved<'a> {
 
 /// Operations of all PEs of a team.
 pub(crate) trait Movements {
-    fn barrier(&self, team: TeamHandle, order: Order<'_>) -> Result<()>;
-    fn sync(&self, team: TeamHandle, order: Order<'_>) -> Result<()>;
-    /// Does any of them, on elements.
+    /// Does any of them; `moved` is `None` for those without elements.
     fn moves(
         &self,
         team: TeamHandle,
         movement: Movement,
-        moved: Moved<'_>,
+        moved: Option<Moved<'_>>,
         order: Order<'_>,
     ) -> Result<()>;
 }

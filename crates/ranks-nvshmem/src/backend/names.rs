@@ -3,7 +3,7 @@
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::reduction_names;
-use super::{Movement, Order, Reuse};
+use super::{Direction, Movement, Order, Point, Reuse};
 
 pub(crate) const INIT: &str = "nvshmemx_hostlib_init_attr";
 pub(crate) const FINALIZE: &str = "nvshmemx_hostlib_finalize";
@@ -17,16 +17,6 @@ pub(crate) const FILL: &str = "cuMemsetD8Async";
 pub(crate) const REGISTER: &str = "nvshmemx_buffer_register";
 pub(crate) const UNREGISTER: &str = "nvshmemx_buffer_unregister";
 pub(crate) const REGISTER_SYMMETRIC: &str = "nvshmemx_buffer_register_symmetric";
-
-pub(crate) const FENCE: &str = "nvshmem_fence";
-pub(crate) const QUIET: &str = "nvshmem_quiet";
-pub(crate) const FLUSH: &str = "nvshmemx_flush";
-pub(crate) const BARRIER_ALL: &str = "nvshmem_barrier_all";
-pub(crate) const SYNC_ALL: &str = "nvshmem_sync_all";
-pub(crate) const QUIET_ON_STREAM: &str = "nvshmemx_quiet_on_stream";
-pub(crate) const FLUSH_ON_STREAM: &str = "nvshmemx_flush_on_stream";
-pub(crate) const BARRIER_ALL_ON_STREAM: &str = "nvshmemx_barrier_all_on_stream";
-pub(crate) const SYNC_ALL_ON_STREAM: &str = "nvshmemx_sync_all_on_stream";
 
 pub(crate) const TEAM_DESTROY: &str = "nvshmem_team_destroy";
 pub(crate) const TEAM_SPLIT_STRIDED: &str = "nvshmem_team_split_strided";
@@ -43,14 +33,14 @@ pub(crate) struct Names {
     stream_nbi: &'static str,
 }
 
-pub(crate) const PUT: Names = Names {
+const PUT: Names = Names {
     now: "nvshmem_putmem",
     now_nbi: "nvshmem_putmem_nbi",
     stream: "nvshmemx_putmem_on_stream",
     stream_nbi: "nvshmemx_putmem_nbi_on_stream",
 };
 
-pub(crate) const GET: Names = Names {
+const GET: Names = Names {
     now: "nvshmem_getmem",
     now_nbi: "nvshmem_getmem_nbi",
     stream: "nvshmemx_getmem_on_stream",
@@ -65,7 +55,7 @@ pub(crate) const PUT_SIGNAL: Names = Names {
 };
 
 /// By the bits of an element.
-pub(crate) const IPUT: [[&str; 2]; 5] = [
+const IPUT: [[&str; 2]; 5] = [
     ["nvshmem_iput8", "nvshmemx_iput8_on_stream"],
     ["nvshmem_iput16", "nvshmemx_iput16_on_stream"],
     ["nvshmem_iput32", "nvshmemx_iput32_on_stream"],
@@ -73,7 +63,7 @@ pub(crate) const IPUT: [[&str; 2]; 5] = [
     ["nvshmem_iput128", "nvshmemx_iput128_on_stream"],
 ];
 
-pub(crate) const IGET: [[&str; 2]; 5] = [
+const IGET: [[&str; 2]; 5] = [
     ["nvshmem_iget8", "nvshmemx_iget8_on_stream"],
     ["nvshmem_iget16", "nvshmemx_iget16_on_stream"],
     ["nvshmem_iget32", "nvshmemx_iget32_on_stream"],
@@ -106,47 +96,64 @@ impl Names {
     }
 }
 
-/// The C name for elements of so many bytes.
-///
-/// # Errors
-/// [`ErrorKind::Argument`] if there is none.
-pub(crate) fn strided(
-    names: [[&'static str; 2]; 5],
-    size: usize,
-    order: Order<'_>,
-) -> Result<&'static str> {
-    let at = match size {
-        1 => 0,
-        2 => 1,
-        4 => 2,
-        8 => 3,
-        16 => 4,
-        _ => {
-            let text = format_args!(
-                "elements of {size} bytes have no strides: they may have 1, 2, 4, 8 or 16; put them one by one, or as such"
-            );
-            return Err(Error::new(ErrorKind::Argument, names[0][0], text));
+impl Direction {
+    pub(crate) const fn name(self, order: Order<'_>, reuse: Reuse) -> &'static str {
+        match self {
+            Self::Put => PUT.of(order, reuse),
+            Self::Get => GET.of(order, reuse),
         }
-    };
-    Ok(order.of(names[at]))
+    }
+
+    /// The C name for elements of so many bytes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if there is none.
+    pub(crate) fn strided_name(self, size: usize, order: Order<'_>) -> Result<&'static str> {
+        let names = match self {
+            Self::Put => IPUT,
+            Self::Get => IGET,
+        };
+        let at = match size {
+            1 => 0,
+            2 => 1,
+            4 => 2,
+            8 => 3,
+            16 => 4,
+            _ => {
+                let text = format_args!(
+                    "elements of {size} bytes have no strides: they may have 1, 2, 4, 8 or 16; put them one by one, or as such"
+                );
+                return Err(Error::new(ErrorKind::Argument, names[0][0], text));
+            }
+        };
+        Ok(order.of(names[at]))
+    }
+}
+
+impl Point {
+    /// The C function that does it.
+    pub(crate) const fn name(self, order: Order<'_>) -> &'static str {
+        order.of(match self {
+            Self::Fence => ["nvshmem_fence"; 2],
+            Self::Quiet => ["nvshmem_quiet", "nvshmemx_quiet_on_stream"],
+            Self::Flush => ["nvshmemx_flush", "nvshmemx_flush_on_stream"],
+            Self::BarrierAll => ["nvshmem_barrier_all", "nvshmemx_barrier_all_on_stream"],
+            Self::SyncAll => ["nvshmem_sync_all", "nvshmemx_sync_all_on_stream"],
+        })
+    }
 }
 
 impl Movement {
     /// The C function that does it.
     pub(crate) fn name(self, order: Order<'_>) -> &'static str {
-        match (self, order) {
-            (Self::Barrier, Order::Now) => "nvshmem_barrier",
-            (Self::Barrier, Order::On(_)) => "nvshmemx_barrier_on_stream",
-            (Self::Sync, Order::Now) => "nvshmem_team_sync",
-            (Self::Sync, Order::On(_)) => "nvshmemx_team_sync_on_stream",
-            (Self::Broadcast(_), Order::Now) => "nvshmem_broadcastmem",
-            (Self::Broadcast(_), Order::On(_)) => "nvshmemx_broadcastmem_on_stream",
-            (Self::Fcollect, Order::Now) => "nvshmem_fcollectmem",
-            (Self::Fcollect, Order::On(_)) => "nvshmemx_fcollectmem_on_stream",
-            (Self::Alltoall, Order::Now) => "nvshmem_alltoallmem",
-            (Self::Alltoall, Order::On(_)) => "nvshmemx_alltoallmem_on_stream",
-            (Self::Reduce(kind, op), _) => reduction_names::reduce(kind, op, order),
-            (Self::Reducescatter(kind, op), _) => reduction_names::reducescatter(kind, op, order),
-        }
+        order.of(match self {
+            Self::Barrier => ["nvshmem_barrier", "nvshmemx_barrier_on_stream"],
+            Self::Sync => ["nvshmem_team_sync", "nvshmemx_team_sync_on_stream"],
+            Self::Broadcast(_) => ["nvshmem_broadcastmem", "nvshmemx_broadcastmem_on_stream"],
+            Self::Fcollect => ["nvshmem_fcollectmem", "nvshmemx_fcollectmem_on_stream"],
+            Self::Alltoall => ["nvshmem_alltoallmem", "nvshmemx_alltoallmem_on_stream"],
+            Self::Reduce(kind, op) => reduction_names::reduce(kind, op),
+            Self::Reducescatter(kind, op) => reduction_names::reducescatter(kind, op),
+        })
     }
 }

@@ -7,17 +7,17 @@ use ranks_comm::Result;
 use ranks_comm::backend::{CallFacts, Track, observed};
 use ranks_cuda::Context;
 
-use crate::backend::block::{Block, Local, Offset};
+use crate::backend::block::{Block, Offset};
 use crate::backend::in_process::HostStream;
 use crate::backend::names::{
-    self, ALLOC, FILL, FINALIZE, FREE, GET, PUT, PUT_SIGNAL, READ, REGISTER, REGISTER_SYMMETRIC,
-    SIGNAL_OP, SIGNAL_WAIT, TEAM_DESTROY, TEAM_INIT, TEAM_SPLIT_2D, TEAM_SPLIT_STRIDED,
-    TEAM_UNIQUE_ID, UNREGISTER, WRITE,
+    ALLOC, FILL, FINALIZE, FREE, PUT_SIGNAL, READ, REGISTER, REGISTER_SYMMETRIC, SIGNAL_OP,
+    SIGNAL_WAIT, TEAM_DESTROY, TEAM_INIT, TEAM_SPLIT_2D, TEAM_SPLIT_STRIDED, TEAM_UNIQUE_ID,
+    UNREGISTER, WRITE,
 };
 use crate::backend::stream::StreamRef;
 use crate::backend::{
-    Backend, Comparison, DeviceCode, Life, Memory, Moved, Movement, Movements, OneSided, Order,
-    Reuse, SignalOp, Strides, TeamHandle, Teams,
+    Access, Backend, Comparison, DeviceCode, Life, Memory, Moved, Movement, Movements, OneSided,
+    Order, Point, Reuse, SignalUpdate, Strides, TeamHandle, Teams,
 };
 
 /// A backend, and the observers' view of its PE.
@@ -165,94 +165,50 @@ impl Memory for Observed {
 
 /// `direct` is not passed on: what goes that way is not told.
 impl OneSided for Observed {
-    fn put(
+    fn access(
         &self,
-        dest: Offset<'_>,
-        source: Local<'_>,
+        access: Access<'_>,
         bytes: usize,
-        pe: usize,
         order: Order<'_>,
         reuse: Reuse,
     ) -> Result<()> {
-        self.transfer(PUT.of(order, reuse), bytes, Some(pe), |backend| {
-            backend.put(dest, source, bytes, pe, order, reuse)
+        let name = access.direction.name(order, reuse);
+        self.transfer(name, bytes, Some(access.pe), |backend| {
+            backend.access(access, bytes, order, reuse)
         })
     }
 
-    fn get(
+    fn access_strided(
         &self,
-        dest: Local<'_>,
-        source: Offset<'_>,
-        bytes: usize,
-        pe: usize,
-        order: Order<'_>,
-        reuse: Reuse,
-    ) -> Result<()> {
-        self.transfer(GET.of(order, reuse), bytes, Some(pe), |backend| {
-            backend.get(dest, source, bytes, pe, order, reuse)
-        })
-    }
-
-    fn iput(
-        &self,
-        dest: Offset<'_>,
-        source: Local<'_>,
+        access: Access<'_>,
         strides: Strides,
         size: usize,
         count: usize,
-        pe: usize,
         order: Order<'_>,
     ) -> Result<()> {
-        let name = names::strided(names::IPUT, size, order)?;
-        self.transfer(name, count * size, Some(pe), |backend| {
-            backend.iput(dest, source, strides, size, count, pe, order)
-        })
-    }
-
-    fn iget(
-        &self,
-        dest: Local<'_>,
-        source: Offset<'_>,
-        strides: Strides,
-        size: usize,
-        count: usize,
-        pe: usize,
-        order: Order<'_>,
-    ) -> Result<()> {
-        let name = names::strided(names::IGET, size, order)?;
-        self.transfer(name, count * size, Some(pe), |backend| {
-            backend.iget(dest, source, strides, size, count, pe, order)
+        let name = access.direction.strided_name(size, order)?;
+        self.transfer(name, count * size, Some(access.pe), |backend| {
+            backend.access_strided(access, strides, size, count, order)
         })
     }
 
     fn put_signal(
         &self,
-        dest: Offset<'_>,
-        source: Local<'_>,
+        put: Access<'_>,
         bytes: usize,
-        signal: Offset<'_>,
-        value: u64,
-        op: SignalOp,
-        pe: usize,
+        signal: SignalUpdate<'_>,
         stream: StreamRef<'_>,
         reuse: Reuse,
     ) -> Result<()> {
         let name = PUT_SIGNAL.of(Order::On(stream), reuse);
-        self.transfer(name, bytes, Some(pe), |backend| {
-            backend.put_signal(dest, source, bytes, signal, value, op, pe, stream, reuse)
+        self.transfer(name, bytes, Some(put.pe), |backend| {
+            backend.put_signal(put, bytes, signal, stream, reuse)
         })
     }
 
-    fn signal_op(
-        &self,
-        signal: Offset<'_>,
-        value: u64,
-        op: SignalOp,
-        pe: usize,
-        stream: StreamRef<'_>,
-    ) -> Result<()> {
+    fn signal_op(&self, signal: SignalUpdate<'_>, pe: usize, stream: StreamRef<'_>) -> Result<()> {
         self.transfer(SIGNAL_OP, size_of::<u64>(), Some(pe), |backend| {
-            backend.signal_op(signal, value, op, pe, stream)
+            backend.signal_op(signal, pe, stream)
         })
     }
 
@@ -273,28 +229,8 @@ impl OneSided for Observed {
         })
     }
 
-    fn fence(&self) -> Result<()> {
-        self.call(names::FENCE, |backend| backend.fence())
-    }
-
-    fn quiet(&self, order: Order<'_>) -> Result<()> {
-        let name = order.of([names::QUIET, names::QUIET_ON_STREAM]);
-        self.call(name, |backend| backend.quiet(order))
-    }
-
-    fn flush(&self, order: Order<'_>) -> Result<()> {
-        let name = order.of([names::FLUSH, names::FLUSH_ON_STREAM]);
-        self.call(name, |backend| backend.flush(order))
-    }
-
-    fn barrier_all(&self, order: Order<'_>) -> Result<()> {
-        let name = order.of([names::BARRIER_ALL, names::BARRIER_ALL_ON_STREAM]);
-        self.call(name, |backend| backend.barrier_all(order))
-    }
-
-    fn sync_all(&self, order: Order<'_>) -> Result<()> {
-        let name = order.of([names::SYNC_ALL, names::SYNC_ALL_ON_STREAM]);
-        self.call(name, |backend| backend.sync_all(order))
+    fn point(&self, point: Point, order: Order<'_>) -> Result<()> {
+        self.call(point.name(order), |backend| backend.point(point, order))
     }
 }
 
@@ -353,31 +289,22 @@ impl Teams for Observed {
 }
 
 impl Movements for Observed {
-    fn barrier(&self, team: TeamHandle, order: Order<'_>) -> Result<()> {
-        let name = Movement::Barrier.name(order);
-        self.call(name, |backend| backend.barrier(team, order))
-    }
-
-    fn sync(&self, team: TeamHandle, order: Order<'_>) -> Result<()> {
-        let name = Movement::Sync.name(order);
-        self.call(name, |backend| backend.sync(team, order))
-    }
-
     fn moves(
         &self,
         team: TeamHandle,
         movement: Movement,
-        moved: Moved<'_>,
+        moved: Option<Moved<'_>>,
         order: Order<'_>,
     ) -> Result<()> {
         let root = match movement {
             Movement::Broadcast(root) => Some(root),
             _ => None,
         };
+        let amount = moved.map_or(0, |moved| moved.amount);
         let facts = || CallFacts {
             root,
-            count: moved.amount as u64,
-            bytes: (moved.amount * movement.width()) as u64,
+            count: amount as u64,
+            bytes: (amount * movement.width()) as u64,
             ..movement.name(order).into()
         };
         let call = || self.backend.moves(team, movement, moved, order);

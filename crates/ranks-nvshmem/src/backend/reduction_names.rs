@@ -1,44 +1,15 @@
 //! The library's names of its typed reductions.
 
-use crate::backend::{Kind, Order, Reduce};
+use crate::backend::{Kind, Reduce};
 
-/// The form of a reduction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Reduce,
-    ReduceOnStream,
-    Reducescatter,
-    ReducescatterOnStream,
+/// `nvshmem_float_sum_reduce`, and the name of what enqueues the same.
+pub(crate) fn reduce(kind: Kind, op: Reduce) -> [&'static str; 2] {
+    [&REDUCE, &REDUCE_ON_STREAM].map(|names| names[kind as usize][op as usize])
 }
 
-/// `nvshmem_float_sum_reduce`, `nvshmemx_int32_and_reducescatter_on_stream`.
-fn name(kind: Kind, op: Reduce, form: Form) -> &'static str {
-    let (kind, op) = (index_of(kind), op as usize);
-    let names = match form {
-        Form::Reduce => &REDUCE,
-        Form::ReduceOnStream => &REDUCE_ON_STREAM,
-        Form::Reducescatter => &REDUCESCATTER,
-        Form::ReducescatterOnStream => &REDUCESCATTER_ON_STREAM,
-    };
-    names[kind][op]
-}
-
-/// As it is called now, or on a stream.
-pub(crate) fn reduce(kind: Kind, op: Reduce, order: Order<'_>) -> &'static str {
-    let form = match order {
-        Order::Now => Form::Reduce,
-        Order::On(_) => Form::ReduceOnStream,
-    };
-    name(kind, op, form)
-}
-
-/// As it is called now, or on a stream.
-pub(crate) fn reducescatter(kind: Kind, op: Reduce, order: Order<'_>) -> &'static str {
-    let form = match order {
-        Order::Now => Form::Reducescatter,
-        Order::On(_) => Form::ReducescatterOnStream,
-    };
-    name(kind, op, form)
+/// `nvshmem_int32_and_reducescatter`, and the name of what enqueues the same.
+pub(crate) fn reducescatter(kind: Kind, op: Reduce) -> [&'static str; 2] {
+    [&REDUCESCATTER, &REDUCESCATTER_ON_STREAM].map(|names| names[kind as usize][op as usize])
 }
 
 /// The number of kinds of elements.
@@ -46,11 +17,6 @@ const KINDS: usize = 12;
 
 /// The number of operations.
 const OPERATIONS: usize = 7;
-
-/// Its place in the tables.
-const fn index_of(kind: Kind) -> usize {
-    kind as usize
-}
 
 macro_rules! table {
     ($prefix:literal, $suffix:literal) => {
@@ -92,57 +58,40 @@ static REDUCESCATTER_ON_STREAM: Names = table!("nvshmemx", "reducescatter_on_str
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, name};
+    use super::{reduce, reducescatter};
     use crate::backend::{Kind, Reduce};
 
     #[test]
     fn the_names_are_the_librarys() {
         let names = [
             (
-                Kind::F32,
-                Reduce::Sum,
-                Form::Reduce,
+                reduce(Kind::F32, Reduce::Sum)[0],
                 "nvshmem_float_sum_reduce",
             ),
             (
-                Kind::I8,
-                Reduce::Xor,
-                Form::ReduceOnStream,
+                reduce(Kind::I8, Reduce::Xor)[1],
                 "nvshmemx_int8_xor_reduce_on_stream",
             ),
             (
-                Kind::U64,
-                Reduce::And,
-                Form::Reducescatter,
+                reducescatter(Kind::U64, Reduce::And)[0],
                 "nvshmem_uint64_and_reducescatter",
             ),
             (
-                Kind::Bf16,
-                Reduce::Max,
-                Form::ReducescatterOnStream,
+                reducescatter(Kind::Bf16, Reduce::Max)[1],
                 "nvshmemx_bfloat16_max_reducescatter_on_stream",
             ),
             (
-                Kind::F64,
-                Reduce::Min,
-                Form::Reduce,
+                reduce(Kind::F64, Reduce::Min)[0],
                 "nvshmem_double_min_reduce",
             ),
             (
-                Kind::F16,
-                Reduce::Prod,
-                Form::Reduce,
+                reduce(Kind::F16, Reduce::Prod)[0],
                 "nvshmem_half_prod_reduce",
             ),
-            (
-                Kind::U16,
-                Reduce::Or,
-                Form::Reduce,
-                "nvshmem_uint16_or_reduce",
-            ),
+            (reduce(Kind::U16, Reduce::Or)[0], "nvshmem_uint16_or_reduce"),
         ];
-        for (kind, op, form, text) in names {
-            assert_eq!(name(kind, op, form), text);
+        for (name, text) in names {
+            assert_eq!(name, text);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use ranks_comm::Result;
 
-use crate::backend::names::{GET, PUT};
-use crate::backend::{Reuse, Strides};
+use crate::backend::{Direction, Reuse, Strides};
+use crate::heap::arguments::part::{Near, Part};
 use crate::heap::arguments::{Destination, Source, Symmetric};
 use crate::stream::queue::Queue;
 use crate::stream::reach::What;
@@ -23,7 +23,7 @@ impl<'env> Queue<'env> {
         D: Symmetric + 'env,
         S: Source<Element = D::Element> + 'env,
     {
-        self.put_as(dest, source, pe, Reuse::After)
+        self.access(Direction::Put, dest, source, pe, Reuse::After)
     }
 
     /// As [`put`](Self::put), and `source` may be used again after [`quiet`](Self::quiet),
@@ -38,33 +38,7 @@ impl<'env> Queue<'env> {
         D: Symmetric + 'env,
         S: Source<Element = D::Element> + 'env,
     {
-        self.set_begun(true);
-        self.put_as(dest, source, pe, Reuse::AfterQuiet)
-    }
-
-    #[inline]
-    fn put_as<D, S>(&self, dest: D, source: S, pe: usize, reuse: Reuse) -> Result<()>
-    where
-        D: Symmetric + 'env,
-        S: Source<Element = D::Element> + 'env,
-    {
-        let order = self.order();
-        let what = What {
-            name: PUT.of(order, reuse),
-            pe: Some(pe),
-        };
-        self.enqueue_with(what, source, false, dest, |source, dest| {
-            let checked = self.reach.checked(PUT, dest, source, pe, order, reuse)?;
-            let Some((dest, source, bytes)) = checked else {
-                return Ok(());
-            };
-            let Some(direct) = &self.direct else {
-                let backend = self.reach.backend;
-                return backend.put(dest, source, bytes, pe, order, reuse);
-            };
-            direct.put(dest, source, bytes, pe, reuse);
-            Ok(())
-        })
+        self.access(Direction::Put, dest, source, pe, Reuse::AfterQuiet)
     }
 
     /// Gets the elements of `source` on `pe` into `dest` here. Both have as many.
@@ -80,7 +54,7 @@ impl<'env> Queue<'env> {
         S: Symmetric + 'env,
         D: Destination<Element = S::Element> + 'env,
     {
-        self.get_as(dest, source, pe, Reuse::After)
+        self.access(Direction::Get, source, dest, pe, Reuse::After)
     }
 
     /// As [`get`](Self::get), and the elements are there after [`quiet`](Self::quiet) or a barrier
@@ -95,33 +69,7 @@ impl<'env> Queue<'env> {
         S: Symmetric + 'env,
         D: Destination<Element = S::Element> + 'env,
     {
-        self.set_begun(true);
-        self.get_as(dest, source, pe, Reuse::AfterQuiet)
-    }
-
-    #[inline]
-    fn get_as<D, S>(&self, dest: D, source: S, pe: usize, reuse: Reuse) -> Result<()>
-    where
-        S: Symmetric + 'env,
-        D: Destination<Element = S::Element> + 'env,
-    {
-        let order = self.order();
-        let what = What {
-            name: GET.of(order, reuse),
-            pe: Some(pe),
-        };
-        self.enqueue_with(what, dest, true, source, |dest, source| {
-            let checked = self.reach.checked(GET, source, dest, pe, order, reuse)?;
-            let Some((source, dest, bytes)) = checked else {
-                return Ok(());
-            };
-            let Some(direct) = &self.direct else {
-                let backend = self.reach.backend;
-                return backend.get(dest, source, bytes, pe, order, reuse);
-            };
-            direct.get(dest, source, bytes, pe, reuse);
-            Ok(())
-        })
+        self.access(Direction::Get, source, dest, pe, Reuse::AfterQuiet)
     }
 
     /// Puts `count` elements of `source`, of which each is [`Strides::source`] after the one
@@ -142,14 +90,7 @@ impl<'env> Queue<'env> {
         D: Symmetric + 'env,
         S: Source<Element = D::Element> + 'env,
     {
-        let order = self.order();
-        let what = What {
-            name: "nvshmemx_iput_on_stream",
-            pe: Some(pe),
-        };
-        self.enqueue_with(what, source, false, dest, |source, dest| {
-            self.reach.iput(dest, source, strides, count, pe, order)
-        })
+        self.access_strided(Direction::Put, dest, source, strides, count, pe)
     }
 
     /// Gets `count` elements of `source` on `pe`, of which each is [`Strides::source`] after the
@@ -170,13 +111,64 @@ impl<'env> Queue<'env> {
         S: Symmetric + 'env,
         D: Destination<Element = S::Element> + 'env,
     {
+        self.access_strided(Direction::Get, source, dest, strides, count, pe)
+    }
+
+    #[inline]
+    fn access<F, N>(
+        &self,
+        direction: Direction,
+        far: F,
+        near: N,
+        pe: usize,
+        reuse: Reuse,
+    ) -> Result<()>
+    where
+        F: Part + 'env,
+        N: Near<Element = F::Element> + 'env,
+    {
+        if reuse == Reuse::AfterQuiet {
+            self.set_begun(true);
+        }
         let order = self.order();
         let what = What {
-            name: "nvshmemx_iget_on_stream",
+            name: direction.name(order, reuse),
             pe: Some(pe),
         };
-        self.enqueue_with(what, dest, true, source, |dest, source| {
-            self.reach.iget(dest, source, strides, count, pe, order)
+        self.enqueue_with(what, near, direction, far, |near, far| {
+            let checked = self.reach.checked(direction, far, near, pe, order, reuse)?;
+            let Some((access, bytes)) = checked else {
+                return Ok(());
+            };
+            let Some(direct) = &self.direct else {
+                return self.reach.backend.access(access, bytes, order, reuse);
+            };
+            direct.access(access, bytes, reuse);
+            Ok(())
+        })
+    }
+
+    fn access_strided<F, N>(
+        &self,
+        direction: Direction,
+        far: F,
+        near: N,
+        strides: Strides,
+        count: usize,
+        pe: usize,
+    ) -> Result<()>
+    where
+        F: Part + 'env,
+        N: Near<Element = F::Element> + 'env,
+    {
+        let order = self.order();
+        let what = What {
+            name: direction.strided_name(size_of::<F::Element>(), order)?,
+            pe: Some(pe),
+        };
+        self.enqueue_with(what, near, direction, far, |near, far| {
+            let reach = &self.reach;
+            reach.access_strided(direction, far, near, strides, count, pe, order)
         })
     }
 }

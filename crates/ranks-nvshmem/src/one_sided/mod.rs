@@ -5,8 +5,8 @@
 
 use ranks_comm::Result;
 
-use crate::backend::names::{GET, PUT};
-use crate::backend::{Order, Reuse, Strides};
+use crate::backend::{Direction, Order, Reuse, Strides};
+use crate::heap::arguments::part::{Near, Part};
 use crate::heap::arguments::{Destination, Source, Symmetric, SymmetricMut};
 use crate::pe::handle::Nvshmem;
 
@@ -35,11 +35,7 @@ impl Nvshmem<'_> {
         D: Symmetric,
         S: Source<Element = D::Element>,
     {
-        let name = PUT.of(Order::Now, Reuse::After);
-        let reach = self.reach(name)?;
-        reach.now(name, source, false, |source| {
-            reach.put(&dest, source, pe, Order::Now, Reuse::After)
-        })
+        self.access(Direction::Put, dest, source, pe)
     }
 
     /// As [`put`](Self::put), and `source` may be used again after [`quiet`](Self::quiet),
@@ -54,9 +50,7 @@ impl Nvshmem<'_> {
         D: Symmetric,
         S: Symmetric<Element = D::Element>,
     {
-        let reach = self.reach(PUT.of(Order::Now, Reuse::AfterQuiet))?;
-        reach.pe.own.begun.set(true);
-        reach.put(&dest, &source, pe, Order::Now, Reuse::AfterQuiet)
+        self.access_nbi(Direction::Put, &dest, &source, pe)
     }
 
     /// Gets the elements of `source` on the PE `pe` into `dest` here. Both have as many. When it
@@ -70,11 +64,7 @@ impl Nvshmem<'_> {
         S: Symmetric,
         D: Destination<Element = S::Element>,
     {
-        let name = GET.of(Order::Now, Reuse::After);
-        let reach = self.reach(name)?;
-        reach.now(name, dest, true, |dest| {
-            reach.get(dest, &source, pe, Order::Now, Reuse::After)
-        })
+        self.access(Direction::Get, source, dest, pe)
     }
 
     /// As [`get`](Self::get), and the elements are there after [`quiet`](Self::quiet) or a barrier
@@ -88,9 +78,7 @@ impl Nvshmem<'_> {
         S: Symmetric,
         D: SymmetricMut<Element = S::Element>,
     {
-        let reach = self.reach(GET.of(Order::Now, Reuse::AfterQuiet))?;
-        reach.pe.own.begun.set(true);
-        reach.get(&dest, &source, pe, Order::Now, Reuse::AfterQuiet)
+        self.access_nbi(Direction::Get, &source, &dest, pe)
     }
 
     /// Puts `count` elements of `source`, of which each is [`Strides::source`] after the one
@@ -120,11 +108,7 @@ impl Nvshmem<'_> {
         D: Symmetric,
         S: Source<Element = D::Element>,
     {
-        const NAME: &str = "nvshmem_iput";
-        let reach = self.reach(NAME)?;
-        reach.now(NAME, source, false, |source| {
-            reach.iput(&dest, source, strides, count, pe, Order::Now)
-        })
+        self.access_strided(Direction::Put, dest, source, strides, count, pe)
     }
 
     /// Gets `count` elements of `source` on the PE `pe`, of which each is [`Strides::source`] after
@@ -149,10 +133,48 @@ impl Nvshmem<'_> {
         S: Symmetric,
         D: Destination<Element = S::Element>,
     {
-        const NAME: &str = "nvshmem_iget";
-        let reach = self.reach(NAME)?;
-        reach.now(NAME, dest, true, |dest| {
-            reach.iget(dest, &source, strides, count, pe, Order::Now)
+        self.access_strided(Direction::Get, source, dest, strides, count, pe)
+    }
+
+    fn access<F: Part, N: Near<Element = F::Element>>(
+        &self,
+        direction: Direction,
+        far: F,
+        near: N,
+        pe: usize,
+    ) -> Result<()> {
+        let name = direction.name(Order::Now, Reuse::After);
+        let reach = self.reach(name)?;
+        reach.now(name, near, direction, |near| {
+            reach.access(direction, &far, near, pe, Order::Now, Reuse::After)
+        })
+    }
+
+    fn access_nbi<F: Part, N: Near<Element = F::Element>>(
+        &self,
+        direction: Direction,
+        far: &F,
+        near: &N,
+        pe: usize,
+    ) -> Result<()> {
+        let reach = self.reach(direction.name(Order::Now, Reuse::AfterQuiet))?;
+        reach.pe.own.begun.set(true);
+        reach.access(direction, far, near, pe, Order::Now, Reuse::AfterQuiet)
+    }
+
+    fn access_strided<F: Part, N: Near<Element = F::Element>>(
+        &self,
+        direction: Direction,
+        far: F,
+        near: N,
+        strides: Strides,
+        count: usize,
+        pe: usize,
+    ) -> Result<()> {
+        let name = direction.strided_name(size_of::<F::Element>(), Order::Now)?;
+        let reach = self.reach(name)?;
+        reach.now(name, near, direction, |near| {
+            reach.access_strided(direction, &far, near, strides, count, pe, Order::Now)
         })
     }
 }

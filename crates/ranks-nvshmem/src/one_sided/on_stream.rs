@@ -2,10 +2,9 @@
 
 use ranks_comm::Result;
 
-use crate::backend::names::{BARRIER_ALL_ON_STREAM, QUIET_ON_STREAM, SYNC_ALL_ON_STREAM};
 use crate::backend::names::{PUT_SIGNAL, SIGNAL_OP, SIGNAL_WAIT};
 use crate::backend::stream::{Ordered, PeStream, StreamRef};
-use crate::backend::{Comparison, Order, Reuse, SignalOp};
+use crate::backend::{Comparison, Direction, Order, Point, Reuse, SignalOp};
 use crate::heap::arguments::{Destination, Source, Symmetric};
 use crate::one_sided::signals::SignalRef;
 use crate::pe::handle::Nvshmem;
@@ -46,8 +45,9 @@ impl Nvshmem<'_> {
         };
         let reach = self.reach(what.name)?;
         let call = |(dest, source): &mut (D, S), stream: StreamRef<'_>| {
-            reach.ready(what.name, source, false, stream)?;
-            reach.put(dest, source, pe, Order::On(stream), Reuse::After)
+            reach.ready(what.name, source, Direction::Put, stream)?;
+            let order = Order::On(stream);
+            reach.access(Direction::Put, dest, source, pe, order, Reuse::After)
         };
         Enqueued::begin(reach, what, (dest, source), stream, call)
     }
@@ -74,8 +74,9 @@ impl Nvshmem<'_> {
         };
         let reach = self.reach(what.name)?;
         let call = |(dest, source): &mut (D, S), stream: StreamRef<'_>| {
-            reach.ready(what.name, dest, true, stream)?;
-            reach.get(dest, source, pe, Order::On(stream), Reuse::After)
+            reach.ready(what.name, dest, Direction::Get, stream)?;
+            let order = Order::On(stream);
+            reach.access(Direction::Get, source, dest, pe, order, Reuse::After)
         };
         Enqueued::begin(reach, what, (dest, source), stream, call)
     }
@@ -105,11 +106,11 @@ impl Nvshmem<'_> {
             name: PUT_SIGNAL.of(Order::Now, Reuse::After),
             pe: Some(pe),
         };
-        let (reach, signal) = (self.reach(what.name)?, signal.into().place()?);
+        let reach = self.reach(what.name)?;
+        let signal = signal.into().update(value, op)?;
         let call = |(dest, source): &mut (D, S), stream: StreamRef<'_>| {
-            reach.ready(what.name, source, false, stream)?;
-            let reuse = Reuse::After;
-            reach.put_signal(dest, source, signal, value, op, pe, stream, reuse)
+            reach.ready(what.name, source, Direction::Put, stream)?;
+            reach.put_signal(dest, source, signal, pe, stream, Reuse::After)
         };
         Enqueued::begin(reach, what, (dest, source), stream, call)
     }
@@ -127,9 +128,9 @@ impl Nvshmem<'_> {
         pe: usize,
         stream: &impl Ordered,
     ) -> Result<Enqueued<'_, ()>> {
-        let signal = signal.into().place()?;
+        let signal = signal.into().update(value, op)?;
         self.alone(SIGNAL_OP, Some(pe), stream, |reach, stream| {
-            reach.signal_op(signal, value, op, pe, stream)
+            reach.signal_op(signal, pe, stream)
         })
     }
 
@@ -158,8 +159,9 @@ impl Nvshmem<'_> {
     /// As [`put_on_stream`](Self::put_on_stream).
     #[doc(alias = "nvshmemx_quiet_on_stream")]
     pub fn quiet_on_stream(&self, stream: &impl Ordered) -> Result<Enqueued<'_, ()>> {
-        self.alone(QUIET_ON_STREAM, None, stream, |reach, stream| {
-            reach.backend.quiet(Order::On(stream))
+        let name = Point::Quiet.name(Order::On(stream.stream_ref()));
+        self.alone(name, None, stream, |reach, stream| {
+            reach.backend.point(Point::Quiet, Order::On(stream))
         })
     }
 
@@ -169,13 +171,7 @@ impl Nvshmem<'_> {
     /// As [`put_on_stream`](Self::put_on_stream).
     #[doc(alias = "nvshmemx_barrier_all_on_stream")]
     pub fn barrier_all_on_stream(&self, stream: &impl Ordered) -> Result<Enqueued<'_, ()>> {
-        let world = &self.pe().world().in_use;
-        let enqueued = self.alone(BARRIER_ALL_ON_STREAM, None, stream, |reach, stream| {
-            world.order_after(BARRIER_ALL_ON_STREAM, stream)?;
-            reach.backend.barrier_all(Order::On(stream))
-        })?;
-        world.leave(Some(enqueued.mark()));
-        Ok(enqueued)
+        self.all_on_stream(Point::BarrierAll, stream)
     }
 
     /// As [`Queue::sync_all`](crate::Queue::sync_all). Collective.
@@ -184,10 +180,19 @@ impl Nvshmem<'_> {
     /// As [`put_on_stream`](Self::put_on_stream).
     #[doc(alias = "nvshmemx_sync_all_on_stream")]
     pub fn sync_all_on_stream(&self, stream: &impl Ordered) -> Result<Enqueued<'_, ()>> {
+        self.all_on_stream(Point::SyncAll, stream)
+    }
+
+    /// Enqueues what the streams of all PEs come to, after what the team of all PEs is doing.
+    fn all_on_stream(&self, point: Point, stream: &impl Ordered) -> Result<Enqueued<'_, ()>> {
+        let name = point.name(Order::On(stream.stream_ref()));
         let world = &self.pe().world().in_use;
-        let enqueued = self.alone(SYNC_ALL_ON_STREAM, None, stream, |reach, stream| {
-            world.order_after(SYNC_ALL_ON_STREAM, stream)?;
-            reach.backend.sync_all(Order::On(stream))
+        let enqueued = self.alone(name, None, stream, |reach, stream| {
+            world.order_after(name, stream)?;
+            reach.backend.point(point, Order::On(stream))?;
+            // Until its end is known.
+            world.lose();
+            Ok(())
         })?;
         world.leave(Some(enqueued.mark()));
         Ok(enqueued)

@@ -2,13 +2,10 @@
 
 use ranks_comm::Result;
 
-use crate::backend::Order;
-use crate::backend::names::{
-    BARRIER_ALL, BARRIER_ALL_ON_STREAM, FENCE, FLUSH, FLUSH_ON_STREAM, QUIET, QUIET_ON_STREAM,
-    SYNC_ALL, SYNC_ALL_ON_STREAM,
-};
+use crate::backend::{Order, Point};
 use crate::pe::handle::Nvshmem;
 use crate::stream::queue::Queue;
+use crate::stream::reach::Reach;
 
 impl Nvshmem<'_> {
     /// Orders puts: those of this PE to a PE from now on arrive there after its earlier ones.
@@ -18,7 +15,7 @@ impl Nvshmem<'_> {
     /// Errors that the library reports.
     #[doc(alias = "nvshmem_fence")]
     pub fn fence(&self) -> Result<()> {
-        self.reach(FENCE)?.backend.fence()
+        self.point(Point::Fence).map(drop)
     }
 
     /// Waits until all has arrived that this PE has put by calls that are done when they return,
@@ -30,8 +27,7 @@ impl Nvshmem<'_> {
     /// Errors that the library reports.
     #[doc(alias = "nvshmem_quiet")]
     pub fn quiet(&self) -> Result<()> {
-        let reach = self.reach(QUIET)?;
-        reach.backend.quiet(Order::Now)?;
+        let reach = self.point(Point::Quiet)?;
         reach.pe.own.begun.set(false);
         Ok(())
     }
@@ -44,7 +40,7 @@ impl Nvshmem<'_> {
     /// [`quiet`](Self::quiet) does more, and is in every release.
     #[doc(alias = "nvshmemx_flush")]
     pub fn flush(&self) -> Result<()> {
-        self.reach(FLUSH)?.backend.flush(Order::Now)
+        self.point(Point::Flush).map(drop)
     }
 
     /// Waits until all PEs have come, and all has arrived that they have put:
@@ -55,11 +51,7 @@ impl Nvshmem<'_> {
     /// has one.
     #[doc(alias = "nvshmem_barrier_all")]
     pub fn barrier_all(&self) -> Result<()> {
-        let reach = self.reach(BARRIER_ALL)?;
-        let world = reach.pe.world();
-        world.rest(&reach, BARRIER_ALL)?;
-        let done = reach.together(BARRIER_ALL, |order| reach.backend.barrier_all(order));
-        world.in_use.after(done)?;
+        let reach = self.all(Point::BarrierAll)?;
         reach.pe.own.begun.set(false);
         Ok(())
     }
@@ -70,11 +62,24 @@ impl Nvshmem<'_> {
     /// As [`barrier_all`](Self::barrier_all).
     #[doc(alias = "nvshmem_sync_all")]
     pub fn sync_all(&self) -> Result<()> {
-        let reach = self.reach(SYNC_ALL)?;
+        self.all(Point::SyncAll).map(drop)
+    }
+
+    fn point(&self, point: Point) -> Result<Reach<'_>> {
+        let reach = self.reach(point.name(Order::Now))?;
+        reach.backend.point(point, Order::Now)?;
+        Ok(reach)
+    }
+
+    /// Comes to what all PEs come to.
+    fn all(&self, point: Point) -> Result<Reach<'_>> {
+        let name = point.name(Order::Now);
+        let reach = self.reach(name)?;
         let world = reach.pe.world();
-        world.rest(&reach, SYNC_ALL)?;
-        let done = reach.together(SYNC_ALL, |order| reach.backend.sync_all(order));
-        world.in_use.after(done)
+        world.rest(&reach, name)?;
+        let done = reach.together(name, |order| reach.backend.point(point, order));
+        world.in_use.after(done)?;
+        Ok(reach)
     }
 }
 
@@ -86,9 +91,7 @@ impl Queue<'_> {
     /// Errors that the library reports.
     #[doc(alias = "nvshmemx_quiet_on_stream")]
     pub fn quiet(&self) -> Result<()> {
-        self.enqueue(QUIET_ON_STREAM, None, || {
-            self.reach.backend.quiet(self.order())
-        })?;
+        self.point(Point::Quiet)?;
         self.set_begun(false);
         Ok(())
     }
@@ -101,9 +104,7 @@ impl Queue<'_> {
     /// [`quiet`](Self::quiet) does more, and is in every release.
     #[doc(alias = "nvshmemx_flush_on_stream")]
     pub fn flush(&self) -> Result<()> {
-        self.enqueue(FLUSH_ON_STREAM, None, || {
-            self.reach.backend.flush(self.order())
-        })
+        self.point(Point::Flush)
     }
 
     /// The stream goes on when the streams of all PEs have come here, and all has arrived that was
@@ -113,10 +114,7 @@ impl Queue<'_> {
     /// Errors that the library reports.
     #[doc(alias = "nvshmemx_barrier_all_on_stream")]
     pub fn barrier_all(&self) -> Result<()> {
-        self.enter(self.reach.pe.world(), BARRIER_ALL_ON_STREAM)?;
-        self.enqueue_wait(BARRIER_ALL_ON_STREAM, None, || {
-            self.reach.backend.barrier_all(self.order())
-        })?;
+        self.all(Point::BarrierAll)?;
         self.set_begun(false);
         Ok(())
     }
@@ -127,9 +125,20 @@ impl Queue<'_> {
     /// Errors that the library reports.
     #[doc(alias = "nvshmemx_sync_all_on_stream")]
     pub fn sync_all(&self) -> Result<()> {
-        self.enter(self.reach.pe.world(), SYNC_ALL_ON_STREAM)?;
-        self.enqueue_wait(SYNC_ALL_ON_STREAM, None, || {
-            self.reach.backend.sync_all(self.order())
+        self.all(Point::SyncAll)
+    }
+
+    fn point(&self, point: Point) -> Result<()> {
+        let order = self.order();
+        self.enqueue(point.name(order), None, || {
+            self.reach.backend.point(point, order)
         })
+    }
+
+    /// The stream comes to what those of all PEs come to.
+    fn all(&self, point: Point) -> Result<()> {
+        let (order, name) = (self.order(), point.name(self.order()));
+        self.enter(self.reach.pe.world(), name)?;
+        self.enqueue_wait(name, None, || self.reach.backend.point(point, order))
     }
 }

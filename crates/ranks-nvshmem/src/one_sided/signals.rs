@@ -11,7 +11,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::backend::block::Offset;
 use crate::backend::names::{PUT_SIGNAL, SIGNAL_FETCH, SIGNAL_OP, SIGNAL_WAIT};
-use crate::backend::{Comparison, Order, Reuse, SignalOp};
+use crate::backend::{Comparison, Direction, Order, Reuse, SignalOp, SignalUpdate};
 use crate::call::time_limit::Limit;
 use crate::call::time_limit::until;
 use crate::heap::arguments::{Source, Symmetric};
@@ -89,6 +89,12 @@ impl<'c> Signals<'c> {
 
 impl<'a> SignalRef<'a> {
     #[inline]
+    pub(crate) fn update(&self, value: u64, op: SignalOp) -> Result<SignalUpdate<'a>> {
+        let word = self.place()?;
+        Ok(SignalUpdate { word, value, op })
+    }
+
+    #[inline]
     pub(crate) fn place(&self) -> Result<Offset<'a>> {
         self.word.span().place(size_of::<u64>()).ok_or_else(|| {
             let text = "the signal has no word";
@@ -141,10 +147,10 @@ impl Nvshmem<'_> {
             name: PUT_SIGNAL.of(Order::Now, Reuse::After),
             pe: Some(pe),
         };
-        let (reach, signal) = (self.reach(what.name)?, signal.into().place()?);
-        reach.on_own_stream_with(what, source, false, |source, stream| {
-            let reuse = Reuse::After;
-            reach.put_signal(&dest, source, signal, value, op, pe, stream, reuse)
+        let reach = self.reach(what.name)?;
+        let signal = signal.into().update(value, op)?;
+        reach.on_own_stream_with(what, source, Direction::Put, |source, stream| {
+            reach.put_signal(&dest, source, signal, pe, stream, Reuse::After)
         })
     }
 
@@ -166,10 +172,9 @@ impl Nvshmem<'_> {
             name: SIGNAL_OP,
             pe: Some(pe),
         };
-        let (reach, signal) = (self.reach(SIGNAL_OP)?, signal.into().place()?);
-        reach.on_own_stream(what, None, |stream| {
-            reach.signal_op(signal, value, op, pe, stream)
-        })
+        let reach = self.reach(SIGNAL_OP)?;
+        let signal = signal.into().update(value, op)?;
+        reach.on_own_stream(what, None, |stream| reach.signal_op(signal, pe, stream))
     }
 
     /// This PE's word of the signal, now.
@@ -281,7 +286,8 @@ impl<'env> Queue<'env> {
         D: Symmetric + 'env,
         S: Source<Element = D::Element> + 'env,
     {
-        self.put_signal_as(dest, source, signal.into(), (value, op), pe, Reuse::After)
+        let signal = signal.into().update(value, op)?;
+        self.put_signal_as(dest, source, signal, pe, Reuse::After)
     }
 
     /// As [`put_signal`](Self::put_signal), and `source` may be used again after
@@ -304,8 +310,8 @@ impl<'env> Queue<'env> {
         S: Source<Element = D::Element> + 'env,
     {
         self.set_begun(true);
-        let reuse = Reuse::AfterQuiet;
-        self.put_signal_as(dest, source, signal.into(), (value, op), pe, reuse)
+        let signal = signal.into().update(value, op)?;
+        self.put_signal_as(dest, source, signal, pe, Reuse::AfterQuiet)
     }
 
     #[inline]
@@ -313,8 +319,7 @@ impl<'env> Queue<'env> {
         &self,
         dest: D,
         source: S,
-        signal: SignalRef<'env>,
-        (value, op): (u64, SignalOp),
+        signal: SignalUpdate<'env>,
         pe: usize,
         reuse: Reuse,
     ) -> Result<()>
@@ -326,10 +331,9 @@ impl<'env> Queue<'env> {
             name: PUT_SIGNAL.of(self.order(), reuse),
             pe: Some(pe),
         };
-        let (signal, stream) = (signal.place()?, self.stream);
-        self.enqueue_with(what, source, false, dest, |source, dest| {
-            let reach = &self.reach;
-            reach.put_signal(dest, source, signal, value, op, pe, stream, reuse)
+        self.enqueue_with(what, source, Direction::Put, dest, |source, dest| {
+            self.reach
+                .put_signal(dest, source, signal, pe, self.stream, reuse)
         })
     }
 
@@ -345,9 +349,9 @@ impl<'env> Queue<'env> {
         op: SignalOp,
         pe: usize,
     ) -> Result<()> {
-        let signal = signal.into().place()?;
+        let signal = signal.into().update(value, op)?;
         self.enqueue(SIGNAL_OP, Some(pe), || {
-            self.reach.signal_op(signal, value, op, pe, self.stream)
+            self.reach.signal_op(signal, pe, self.stream)
         })
     }
 

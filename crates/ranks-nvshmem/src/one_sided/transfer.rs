@@ -4,129 +4,106 @@
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 
-use crate::backend::block::{Local, Offset};
-use crate::backend::names::{GET, IGET, IPUT, Names, PUT, PUT_SIGNAL, SIGNAL_OP, strided};
+use crate::backend::names::{PUT_SIGNAL, SIGNAL_OP};
 use crate::backend::stream::StreamRef;
-use crate::backend::{Order, Reuse, SignalOp, Strides};
+use crate::backend::{Access, Direction, Order, Reuse, SignalUpdate, Strides};
 use crate::call::check;
 use crate::heap::arguments::part::{Near, Part};
 use crate::stream::reach::Reach;
 
 impl Reach<'_> {
+    /// Puts the elements here to those of the PE, or gets these.
     #[inline]
-    pub(crate) fn put<D: Part, S: Near<Element = D::Element>>(
+    pub(crate) fn access<F: Part, N: Near<Element = F::Element>>(
         &self,
-        dest: &D,
-        source: &S,
+        direction: Direction,
+        far: &F,
+        near: &N,
         pe: usize,
         order: Order<'_>,
         reuse: Reuse,
     ) -> Result<()> {
-        match self.checked(PUT, dest, source, pe, order, reuse)? {
-            Some((dest, source, bytes)) => self.backend.put(dest, source, bytes, pe, order, reuse),
+        match self.checked(direction, far, near, pe, order, reuse)? {
+            Some((access, bytes)) => self.backend.access(access, bytes, order, reuse),
             None => Ok(()),
         }
     }
 
-    #[inline]
-    pub(crate) fn get<D: Near, S: Part<Element = D::Element>>(
-        &self,
-        dest: &D,
-        source: &S,
-        pe: usize,
-        order: Order<'_>,
-        reuse: Reuse,
-    ) -> Result<()> {
-        match self.checked(GET, source, dest, pe, order, reuse)? {
-            Some((source, dest, bytes)) => self.backend.get(dest, source, bytes, pe, order, reuse),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the places of the elements on the PE and here, and their size in bytes; `None` if
-    /// there is none.
+    /// Returns the access, and the size of the elements in bytes; `None` if there is none.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`]; [`ErrorKind::Length`].
     #[inline]
     pub(crate) fn checked<'m, F: Part, N: Near<Element = F::Element>>(
         &self,
-        names: Names,
+        direction: Direction,
         far: &'m F,
         near: &'m N,
         pe: usize,
         order: Order<'_>,
         reuse: Reuse,
-    ) -> Result<Option<(Offset<'m>, Local<'m>, usize)>> {
+    ) -> Result<Option<(Access<'m>, usize)>> {
         let (there, here) = (far.count(), near.count());
         if there != here || pe >= self.n_pes {
-            return Err(self.refused(names.of(order, reuse), pe, there, here));
+            return Err(self.refused(direction.name(order, reuse), pe, there, here));
         }
         let (Some(far), Some(near)) = (far.place(), near.local()) else {
             return Ok(None);
         };
+        let access = Access {
+            direction,
+            far,
+            near,
+            pe,
+        };
         // Does not overflow: the elements lie in memory.
-        Ok(Some((far, near, there * size_of::<F::Element>())))
+        Ok(Some((access, there * size_of::<F::Element>())))
     }
 
-    pub(crate) fn iput<D: Part, S: Near<Element = D::Element>>(
+    /// As [`access`](Self::access), of `count` elements that are apart.
+    #[allow(clippy::too_many_arguments, reason = "those of the C function")]
+    pub(crate) fn access_strided<F: Part, N: Near<Element = F::Element>>(
         &self,
-        dest: &D,
-        source: &S,
+        direction: Direction,
+        far: &F,
+        near: &N,
         strides: Strides,
         count: usize,
         pe: usize,
         order: Order<'_>,
     ) -> Result<()> {
-        let size = size_of::<D::Element>();
-        let name = strided(IPUT, size, order)?;
+        let size = size_of::<F::Element>();
+        let name = direction.strided_name(size, order)?;
         check::pe(name, pe, self.n_pes)?;
-        fits(name, "the destination", dest.count(), strides.dest, count)?;
-        fits(name, "the source", source.count(), strides.source, count)?;
-        let (Some(dest), Some(source)) = (dest.place(), source.local()) else {
+        let (dest, source) = match direction {
+            Direction::Put => (far.count(), near.count()),
+            Direction::Get => (near.count(), far.count()),
+        };
+        fits(name, "the destination", dest, strides.dest, count)?;
+        fits(name, "the source", source, strides.source, count)?;
+        let (Some(far), Some(near)) = (far.place(), near.local()) else {
             return Ok(());
         };
         if count == 0 {
             return Ok(());
         }
-        self.backend
-            .iput(dest, source, strides, size, count, pe, order)
-    }
-
-    pub(crate) fn iget<D: Near, S: Part<Element = D::Element>>(
-        &self,
-        dest: &D,
-        source: &S,
-        strides: Strides,
-        count: usize,
-        pe: usize,
-        order: Order<'_>,
-    ) -> Result<()> {
-        let size = size_of::<D::Element>();
-        let name = strided(IGET, size, order)?;
-        check::pe(name, pe, self.n_pes)?;
-        fits(name, "the destination", dest.count(), strides.dest, count)?;
-        fits(name, "the source", source.count(), strides.source, count)?;
-        let (Some(dest), Some(source)) = (dest.local(), source.place()) else {
-            return Ok(());
+        let access = Access {
+            direction,
+            far,
+            near,
+            pe,
         };
-        if count == 0 {
-            return Ok(());
-        }
         self.backend
-            .iget(dest, source, strides, size, count, pe, order)
+            .access_strided(access, strides, size, count, order)
     }
 
     /// Without elements the signal is sent all the same.
-    #[allow(clippy::too_many_arguments, reason = "those of the C function")]
     #[inline]
     pub(crate) fn put_signal<D: Part, S: Near<Element = D::Element>>(
         &self,
         dest: &D,
         source: &S,
-        signal: Offset<'_>,
-        value: u64,
-        op: SignalOp,
+        signal: SignalUpdate<'_>,
         pe: usize,
         stream: StreamRef<'_>,
         reuse: Reuse,
@@ -135,24 +112,27 @@ impl Reach<'_> {
         if to != from || pe >= self.n_pes {
             return Err(self.refused(PUT_SIGNAL.of(Order::On(stream), reuse), pe, to, from));
         }
-        let (Some(dest), Some(source)) = (dest.place(), source.local()) else {
-            return self.backend.signal_op(signal, value, op, pe, stream);
+        let (Some(far), Some(near)) = (dest.place(), source.local()) else {
+            return self.backend.signal_op(signal, pe, stream);
+        };
+        let put = Access {
+            direction: Direction::Put,
+            far,
+            near,
+            pe,
         };
         let bytes = to * size_of::<D::Element>();
-        self.backend
-            .put_signal(dest, source, bytes, signal, value, op, pe, stream, reuse)
+        self.backend.put_signal(put, bytes, signal, stream, reuse)
     }
 
     pub(crate) fn signal_op(
         &self,
-        signal: Offset<'_>,
-        value: u64,
-        op: SignalOp,
+        signal: SignalUpdate<'_>,
         pe: usize,
         stream: StreamRef<'_>,
     ) -> Result<()> {
         check::pe(SIGNAL_OP, pe, self.n_pes)?;
-        self.backend.signal_op(signal, value, op, pe, stream)
+        self.backend.signal_op(signal, pe, stream)
     }
 
     /// The error for a wrong PE or wrong lengths.

@@ -10,7 +10,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use crate::backend::block::Known;
 use crate::backend::observed::Observed;
 use crate::backend::stream::PeStream;
-use crate::backend::{Backend, Order};
+use crate::backend::{Backend, Order, Point};
 use crate::call::time_limit::Limit;
 use crate::pe::deferred_free::Dropped;
 use crate::pe::in_flight::InFlight;
@@ -126,7 +126,7 @@ impl Pe {
     /// [`begin`](Self::begin). Nothing may be freed then.
     pub(crate) fn settle(&self, operation: &'static str) -> Result<()> {
         if self.own.begun.get() {
-            self.begin(operation)?.quiet(Order::Now)?;
+            self.begin(operation)?.point(Point::Quiet, Order::Now)?;
             self.own.begun.set(false);
         }
         self.in_flight.settle(operation, self.limit)

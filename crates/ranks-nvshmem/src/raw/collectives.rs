@@ -238,7 +238,7 @@ impl RawCollectives for RawNvshmem {
     }
 
     fn barrier(&self) -> Result<()> {
-        self.together(Movement::Barrier, 0)
+        self.together(Movement::Barrier, None)
     }
 
     fn sync(&self) -> Result<()> {

@@ -9,7 +9,7 @@ use ranks_raw::Dtype;
 
 use super::RawNvshmem;
 use crate::backend::block::{Local, Offset};
-use crate::backend::{Order, Reuse};
+use crate::backend::{Access, Direction, Order, Reuse};
 use crate::heap::arguments::part::Part as _;
 use crate::team::movement::{Moved, Movement};
 
@@ -35,13 +35,13 @@ impl RawNvshmem {
         Some(Offset { offset, ..place })
     }
 
-    /// Has the team do it with staging memory, after all have come.
-    pub(super) fn together(&self, movement: Movement, amount: usize) -> Result<()> {
+    /// Has the team do it, with so much staging memory if it has elements.
+    pub(super) fn together(&self, movement: Movement, amount: Option<usize>) -> Result<()> {
         let name = movement.name(Order::Now);
         let (heap, team) = self.begin(name)?;
         let reach = heap.reach(name)?;
-        let moved = match (self.place(self.home.half), self.place(0)) {
-            (Some(dest), Some(source)) => Some(Moved {
+        let moved = match (self.place(self.home.half), self.place(0), amount) {
+            (Some(dest), Some(source), Some(amount)) => Some(Moved {
                 dest,
                 source,
                 amount,
@@ -51,7 +51,7 @@ impl RawNvshmem {
         let state = team.state();
         let done = state.rest(&reach, name).and_then(|()| {
             reach.together(name, |order| {
-                movement.run(reach.backend, state.handle, moved, order)
+                reach.backend.moves(state.handle, movement, moved, order)
             })
         });
         // The others may wait in the middle of it.
@@ -147,8 +147,8 @@ impl RawNvshmem {
                     unsafe { self.copy_in(at, on, share * bytes, bytes)? };
                 }
             }
-            self.together(Movement::Barrier, 0)?;
-            self.together(movement, if in_bytes { bytes } else { part })?;
+            self.together(Movement::Barrier, None)?;
+            self.together(movement, Some(if in_bytes { bytes } else { part }))?;
             for (to, share) in shares_out.clone().enumerate() {
                 if let Some((at, on)) = recv {
                     let at = at.wrapping_byte_add((to * count + first) * size);
@@ -172,9 +172,14 @@ impl RawNvshmem {
         };
         match on {
             On::Device => {
-                let from = Local::Device(from.addr() as u64);
                 // It is there after the barrier that follows.
-                backend.put(to, from, bytes, my_pe, Order::Now, Reuse::After)
+                let put = Access {
+                    direction: Direction::Put,
+                    far: to,
+                    near: Local::Device(from.addr() as u64),
+                    pe: my_pe,
+                };
+                backend.access(put, bytes, Order::Now, Reuse::After)
             }
             On::Host => {
                 // SAFETY: the caller vouches for them.
@@ -195,8 +200,13 @@ impl RawNvshmem {
         };
         match on {
             On::Device => {
-                let to = Local::Device(to.addr() as u64);
-                backend.get(to, from, bytes, my_pe, Order::Now, Reuse::After)
+                let get = Access {
+                    direction: Direction::Get,
+                    far: from,
+                    near: Local::Device(to.addr() as u64),
+                    pe: my_pe,
+                };
+                backend.access(get, bytes, Order::Now, Reuse::After)
             }
             On::Host => {
                 // Bytes that the caller has not initialised are no slice: they come by way of some

@@ -14,9 +14,9 @@ use ranks_comm::Result;
 use ranks_cuda::Entered;
 use ranks_raw::backend::drain;
 
-use crate::backend::Order;
 use crate::backend::library::Direct;
 use crate::backend::stream::{Mark, StreamRef};
+use crate::backend::{Direction, Order, Point};
 use crate::heap::arguments::part::Near;
 use crate::stream::reach::{Reach, What};
 
@@ -106,14 +106,14 @@ impl<'env> Queue<'env> {
         &self,
         what: What,
         mut near: N,
-        written: bool,
+        direction: Direction,
         other: K,
         call: impl FnOnce(&N, &K) -> Result<()>,
     ) -> Result<()> {
         self.reach.pe.is_alive(what.name)?;
         let is_memory = match near.memory() {
             Some(memory) => {
-                self.reach.take(what.name, memory, written, self.stream)?;
+                self.reach.take(what.name, memory, direction, self.stream)?;
                 true
             }
             None => false,
@@ -122,17 +122,17 @@ impl<'env> Queue<'env> {
         let called = call(&near, &other);
         // References and slices need not be kept: what they borrow outlives the queue.
         if is_memory || std::mem::needs_drop::<(N, K)>() {
-            self.keep(near, written, other);
+            self.keep(near, direction, other);
         }
         called
     }
 
     /// Keeps what an operation was given: whatever has become of the call, it is waited for.
-    fn keep<N: Near + 'env, K: 'env>(&self, mut near: N, written: bool, other: K) {
+    fn keep<N: Near + 'env, K: 'env>(&self, mut near: N, direction: Direction, other: K) {
         let tell = move |mark: Option<&Mark>| {
             let event = mark.and_then(Mark::event);
             if let (Some(memory), Some(event)) = (near.memory(), event) {
-                if written {
+                if direction == Direction::Get {
                     memory.written_until(event);
                 } else {
                     memory.used_until(event);
@@ -157,7 +157,7 @@ impl<'env> Queue<'env> {
         };
         let quieted = if self.begun.take() {
             let alive = self.reach.pe.is_alive(last.name);
-            alive.and_then(|()| self.reach.backend.quiet(self.order()))
+            alive.and_then(|()| self.reach.backend.point(Point::Quiet, self.order()))
         } else {
             Ok(())
         };
@@ -168,7 +168,7 @@ impl<'env> Queue<'env> {
         }
         let kept = self.kept.take();
         if let (Ok(mark), false) = (&mark, kept.is_empty()) {
-            // What is dropped below may be registered, which it is as long as anything is in flight.
+            // What is dropped below may be registered, and is so as long as anything is in flight.
             self.reach.pe.in_flight.add(mark.clone());
         }
         for tell in kept {

@@ -11,7 +11,7 @@ use ranks_cuda::{Context, DeviceSlice, Entered};
 
 use crate::backend::stream::sealed::Sealed;
 use crate::backend::stream::{Mark, Ordered, PeStream, StreamRef};
-use crate::backend::{Backend, Order};
+use crate::backend::{Backend, Direction, Order};
 use crate::call::error::of_driver;
 use crate::call::time_limit::Limit;
 use crate::call::time_limit::until;
@@ -111,7 +111,7 @@ impl<'a> Reach<'a> {
         &self,
         operation: &'static str,
         memory: &mut dyn DeviceSlice<Element = T>,
-        written: bool,
+        direction: Direction,
         stream: StreamRef<'_>,
     ) -> Result<()> {
         let (StreamRef::Cuda(stream, _), Some(context)) = (stream, self.context()) else {
@@ -125,7 +125,7 @@ impl<'a> Reach<'a> {
                 format_args!("the memory is of device {ordinal}, and the PE's is device {device}");
             return Err(Error::new(ErrorKind::Argument, operation, text));
         }
-        let ordered = if written {
+        let ordered = if direction == Direction::Get {
             memory.order_writes_after_use(stream)
         } else {
             memory.order_after_use(stream)
@@ -139,13 +139,13 @@ impl<'a> Reach<'a> {
         &self,
         operation: &'static str,
         mut near: N,
-        written: bool,
+        direction: Direction,
         call: impl FnOnce(&N) -> Result<()>,
     ) -> Result<()> {
         if near.memory().is_some() {
             let own = self.own_stream(operation)?;
             let stream = own.as_ref().stream_ref();
-            self.ready(operation, &mut near, written, stream)?;
+            self.ready(operation, &mut near, direction, stream)?;
             let what = What {
                 name: operation,
                 pe: None,
@@ -160,11 +160,11 @@ impl<'a> Reach<'a> {
         &self,
         operation: &'static str,
         near: &mut N,
-        written: bool,
+        direction: Direction,
         stream: StreamRef<'_>,
     ) -> Result<()> {
         match near.memory() {
-            Some(memory) => self.take(operation, memory, written, stream),
+            Some(memory) => self.take(operation, memory, direction, stream),
             None => Ok(()),
         }
     }
@@ -198,13 +198,13 @@ impl<'a> Reach<'a> {
         &self,
         what: What,
         near: N,
-        written: bool,
+        direction: Direction,
         call: impl FnOnce(&N, StreamRef<'_>) -> Result<()>,
     ) -> Result<()> {
         let own = self.own_stream(what.name)?;
         let queue = Queue::new(*self, own.as_ref().stream_ref())?;
         let stream = queue.stream;
-        queue.enqueue_with(what, near, written, (), |near, ()| call(near, stream))?;
+        queue.enqueue_with(what, near, direction, (), |near, ()| call(near, stream))?;
         let finished = match queue.end()? {
             Some(mark) => self.finish(what, mark, None),
             None => Ok(()),

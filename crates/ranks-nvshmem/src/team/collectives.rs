@@ -156,7 +156,8 @@ impl Team<'_> {
         }
         self.state.rest(&reach, name)?;
         let done = reach.together(name, |order| {
-            movement.run(reach.backend, self.state.handle, moved, order)
+            let team = self.state.handle;
+            reach.backend.moves(team, movement, moved, order)
         });
         self.state.in_use.after(done)
     }

@@ -199,7 +199,7 @@ impl<'env> Queue<'env> {
         self.enter(state, name)?;
         let backend = self.reach.backend;
         let called = self.enqueue_wait(name, None, || {
-            movement.run(backend, state.handle, moved, order)
+            backend.moves(state.handle, movement, moved, order)
         });
         // References and slices need not be kept: what they borrow outlives the queue.
         if std::mem::needs_drop::<K>() {

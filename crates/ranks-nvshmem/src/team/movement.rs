@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Result};
 
-use crate::backend::{Backend, Order, TeamHandle};
+use crate::backend::Order;
 use crate::call::check;
 use crate::heap::arguments::part::Part;
 use crate::team::element::Element;
@@ -72,22 +72,6 @@ impl Movement {
     /// Returns whether there is nothing to do.
     pub(crate) fn is_nothing(self, moved: Option<Moved<'_>>) -> bool {
         moved.is_none() && !matches!(self, Self::Barrier | Self::Sync)
-    }
-
-    /// Has the backend do it, unless it is nothing.
-    pub(crate) fn run(
-        self,
-        backend: &dyn Backend,
-        team: TeamHandle,
-        moved: Option<Moved<'_>>,
-        order: Order<'_>,
-    ) -> Result<()> {
-        match (self, moved) {
-            (Self::Barrier, _) => backend.barrier(team, order),
-            (Self::Sync, _) => backend.sync(team, order),
-            (_, Some(moved)) => backend.moves(team, self, moved, order),
-            (_, None) => Ok(()),
-        }
     }
 
     /// The values that must be the same on all PEs: places, lengths, root.

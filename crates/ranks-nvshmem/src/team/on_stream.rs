@@ -190,7 +190,8 @@ impl<'p> Team<'p> {
                 return Ok(());
             }
             state.in_use.order_after(name, stream)?;
-            movement.run(reach.backend, state.handle, moved, order)?;
+            let backend = reach.backend;
+            backend.moves(state.handle, movement, moved, order)?;
             // Until its end is known.
             state.in_use.lose();
             is_begun = true;

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ranks_comm::Result;
 
+use crate::backend::Direction;
 use crate::backend::in_process::kept_place::KeptPlace;
 
 /// The time at which other PEs see what is put, and at which memory is read that is put from
@@ -36,16 +37,15 @@ struct Begun {
 /// A copy that is to be made.
 #[derive(Debug)]
 pub(super) struct Transfer {
-    pub(super) dest: KeptPlace,
-    pub(super) source: Source,
-    pub(super) bytes: usize,
-    /// It is memory of the caller's that it reads from: that of a put.
-    pub(super) reads_own: bool,
+    pub(super) direction: Direction,
+    dest: KeptPlace,
+    source: Source,
+    bytes: usize,
 }
 
 /// The source of a copy.
 #[derive(Debug)]
-pub(super) enum Source {
+enum Source {
     /// The memory, read when the copy is carried out.
     Memory(KeptPlace),
     /// The bytes that were there when the operation was started.
@@ -53,6 +53,20 @@ pub(super) enum Source {
 }
 
 impl Transfer {
+    /// That of an access to a place on another PE, from or to one here.
+    pub(super) fn of(direction: Direction, far: KeptPlace, near: KeptPlace, bytes: usize) -> Self {
+        let (dest, source) = match direction {
+            Direction::Put => (far, near),
+            Direction::Get => (near, far),
+        };
+        Self {
+            direction,
+            dest,
+            source: Source::Memory(source),
+            bytes,
+        }
+    }
+
     pub(super) fn carry_out(&self) -> Result<()> {
         match &self.source {
             Source::Memory(source) => self.dest.copy(source, self.bytes),
@@ -100,7 +114,7 @@ impl Late {
     pub(super) fn flush(&self) -> Result<()> {
         let Begun { fenced, unordered } = &mut *self.lock();
         let begun = fenced.iter_mut().chain(unordered);
-        let mut puts = begun.filter(|one| one.reads_own);
+        let mut puts = begun.filter(|one| one.direction == Direction::Put);
         puts.try_for_each(Transfer::read_now)
     }
 }

@@ -23,29 +23,24 @@ struct Taken {
 }
 
 impl Movements for Heap {
-    fn barrier(&self, team: TeamHandle, order: Order<'_>) -> Result<()> {
-        self.come_together("nvshmem_barrier", team, order, true)
-    }
-
-    fn sync(&self, team: TeamHandle, order: Order<'_>) -> Result<()> {
-        self.come_together("nvshmem_team_sync", team, order, false)
-    }
-
     fn moves(
         &self,
         team: TeamHandle,
         movement: Movement,
-        moved: Moved<'_>,
+        moved: Option<Moved<'_>>,
         order: Order<'_>,
     ) -> Result<()> {
         let operation = match movement {
-            Movement::Barrier => return self.barrier(team, order),
-            Movement::Sync => return self.sync(team, order),
-            Movement::Broadcast(_) => "nvshmem_broadcastmem",
-            Movement::Fcollect => "nvshmem_fcollectmem",
-            Movement::Alltoall => "nvshmem_alltoallmem",
             Movement::Reduce(..) => "nvshmem_reduce",
             Movement::Reducescatter(..) => "nvshmem_reducescatter",
+            _ => movement.name(Order::Now),
+        };
+        let Some(moved) = moved else {
+            return match movement {
+                Movement::Barrier => self.come_together(operation, team, order, true),
+                Movement::Sync => self.come_together(operation, team, order, false),
+                _ => Ok(()),
+            };
         };
         let combine = match movement {
             Movement::Reduce(kind, op) | Movement::Reducescatter(kind, op) => {

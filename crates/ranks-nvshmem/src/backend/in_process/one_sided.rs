@@ -8,138 +8,89 @@ use ranks_comm::Result;
 use super::teams::WORLD;
 use super::world::peer_failed;
 use super::{Heap, Pe};
-use crate::backend::block::{Local, Offset};
-use crate::backend::in_process::deferred_delivery::{Delivery, Source, Transfer};
+use crate::backend::block::Offset;
+use crate::backend::in_process::deferred_delivery::{Delivery, Transfer};
 use crate::backend::in_process::kept_place::KeptPlace;
+use crate::backend::names::{PUT_SIGNAL, SIGNAL_FETCH, SIGNAL_OP, SIGNAL_WAIT};
 use crate::backend::stream::StreamRef;
-use crate::backend::{Comparison, OneSided, Order, Reuse, SignalOp, Strides};
+use crate::backend::{
+    Access, Comparison, Direction, OneSided, Order, Point, Reuse, SignalOp, SignalUpdate, Strides,
+};
 
 impl OneSided for Heap {
-    fn put(
+    fn access(
         &self,
-        dest: Offset<'_>,
-        source: Local<'_>,
+        access: Access<'_>,
         bytes: usize,
-        pe: usize,
         order: Order<'_>,
         reuse: Reuse,
     ) -> Result<()> {
-        const OPERATION: &str = "nvshmem_putmem";
-        let dest = KeptPlace::of(OPERATION, dest, pe)?;
-        let source = KeptPlace::local(OPERATION, source, self.pe.me)?;
-        self.carry_out(OPERATION, order, move |pe, _| {
-            pe.put(dest, source, bytes, reuse)
+        let direction = access.direction;
+        let operation = direction.name(order, reuse);
+        let (far, near) = self.places(operation, access)?;
+        self.carry_out(operation, order, move |pe, _| {
+            pe.begin(Transfer::of(direction, far, near, bytes), reuse)
         })
     }
 
-    fn get(
+    fn access_strided(
         &self,
-        dest: Local<'_>,
-        source: Offset<'_>,
-        bytes: usize,
-        pe: usize,
-        order: Order<'_>,
-        reuse: Reuse,
-    ) -> Result<()> {
-        const OPERATION: &str = "nvshmem_getmem";
-        let dest = KeptPlace::local(OPERATION, dest, self.pe.me)?;
-        let source = KeptPlace::of(OPERATION, source, pe)?;
-        self.carry_out(OPERATION, order, move |pe, _| {
-            let transfer = Transfer {
-                dest,
-                source: Source::Memory(source),
-                bytes,
-                reads_own: false,
-            };
-            if pe.delivery == Delivery::AtOnce || reuse == Reuse::After {
-                return transfer.carry_out();
-            }
-            pe.late.begin(transfer);
-            Ok(())
-        })
-    }
-
-    fn iput(
-        &self,
-        dest: Offset<'_>,
-        source: Local<'_>,
+        access: Access<'_>,
         strides: Strides,
         size: usize,
         count: usize,
-        pe: usize,
         order: Order<'_>,
     ) -> Result<()> {
-        const OPERATION: &str = "nvshmem_iput";
-        let dest = KeptPlace::of(OPERATION, dest, pe)?;
-        let source = KeptPlace::local(OPERATION, source, self.pe.me)?;
-        self.carry_out(OPERATION, order, move |pe, _| {
-            elements(&dest, &source, strides, size, count)
-                .try_for_each(|(dest, source)| pe.put(dest, source, size, Reuse::After))
-        })
-    }
-
-    fn iget(
-        &self,
-        dest: Local<'_>,
-        source: Offset<'_>,
-        strides: Strides,
-        size: usize,
-        count: usize,
-        pe: usize,
-        order: Order<'_>,
-    ) -> Result<()> {
-        const OPERATION: &str = "nvshmem_iget";
-        let dest = KeptPlace::local(OPERATION, dest, self.pe.me)?;
-        let source = KeptPlace::of(OPERATION, source, pe)?;
-        self.carry_out(OPERATION, order, move |_, _| {
-            elements(&dest, &source, strides, size, count)
-                .try_for_each(|(dest, source)| dest.copy(&source, size))
+        let direction = access.direction;
+        let operation = direction.strided_name(size, order)?;
+        let (far, near) = self.places(operation, access)?;
+        let (far_stride, near_stride) = match direction {
+            Direction::Put => (strides.dest, strides.source),
+            Direction::Get => (strides.source, strides.dest),
+        };
+        self.carry_out(operation, order, move |pe, _| {
+            (0..count).try_for_each(|number| {
+                // What lies outside of a block is told when it is used, which no product that does
+                // not fit lies in.
+                let at = |stride: usize| number.saturating_mul(stride).saturating_mul(size);
+                let (far, near) = (far.after(at(far_stride)), near.after(at(near_stride)));
+                pe.begin(Transfer::of(direction, far, near, size), Reuse::After)
+            })
         })
     }
 
     fn put_signal(
         &self,
-        dest: Offset<'_>,
-        source: Local<'_>,
+        put: Access<'_>,
         bytes: usize,
-        signal: Offset<'_>,
-        value: u64,
-        op: SignalOp,
-        pe: usize,
+        signal: SignalUpdate<'_>,
         stream: StreamRef<'_>,
-        _reuse: Reuse,
+        reuse: Reuse,
     ) -> Result<()> {
-        const OPERATION: &str = "nvshmemx_putmem_signal_on_stream";
-        let dest = KeptPlace::of(OPERATION, dest, pe)?;
-        let source = KeptPlace::local(OPERATION, source, self.pe.me)?;
-        let signal = KeptPlace::of(OPERATION, signal, pe)?;
+        let operation = PUT_SIGNAL.of(Order::On(stream), reuse);
+        let (dest, source) = self.places(operation, put)?;
+        let word = KeptPlace::of(operation, signal.word, put.pe)?;
+        let (value, op) = (signal.value, signal.op);
         // A PE may wait for the signal of an `nbi` form that nobody asks for the completion of: it
         // is never late.
-        self.carry_out(OPERATION, Order::On(stream), move |pe, _| {
+        self.carry_out(operation, Order::On(stream), move |pe, _| {
             pe.late.before_delivery()?;
             dest.copy(&source, bytes)?;
-            pe.send(&signal, value, op)
+            pe.send(&word, value, op)
         })
     }
 
-    fn signal_op(
-        &self,
-        signal: Offset<'_>,
-        value: u64,
-        op: SignalOp,
-        pe: usize,
-        stream: StreamRef<'_>,
-    ) -> Result<()> {
-        const OPERATION: &str = "nvshmemx_signal_op_on_stream";
-        let signal = KeptPlace::of(OPERATION, signal, pe)?;
-        self.carry_out(OPERATION, Order::On(stream), move |pe, _| {
+    fn signal_op(&self, signal: SignalUpdate<'_>, pe: usize, stream: StreamRef<'_>) -> Result<()> {
+        let word = KeptPlace::of(SIGNAL_OP, signal.word, pe)?;
+        let (value, op) = (signal.value, signal.op);
+        self.carry_out(SIGNAL_OP, Order::On(stream), move |pe, _| {
             pe.late.before_delivery()?;
-            pe.send(&signal, value, op)
+            pe.send(&word, value, op)
         })
     }
 
     fn signal_fetch(&self, signal: Offset<'_>) -> Result<u64> {
-        let signal = KeptPlace::of("nvshmem_signal_fetch", signal, self.pe.me)?;
+        let signal = KeptPlace::of(SIGNAL_FETCH, signal, self.pe.me)?;
         signal.word().map(|word| word.load(Acquire))
     }
 
@@ -150,9 +101,8 @@ impl OneSided for Heap {
         value: u64,
         stream: StreamRef<'_>,
     ) -> Result<()> {
-        const OPERATION: &str = "nvshmemx_signal_wait_until_on_stream";
-        let signal = KeptPlace::of(OPERATION, signal, self.pe.me)?;
-        self.carry_out(OPERATION, Order::On(stream), move |pe, waiting| {
+        let signal = KeptPlace::of(SIGNAL_WAIT, signal, self.pe.me)?;
+        self.carry_out(SIGNAL_WAIT, Order::On(stream), move |pe, waiting| {
             let word = signal.word()?;
             pe.world.wait(
                 waiting,
@@ -162,45 +112,46 @@ impl OneSided for Heap {
                     if comparison.holds(word.load(Acquire), value) {
                         return Some(Ok(()));
                     }
-                    lost.map(|(lost, how)| Err(peer_failed(OPERATION, lost, how)))
+                    lost.map(|(lost, how)| Err(peer_failed(SIGNAL_WAIT, lost, how)))
                 },
                 |_| format!("the signal is {}, and did not come", word.load(Acquire)),
             )
         })
     }
 
-    fn fence(&self) -> Result<()> {
-        self.pe.late.fence();
-        Ok(())
+    fn point(&self, point: Point, order: Order<'_>) -> Result<()> {
+        let operation = point.name(Order::Now);
+        match point {
+            Point::Fence => {
+                self.pe.late.fence();
+                Ok(())
+            }
+            Point::Quiet => self.carry_out(operation, order, |pe, _| pe.late.complete()),
+            Point::Flush => self.carry_out(operation, order, |pe, _| pe.late.flush()),
+            Point::BarrierAll => self.come_together(operation, WORLD, order, true),
+            Point::SyncAll => self.come_together(operation, WORLD, order, false),
+        }
     }
+}
 
-    fn quiet(&self, order: Order<'_>) -> Result<()> {
-        self.carry_out("nvshmem_quiet", order, |pe, _| pe.late.complete())
-    }
-
-    fn flush(&self, order: Order<'_>) -> Result<()> {
-        self.carry_out("nvshmemx_flush", order, |pe, _| pe.late.flush())
-    }
-
-    fn barrier_all(&self, order: Order<'_>) -> Result<()> {
-        self.come_together("nvshmem_barrier_all", WORLD, order, true)
-    }
-
-    fn sync_all(&self, order: Order<'_>) -> Result<()> {
-        self.come_together("nvshmem_sync_all", WORLD, order, false)
+impl Heap {
+    /// The place of an access on the other PE, and that on this one.
+    fn places(
+        &self,
+        operation: &'static str,
+        access: Access<'_>,
+    ) -> Result<(KeptPlace, KeptPlace)> {
+        let far = KeptPlace::of(operation, access.far, access.pe)?;
+        let near = KeptPlace::local(operation, access.near, self.pe.me)?;
+        Ok((far, near))
     }
 }
 
 impl Pe {
-    /// Puts at once, or when it is asked for.
-    fn put(&self, dest: KeptPlace, source: KeptPlace, bytes: usize, reuse: Reuse) -> Result<()> {
-        let mut transfer = Transfer {
-            dest,
-            source: Source::Memory(source),
-            bytes,
-            reads_own: true,
-        };
-        if self.delivery == Delivery::AtOnce {
+    /// Makes a copy at once, or when it is asked for.
+    fn begin(&self, mut transfer: Transfer, reuse: Reuse) -> Result<()> {
+        let is_put = transfer.direction == Direction::Put;
+        if self.delivery == Delivery::AtOnce || reuse == Reuse::After && !is_put {
             return transfer.carry_out();
         }
         if reuse == Reuse::After {
@@ -222,23 +173,4 @@ impl Pe {
         self.world.wake();
         Ok(())
     }
-}
-
-/// Places of elements there and here, each a stride from the one before it.
-fn elements(
-    dest: &KeptPlace,
-    source: &KeptPlace,
-    strides: Strides,
-    size: usize,
-    count: usize,
-) -> impl Iterator<Item = (KeptPlace, KeptPlace)> {
-    (0..count).map(move |number| {
-        // What lies outside of a block is told when it is used, which no product that does not fit
-        // lies in.
-        let at = |stride: usize| number.saturating_mul(stride).saturating_mul(size);
-        (
-            dest.after(at(strides.dest)),
-            source.after(at(strides.source)),
-        )
-    })
 }

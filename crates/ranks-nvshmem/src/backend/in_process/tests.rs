@@ -10,7 +10,9 @@ use super::{Delivery, Heap, HostStream};
 use crate::backend::block::{Block, Local, Offset};
 use crate::backend::options::NvshmemOptions;
 use crate::backend::stream::StreamRef;
-use crate::backend::{Backend, Moved, Movement, Order, Reuse};
+use crate::backend::{
+    Access, Backend, Direction, Moved, Movement, Order, Point, Reuse, SignalOp, SignalUpdate,
+};
 use crate::call::time_limit::Limit;
 
 mod collectives;
@@ -82,6 +84,24 @@ fn moved<'a>(dest: Offset<'a>, source: Offset<'a>, amount: usize) -> Moved<'a> {
     }
 }
 
+/// A put to a place of that PE.
+fn put<'a>(far: Offset<'a>, near: Local<'a>, pe: usize) -> Access<'a> {
+    Access {
+        direction: Direction::Put,
+        far,
+        near,
+        pe,
+    }
+}
+
+/// A get from a place of that PE.
+fn get<'a>(near: Local<'a>, far: Offset<'a>, pe: usize) -> Access<'a> {
+    Access {
+        direction: Direction::Get,
+        ..put(far, near, pe)
+    }
+}
+
 fn mine(block: &Block, offset: usize) -> Local<'_> {
     Local::Symmetric(at(block, offset))
 }
@@ -92,6 +112,11 @@ fn on(stream: &HostStream) -> Order<'_> {
 
 fn stream(heap: &dyn Backend) -> HostStream {
     heap.host_stream().unwrap()
+}
+
+/// An update of a signal.
+fn signal_of(word: Offset<'_>, value: u64, op: SignalOp) -> SignalUpdate<'_> {
+    SignalUpdate { word, value, op }
 }
 
 /// This PE's elements from the beginning of a block.

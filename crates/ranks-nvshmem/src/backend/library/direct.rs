@@ -13,9 +13,8 @@ use ranks_nvshmem_sys::cudaStream_t;
 
 use super::LibraryHeap;
 use super::one_sided::{MoveOn, Moved};
-use crate::backend::Reuse;
-use crate::backend::block::{Local, Offset};
 use crate::backend::stream::StreamRef;
+use crate::backend::{Access, Direction, Reuse};
 
 /// Puts and gets on one stream, without asking anew what and where.
 #[derive(Clone, Copy)]
@@ -51,39 +50,16 @@ impl Direct {
     }
 
     #[inline]
-    pub(crate) fn put(
-        &self,
-        dest: Offset<'_>,
-        source: Local<'_>,
-        bytes: usize,
-        pe: usize,
-        reuse: Reuse,
-    ) {
-        let function = match reuse {
-            Reuse::After => self.put,
-            Reuse::AfterQuiet => self.put_nbi,
+    pub(crate) fn access(&self, access: Access<'_>, bytes: usize, reuse: Reuse) {
+        let function = match (access.direction, reuse) {
+            (Direction::Put, Reuse::After) => self.put,
+            (Direction::Put, Reuse::AfterQuiet) => self.put_nbi,
+            (Direction::Get, Reuse::After) => self.get,
+            (Direction::Get, Reuse::AfterQuiet) => self.get_nbi,
         };
-        let Moved { dest, source, pe } = Moved::put(dest, source, pe);
+        let Moved { dest, source, pe } = Moved::of(access);
         // SAFETY: so many bytes are there on both sides until the stream is past it; the stream
         // lives, and is of the PE's device.
-        unsafe { function(dest, source, bytes, pe, self.stream) };
-    }
-
-    #[inline]
-    pub(crate) fn get(
-        &self,
-        dest: Local<'_>,
-        source: Offset<'_>,
-        bytes: usize,
-        pe: usize,
-        reuse: Reuse,
-    ) {
-        let function = match reuse {
-            Reuse::After => self.get,
-            Reuse::AfterQuiet => self.get_nbi,
-        };
-        let Moved { dest, source, pe } = Moved::get(dest, source, pe);
-        // SAFETY: as above.
         unsafe { function(dest, source, bytes, pe, self.stream) };
     }
 }

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, Event, Stream};
 
-use super::LibraryHeap;
+use super::{LibraryHeap, not_of_device};
 use crate::backend::block::{Block, Known, Local, Offset};
 use crate::backend::names::{
     ALLOC, FILL, FREE, READ, REGISTER, REGISTER_SYMMETRIC, UNREGISTER, WRITE,
@@ -239,12 +239,6 @@ pub(super) fn local_address(local: Local<'_>) -> *mut c_void {
 fn pointer(address: u64) -> *mut c_void {
     // Where this is built addresses have 64 bits.
     std::ptr::without_provenance_mut(usize::try_from(address).unwrap_or_default())
-}
-
-#[cold]
-pub(super) fn not_of_device(operation: &'static str) -> Error {
-    let text = "the stream is one of a PE in process, and this is a process of its own";
-    Error::new(ErrorKind::Argument, operation, text)
 }
 
 /// Some bytes of the heap, as the driver's copies take them.

@@ -27,11 +27,11 @@ fn elements_travel_among_the_pes_of_a_team() {
             let own: Vec<u64> = (0..number(n)).map(|to| 100 * me + to).collect();
             write(heap, &source, &own);
             either(heap, |order| {
-                heap.sync(team, Order::Now)?;
+                heap.moves(team, Movement::Sync, None, Order::Now)?;
                 heap.moves(
                     team,
                     Movement::Broadcast(n - 1),
-                    moved(at(&dest, 0), at(&source, 0), 8),
+                    Some(moved(at(&dest, 0), at(&source, 0), 8)),
                     order,
                 )
             })?;
@@ -40,7 +40,7 @@ fn elements_travel_among_the_pes_of_a_team() {
                 heap.moves(
                     team,
                     Movement::Fcollect,
-                    moved(at(&dest, 0), at(&source, 0), 8),
+                    Some(moved(at(&dest, 0), at(&source, 0), 8)),
                     order,
                 )
             })?;
@@ -50,7 +50,7 @@ fn elements_travel_among_the_pes_of_a_team() {
                 heap.moves(
                     team,
                     Movement::Alltoall,
-                    moved(at(&dest, 0), at(&source, 0), 8),
+                    Some(moved(at(&dest, 0), at(&source, 0), 8)),
                     order,
                 )
             })?;
@@ -60,11 +60,13 @@ fn elements_travel_among_the_pes_of_a_team() {
             heap.moves(
                 team,
                 Movement::Alltoall,
-                moved(at(&source, 0), at(&source, 0), 8),
+                Some(moved(at(&source, 0), at(&source, 0), 8)),
                 Order::Now,
             )?;
             assert_eq!(read::<u64>(heap, &source, n), expected);
-            either(heap, |order| heap.barrier(team, order))?;
+            either(heap, |order| {
+                heap.moves(team, Movement::Barrier, None, order)
+            })?;
         }
         Ok(())
     });
@@ -92,7 +94,7 @@ fn elements_are_reduced_in_the_order_of_pes() {
                 heap.moves(
                     team,
                     Movement::Reduce(Kind::F64, Reduce::Sum),
-                    moved(to, from, n),
+                    Some(moved(to, from, n)),
                     order,
                 )
             })?;
@@ -105,7 +107,7 @@ fn elements_are_reduced_in_the_order_of_pes() {
                 heap.moves(
                     team,
                     Movement::Reducescatter(Kind::I32, Reduce::Max),
-                    moved(to, from, 1),
+                    Some(moved(to, from, 1)),
                     order,
                 )
             })?;
@@ -116,7 +118,7 @@ fn elements_are_reduced_in_the_order_of_pes() {
             heap.moves(
                 team,
                 Movement::Reduce(Kind::I32, Reduce::Min),
-                moved(place, place, n),
+                Some(moved(place, place, n)),
                 Order::Now,
             )?;
             let least: Vec<i32> = (0..number(n)).collect();
@@ -143,10 +145,10 @@ fn the_order_of_calls_counts() {
             heap.moves(
                 team,
                 Movement::Broadcast(root),
-                moved(at(&dest, 0), at(&source, 0), 8),
+                Some(moved(at(&dest, 0), at(&source, 0), 8)),
                 on(stream),
             )?;
-            heap.barrier_all(on(stream))?;
+            heap.point(Point::BarrierAll, on(stream))?;
         }
         first.synchronize(Some(LONG))?;
         second.synchronize(Some(LONG))
@@ -162,13 +164,13 @@ fn calls_that_differ_are_the_same_error_on_all() {
         let bytes = heap.moves(
             team,
             Movement::Fcollect,
-            moved(place, place, 4 + 4 * me),
+            Some(moved(place, place, 4 + 4 * me)),
             Order::Now,
         );
         let root = heap.moves(
             team,
             Movement::Broadcast(me),
-            moved(place, place, 4),
+            Some(moved(place, place, 4)),
             Order::Now,
         );
         let (what, order) = (Kind::I32, Order::Now);
@@ -176,20 +178,21 @@ fn calls_that_differ_are_the_same_error_on_all() {
         let op = heap.moves(
             team,
             Movement::Reduce(what, op),
-            moved(place, place, 1),
+            Some(moved(place, place, 1)),
             order,
         );
         let call = match me {
-            0 => heap.barrier(team, Order::Now),
-            _ => heap.sync(team, Order::Now),
+            0 => heap.moves(team, Movement::Barrier, None, Order::Now),
+            _ => heap.moves(team, Movement::Sync, None, Order::Now),
         };
         // After all of them, those that agree do what they are to.
-        heap.barrier(team, Order::Now).unwrap();
+        heap.moves(team, Movement::Barrier, None, Order::Now)
+            .unwrap();
         let stream = stream(heap);
         heap.moves(
             team,
             Movement::Fcollect,
-            moved(place, place, 4 + 4 * me),
+            Some(moved(place, place, 4 + 4 * me)),
             on(&stream),
         )
         .unwrap();

@@ -16,7 +16,7 @@ fn who_does_not_come_is_named() {
         if heap.my_pe() == 1 {
             given_up.wait();
         }
-        let error = heap.barrier_all(Order::Now).unwrap_err();
+        let error = heap.point(Point::BarrierAll, Order::Now).unwrap_err();
         if heap.my_pe() == 0 {
             given_up.wait();
         }
@@ -38,7 +38,7 @@ fn who_has_gone_is_told_of() {
     for panics in [false, true] {
         let kinds = on_pes(3, None, Delivery::AtOnce, |heap| {
             let signal = heap.alloc(8, 0).unwrap();
-            heap.barrier_all(Order::Now).unwrap();
+            heap.point(Point::BarrierAll, Order::Now).unwrap();
             if heap.my_pe() == 2 {
                 return Vec::new();
             }
@@ -67,7 +67,9 @@ fn a_panic_is_told_of() {
                 let run = || {
                     let heap = Heap::join(&bootstrap, &NvshmemOptions::new()).unwrap();
                     assert_eq!(heap.my_pe(), 0, "the panic of this test");
-                    heap.barrier_all(Order::Now).unwrap_err().to_string()
+                    heap.point(Point::BarrierAll, Order::Now)
+                        .unwrap_err()
+                        .to_string()
                 };
                 catch_unwind(AssertUnwindSafe(run)).unwrap_or_default()
             })
@@ -91,7 +93,11 @@ fn a_thread_that_has_ended_is_told_of() {
                 std::mem::forget(heap);
                 return None;
             }
-            Some(heap.barrier_all(Order::Now).unwrap_err().to_string())
+            Some(
+                heap.point(Point::BarrierAll, Order::Now)
+                    .unwrap_err()
+                    .to_string(),
+            )
         })
     };
     let pes: Vec<_> = bootstraps.into_iter().map(run).collect();
@@ -110,10 +116,10 @@ fn streams_of_who_has_gone_go_on() {
         let ordered = StreamRef::Host(&stream);
         if heap.my_pe() == 0 {
             // It goes at once, and its stream with the barrier.
-            heap.barrier_all(on(&stream))?;
-            return heap.signal_op(at(&signal, 0), 1, SignalOp::Set, 1, ordered);
+            heap.point(Point::BarrierAll, on(&stream))?;
+            return heap.signal_op(signal_of(at(&signal, 0), 1, SignalOp::Set), 1, ordered);
         }
-        heap.barrier_all(Order::Now)?;
+        heap.point(Point::BarrierAll, Order::Now)?;
         heap.signal_wait_until(at(&signal, 0), Comparison::Equal, 1, ordered)?;
         stream.synchronize(Some(LONG))
     });

@@ -47,56 +47,48 @@ fn each_puts_to_the_next_and_gets_from_it() {
         let (source, dest) = (heap.alloc(24, 0)?, heap.alloc(64, 1)?);
         let value = |pe: usize| [number::<u32>(pe + 1), 20, 30];
         write(heap, &source, &value(me));
-        heap.put(
-            at(&dest, 4),
-            mine(&source, 0),
+        heap.access(
+            put(at(&dest, 4), mine(&source, 0), next),
             12,
-            next,
             Order::Now,
             Reuse::After,
         )?;
         // The memory may be used again, whatever is seen of it when.
         write(heap, &source, &[0_u32; 3]);
-        heap.barrier_all(Order::Now)?;
+        heap.point(Point::BarrierAll, Order::Now)?;
         assert_eq!(read::<u32>(heap, &dest, 4)[1..], value(previous));
-        heap.get(
-            mine(&source, 8),
-            at(&dest, 4),
+        heap.access(
+            get(mine(&source, 8), at(&dest, 4), next),
             12,
-            next,
             Order::Now,
             Reuse::After,
         )?;
         assert_eq!(read::<u32>(heap, &source, 5)[2..], value(me));
 
-        heap.sync_all(Order::Now)?;
+        heap.point(Point::SyncAll, Order::Now)?;
         let strides = Strides { dest: 2, source: 1 };
-        heap.iput(
-            at(&dest, 32),
-            mine(&source, 8),
+        heap.access_strided(
+            put(at(&dest, 32), mine(&source, 8), next),
             strides,
             4,
             3,
-            next,
             Order::Now,
         )?;
-        heap.barrier_all(Order::Now)?;
+        heap.point(Point::BarrierAll, Order::Now)?;
         let [a, b, c] = value(previous);
         assert_eq!(read::<u32>(heap, &dest, 13)[8..], [a, 0, b, 0, c]);
         let strides = Strides { dest: 1, source: 2 };
-        heap.iget(
-            mine(&source, 0),
-            at(&dest, 32),
+        heap.access_strided(
+            get(mine(&source, 0), at(&dest, 32), next),
             strides,
             4,
             3,
-            next,
             Order::Now,
         )?;
         assert_eq!(read::<u32>(heap, &source, 3), value(me));
         assert!(heap.peer(at(&dest, 0), next).is_some());
         assert!(heap.peer(at(&dest, 0), n).is_none());
-        heap.barrier_all(Order::Now)
+        heap.point(Point::BarrierAll, Order::Now)
     });
 }
 
@@ -106,49 +98,41 @@ fn what_nobody_asks_for_is_late() {
     let done = on_pes(1, Some(LONG), Delivery::Late, |heap| -> Result<()> {
         let (source, dest) = (heap.alloc(8, 0)?, heap.alloc(16, 1)?);
         write(heap, &source, &[1_u64]);
-        heap.put(
-            at(&dest, 0),
-            mine(&source, 0),
+        heap.access(
+            put(at(&dest, 0), mine(&source, 0), 0),
             8,
-            0,
             Order::Now,
             Reuse::After,
         )?;
-        heap.put(
-            at(&dest, 8),
-            mine(&source, 0),
+        heap.access(
+            put(at(&dest, 8), mine(&source, 0), 0),
             8,
-            0,
             Order::Now,
             Reuse::AfterQuiet,
         )?;
         assert_eq!(read::<u64>(heap, &dest, 2), [0, 0]);
         write(heap, &source, &[2_u64]);
-        heap.quiet(Order::Now)?;
+        heap.point(Point::Quiet, Order::Now)?;
         assert_eq!(read::<u64>(heap, &dest, 2), [1, 2]);
 
         let stream = stream(heap);
-        heap.put(
-            at(&dest, 0),
-            mine(&source, 0),
+        heap.access(
+            put(at(&dest, 0), mine(&source, 0), 0),
             8,
-            0,
             on(&stream),
             Reuse::AfterQuiet,
         )?;
-        heap.flush(on(&stream))?;
+        heap.point(Point::Flush, on(&stream))?;
         stream.synchronize(Some(LONG))?;
         write(heap, &source, &[3_u64]);
         assert_eq!(read::<u64>(heap, &dest, 2), [1, 2]);
-        heap.get(
-            mine(&source, 0),
-            at(&dest, 8),
+        heap.access(
+            get(mine(&source, 0), at(&dest, 8), 0),
             8,
-            0,
             on(&stream),
             Reuse::AfterQuiet,
         )?;
-        heap.quiet(on(&stream))?;
+        heap.point(Point::Quiet, on(&stream))?;
         stream.synchronize(Some(LONG))?;
         assert_eq!(read::<u64>(heap, &dest, 2), [2, 2]);
         assert_eq!(read::<u64>(heap, &source, 1), [2]);
@@ -164,25 +148,25 @@ fn what_no_fence_parts_comes_in_another_order() {
     let done = on_pes(1, Some(LONG), Delivery::Late, |heap| -> Result<()> {
         let (source, dest) = (heap.alloc(16, 0)?, heap.alloc(24, 1)?);
         write(heap, &source, &[1_u64, 2]);
-        let put = |from| {
+        let put_from = |from| {
             let (to, from) = (at(&dest, 0), mine(&source, from));
-            heap.put(to, from, 8, 0, Order::Now, Reuse::After)
+            heap.access(put(to, from, 0), 8, Order::Now, Reuse::After)
         };
         let strides = Strides { dest: 2, source: 1 };
         let (to, from) = (at(&dest, 0), mine(&source, 0));
-        heap.iput(to, from, strides, 8, 2, 0, Order::Now)?;
+        heap.access_strided(put(to, from, 0), strides, 8, 2, Order::Now)?;
         assert_eq!(read::<u64>(heap, &dest, 3), [0; 3]);
-        heap.quiet(Order::Now)?;
+        heap.point(Point::Quiet, Order::Now)?;
         assert_eq!(read::<u64>(heap, &dest, 3), [1, 0, 2]);
 
-        put(8)?;
-        put(0)?;
-        heap.quiet(Order::Now)?;
+        put_from(8)?;
+        put_from(0)?;
+        heap.point(Point::Quiet, Order::Now)?;
         assert_eq!(read::<u64>(heap, &dest, 1), [2]);
-        put(8)?;
-        heap.fence()?;
-        put(0)?;
-        heap.quiet(Order::Now)?;
+        put_from(8)?;
+        heap.point(Point::Fence, Order::Now)?;
+        put_from(0)?;
+        heap.point(Point::Quiet, Order::Now)?;
         assert_eq!(read::<u64>(heap, &dest, 1), [1]);
         Ok(())
     });
@@ -203,19 +187,15 @@ fn everybody_may_work_on_everything() {
         );
         let stream = stream(heap);
         for round in 0..5 {
-            heap.put(
-                at(&block, 0),
-                mine(&own, 0),
+            heap.access(
+                put(at(&block, 0), mine(&own, 0), round % 3),
                 64,
-                round % 3,
                 on(&stream),
                 Reuse::After,
             )?;
-            heap.put(
-                at(&block, 0),
-                mine(&own, 0),
+            heap.access(
+                put(at(&block, 0), mine(&own, 0), round % 3),
                 64,
-                round % 3,
                 Order::Now,
                 Reuse::After,
             )?;
@@ -239,25 +219,25 @@ fn what_is_of_a_device_or_of_another_pe_is_refused() {
     on_pes(2, Some(LONG), Delivery::AtOnce, |heap| {
         let block = heap.alloc(8, 0).unwrap();
         let device = Local::Device(4096);
-        let put = heap.put(at(&block, 0), device, 8, 0, Order::Now, Reuse::After);
+        let put = heap.access(put(at(&block, 0), device, 0), 8, Order::Now, Reuse::After);
         assert_eq!(kind_of(put), ErrorKind::Argument);
         assert_eq!(
             kind_of(heap.fill(at(&block, 0), 9, 1, Order::Now)),
             ErrorKind::Length
         );
         streams.lock().unwrap().push((heap.my_pe(), stream(heap)));
-        heap.sync_all(Order::Now).unwrap();
+        heap.point(Point::SyncAll, Order::Now).unwrap();
         for (pe, stream) in &*streams.lock().unwrap() {
             let filled = heap.fill(at(&block, 0), 8, 1, on(stream));
             assert_eq!(filled.is_ok(), *pe == heap.my_pe());
             if *pe == 0 {
                 // The others do not meet one that is refused.
-                let met = heap.barrier_all(on(stream));
+                let met = heap.point(Point::BarrierAll, on(stream));
                 assert_eq!(met.is_ok(), heap.my_pe() == 0);
             }
         }
         if heap.my_pe() == 1 {
-            heap.barrier_all(Order::Now).unwrap();
+            heap.point(Point::BarrierAll, Order::Now).unwrap();
         }
         heap.finalize().unwrap();
     });

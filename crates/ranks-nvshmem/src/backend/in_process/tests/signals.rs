@@ -31,13 +31,9 @@ fn data_comes_before_its_signal() {
             let dest = at(&data, 0);
             let word = at(&signal, 0);
             heap.put_signal(
-                dest,
-                mine(&own, 0),
+                put(dest, mine(&own, 0), next),
                 128,
-                word,
-                round,
-                SignalOp::Set,
-                next,
+                signal_of(word, round, SignalOp::Set),
                 now(&stream),
                 reuse,
             )?;
@@ -50,7 +46,11 @@ fn data_comes_before_its_signal() {
             );
             assert_eq!(heap.signal_fetch(word)?, round);
             // Its reader tells the writer that it may go on.
-            heap.signal_op(at(&signal, 8), 1, SignalOp::Add, previous, now(&stream))?;
+            heap.signal_op(
+                signal_of(at(&signal, 8), 1, SignalOp::Add),
+                previous,
+                now(&stream),
+            )?;
             heap.signal_wait_until(
                 at(&signal, 8),
                 Comparison::GreaterOrEqual,
@@ -73,13 +73,9 @@ fn all_add_to_one_word() {
         let own = heap.alloc(8, 2)?;
         write(heap, &own, &[7_u64]);
         heap.put_signal(
-            place,
-            mine(&own, 0),
+            put(place, mine(&own, 0), 0),
             8,
-            at(&signal, 0),
-            3,
-            SignalOp::Add,
-            0,
+            signal_of(at(&signal, 0), 3, SignalOp::Add),
             now(&stream),
             Reuse::After,
         )?;
@@ -94,7 +90,7 @@ fn all_add_to_one_word() {
             assert_eq!(read::<u64>(heap, &data, n), vec![7; n]);
         }
         stream.synchronize(Some(LONG))?;
-        heap.barrier_all(Order::Now)
+        heap.point(Point::BarrierAll, Order::Now)
     });
 }
 
@@ -105,14 +101,24 @@ fn a_fence_orders_puts_and_signals() {
         let (data, own, signal) = (heap.alloc(16, 0)?, heap.alloc(8, 1)?, heap.alloc(8, 2)?);
         write(heap, &own, &[5_u64]);
         let stream = stream(heap);
-        heap.put(at(&data, 0), mine(&own, 0), 8, 0, Order::Now, Reuse::After)?;
-        heap.fence()?;
-        heap.put(at(&data, 8), mine(&own, 0), 8, 0, Order::Now, Reuse::After)?;
+        heap.access(
+            put(at(&data, 0), mine(&own, 0), 0),
+            8,
+            Order::Now,
+            Reuse::After,
+        )?;
+        heap.point(Point::Fence, Order::Now)?;
+        heap.access(
+            put(at(&data, 8), mine(&own, 0), 0),
+            8,
+            Order::Now,
+            Reuse::After,
+        )?;
         assert_eq!(read::<u64>(heap, &data, 2), [0, 0]);
-        heap.signal_op(at(&signal, 0), 1, SignalOp::Set, 0, now(&stream))?;
+        heap.signal_op(signal_of(at(&signal, 0), 1, SignalOp::Set), 0, now(&stream))?;
         stream.synchronize(Some(LONG))?;
         assert_eq!(read::<u64>(heap, &data, 2), [5, 0]);
-        heap.quiet(Order::Now)?;
+        heap.point(Point::Quiet, Order::Now)?;
         assert_eq!(read::<u64>(heap, &data, 2), [5, 5]);
         Ok(())
     });
@@ -129,14 +135,19 @@ fn streams_wait_for_events_of_others() {
         heap.fill(at(&own, 0), 8, 1, on(&first))?;
         let event = first.record();
         second.wait_event(&event);
-        heap.put(at(&data, 0), mine(&own, 0), 8, 0, on(&second), Reuse::After)?;
+        heap.access(
+            put(at(&data, 0), mine(&own, 0), 0),
+            8,
+            on(&second),
+            Reuse::After,
+        )?;
         let end = second.record();
         assert!(!event.query()? && !end.query()?);
         let early = end.wait("a test", Some(Duration::from_millis(5)));
         assert_eq!(kind_of(early), ErrorKind::TimedOut);
         assert_eq!(read::<u64>(heap, &data, 1), [0]);
         let third = stream(heap);
-        heap.signal_op(at(&signal, 0), 9, SignalOp::Set, 0, now(&third))?;
+        heap.signal_op(signal_of(at(&signal, 0), 9, SignalOp::Set), 0, now(&third))?;
         end.wait("a test", Some(LONG))?;
         assert!(event.query()? && end.query()?);
         assert_eq!(read::<u8>(heap, &data, 8), [1; 8]);
@@ -154,12 +165,20 @@ fn a_dropped_stream_goes_on() {
         let first = stream(heap);
         heap.signal_wait_until(at(&signal, 0), Comparison::Equal, 1, now(&first))?;
         heap.fill(at(&data, 0), 8, 3, on(&first))?;
-        heap.signal_op(at(&signal, 8), 2, SignalOp::Set, other, now(&first))?;
+        heap.signal_op(
+            signal_of(at(&signal, 8), 2, SignalOp::Set),
+            other,
+            now(&first),
+        )?;
         let event = first.record();
         drop(first);
         heap.free(data)?;
         let second = stream(heap);
-        heap.signal_op(at(&signal, 0), 1, SignalOp::Set, other, now(&second))?;
+        heap.signal_op(
+            signal_of(at(&signal, 0), 1, SignalOp::Set),
+            other,
+            now(&second),
+        )?;
         heap.signal_wait_until(at(&signal, 8), Comparison::Equal, 2, now(&second))?;
         second.synchronize(Some(LONG))?;
         event.wait("a test", Some(LONG))?;

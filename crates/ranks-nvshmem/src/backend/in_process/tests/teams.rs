@@ -32,19 +32,19 @@ fn strided_parts_are_teams_and_end() {
             let expected: Vec<usize> = (0..n).step_by(2).collect();
             assert_eq!(members(heap, team)?, expected);
             assert_eq!(heap.team_my_pe(team)?, me / 2);
-            heap.barrier(team, Order::Now)?;
-            heap.sync(team, Order::Now)?;
+            heap.moves(team, Movement::Barrier, None, Order::Now)?;
+            heap.moves(team, Movement::Sync, None, Order::Now)?;
             // The last of it alone.
             let last = heap.split_strided(team, n.div_ceil(2) - 1, 1, 1)?;
             assert_eq!(last.is_some(), me == (n - 1) / 2 * 2);
             heap.destroy(team)?;
             assert_eq!(kind_of(heap.team_n_pes(team)), ErrorKind::Argument);
             if let Some(last) = last {
-                heap.barrier(last, Order::Now)?;
+                heap.moves(last, Movement::Barrier, None, Order::Now)?;
                 heap.destroy(last)?;
             }
         }
-        heap.sync_all(Order::Now)
+        heap.point(Point::SyncAll, Order::Now)
     });
 }
 
@@ -57,8 +57,8 @@ fn rows_and_columns_are_teams() {
         assert_eq!(members(heap, row)?, expected);
         let expected: Vec<usize> = (0..n).filter(|pe| pe % 2 == me % 2).collect();
         assert_eq!(members(heap, column)?, expected);
-        heap.barrier(column, Order::Now)?;
-        heap.barrier(row, Order::Now)?;
+        heap.moves(column, Movement::Barrier, None, Order::Now)?;
+        heap.moves(row, Movement::Barrier, None, Order::Now)?;
         heap.destroy(row)?;
         heap.destroy(column)
     });
@@ -76,7 +76,7 @@ fn any_pes_are_a_team_by_an_id() {
         heap.moves(
             heap.world(),
             Movement::Broadcast(0),
-            moved(at(&id, 0), at(&id, 0), 8),
+            Some(moved(at(&id, 0), at(&id, 0), 8)),
             Order::Now,
         )?;
         let id = read::<u64>(heap, &id, 1)[0];
@@ -84,10 +84,10 @@ fn any_pes_are_a_team_by_an_id() {
             let team = heap.team_init(id, usize::from(me == 0), 2)?;
             assert_eq!(members(heap, team)?, [n - 1, 0]);
             assert_eq!(heap.team_my_pe(team)?, usize::from(me == 0));
-            heap.barrier(team, Order::Now)?;
+            heap.moves(team, Movement::Barrier, None, Order::Now)?;
             heap.destroy(team)?;
         }
-        heap.sync_all(Order::Now)
+        heap.point(Point::SyncAll, Order::Now)
     });
 }
 
@@ -101,23 +101,24 @@ fn calls_on_a_team_of_some_pes_are_compared() {
         let length = kind_of(heap.moves(
             team,
             Movement::Fcollect,
-            moved(place, place, 4 + 4 * me),
+            Some(moved(place, place, 4 + 4 * me)),
             Order::Now,
         ));
         let root = kind_of(heap.moves(
             team,
             Movement::Broadcast(me),
-            moved(place, place, 4),
+            Some(moved(place, place, 4)),
             Order::Now,
         ));
         let kind = [Kind::I32, Kind::U32][me];
         let of_type = heap.moves(
             team,
             Movement::Reduce(kind, Reduce::Sum),
-            moved(place, place, 1),
+            Some(moved(place, place, 1)),
             Order::Now,
         );
-        heap.barrier(team, Order::Now).unwrap();
+        heap.moves(team, Movement::Barrier, None, Order::Now)
+            .unwrap();
         Some([length, root, kind_of(of_type)])
     });
     let differ = Some([ErrorKind::Mismatch; 3]);
