@@ -245,77 +245,42 @@ pub(super) fn at(memory: *const c_void) -> u64 {
     memory.addr() as u64
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn ncclAllReduce(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: c_int,
-    operator: c_int,
-    comm: CommHandle,
-    stream: Stream,
-) -> Code {
-    let call = Call {
-        kind: Kind::AllReduce,
-        send: at(send),
-        recv: at(recv),
-        count,
-        dtype,
-        operator,
-        root: 0,
-        comm,
-        stream,
-    };
-    entry("ncclAllReduce", || call.enqueue())
+/// Exports collective operations: what each does, which arguments it has between those that all
+/// have, and whether a config comes behind them.
+macro_rules! collectives {
+    ($($function:ident: $kind:ident($($argument:ident),*) $($config:ident)?;)*) => { $(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $function(
+            send: *const c_void,
+            recv: *mut c_void,
+            count: usize,
+            dtype: c_int,
+            $($argument: c_int,)*
+            comm: CommHandle,
+            stream: Stream,
+            $($config: *const StructHead,)?
+        ) -> Code {
+            let call = Call {
+                $($argument,)*
+                ..Call::new(Kind::$kind, at(send), at(recv), count, dtype, comm, stream)
+            };
+            entry(stringify!($function), || {
+                $(
+                    // SAFETY: the caller keeps NCCL's contract.
+                    unsafe { check($config) }?;
+                )?
+                call.enqueue()
+            })
+        }
+    )* };
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn ncclReduce(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: c_int,
-    operator: c_int,
-    root: c_int,
-    comm: CommHandle,
-    stream: Stream,
-) -> Code {
-    let call = Call {
-        kind: Kind::Reduce,
-        send: at(send),
-        recv: at(recv),
-        count,
-        dtype,
-        operator,
-        root,
-        comm,
-        stream,
-    };
-    entry("ncclReduce", || call.enqueue())
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn ncclBroadcast(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: c_int,
-    root: c_int,
-    comm: CommHandle,
-    stream: Stream,
-) -> Code {
-    let call = Call {
-        kind: Kind::Broadcast,
-        send: at(send),
-        recv: at(recv),
-        count,
-        dtype,
-        operator: 0,
-        root,
-        comm,
-        stream,
-    };
-    entry("ncclBroadcast", || call.enqueue())
+collectives! {
+    ncclAllReduce: AllReduce(operator);
+    ncclReduce: Reduce(operator, root);
+    ncclBroadcast: Broadcast(root);
+    ncclAllGather: AllGather();
+    ncclReduceScatter: ReduceScatter(operator);
 }
 
 #[unsafe(no_mangle)]
@@ -328,64 +293,18 @@ extern "C" fn ncclBcast(
     stream: Stream,
 ) -> Code {
     let call = Call {
-        kind: Kind::Broadcast,
-        send: at(buffer),
-        recv: at(buffer),
-        count,
-        dtype,
-        operator: 0,
         root,
-        comm,
-        stream,
+        ..Call::new(
+            Kind::Broadcast,
+            at(buffer),
+            at(buffer),
+            count,
+            dtype,
+            comm,
+            stream,
+        )
     };
     entry("ncclBcast", || call.enqueue())
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn ncclAllGather(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: c_int,
-    comm: CommHandle,
-    stream: Stream,
-) -> Code {
-    let call = Call {
-        kind: Kind::AllGather,
-        send: at(send),
-        recv: at(recv),
-        count,
-        dtype,
-        operator: 0,
-        root: 0,
-        comm,
-        stream,
-    };
-    entry("ncclAllGather", || call.enqueue())
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn ncclReduceScatter(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: c_int,
-    operator: c_int,
-    comm: CommHandle,
-    stream: Stream,
-) -> Code {
-    let call = Call {
-        kind: Kind::ReduceScatter,
-        send: at(send),
-        recv: at(recv),
-        count,
-        dtype,
-        operator,
-        root: 0,
-        comm,
-        stream,
-    };
-    entry("ncclReduceScatter", || call.enqueue())
 }
 
 #[unsafe(no_mangle)]
@@ -398,15 +317,8 @@ extern "C" fn ncclSend(
     stream: Stream,
 ) -> Code {
     let call = Call {
-        kind: Kind::Send,
-        send: at(send),
-        recv: 0,
-        count,
-        dtype,
-        operator: 0,
         root: peer,
-        comm,
-        stream,
+        ..Call::new(Kind::Send, at(send), 0, count, dtype, comm, stream)
     };
     entry("ncclSend", || call.enqueue())
 }
@@ -421,15 +333,8 @@ extern "C" fn ncclRecv(
     stream: Stream,
 ) -> Code {
     let call = Call {
-        kind: Kind::Recv,
-        send: 0,
-        recv: at(recv),
-        count,
-        dtype,
-        operator: 0,
         root: peer,
-        comm,
-        stream,
+        ..Call::new(Kind::Recv, 0, at(recv), count, dtype, comm, stream)
     };
     entry("ncclRecv", || call.enqueue())
 }

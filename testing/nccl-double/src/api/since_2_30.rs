@@ -309,75 +309,10 @@ unsafe extern "C" fn ncclWinGetUserPtr(comm: CommHandle, window: u64, out: *mut 
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn ncclAlltoAll(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: c_int,
-    comm: CommHandle,
-    stream: Stream,
-) -> Code {
-    let call = Call {
-        kind: Kind::AlltoAll,
-        send: at(send),
-        recv: at(recv),
-        count,
-        dtype,
-        operator: 0,
-        root: 0,
-        comm,
-        stream,
-    };
-    entry("ncclAlltoAll", || call.enqueue())
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn ncclGather(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: c_int,
-    root: c_int,
-    comm: CommHandle,
-    stream: Stream,
-) -> Code {
-    let call = Call {
-        kind: Kind::Gather,
-        send: at(send),
-        recv: at(recv),
-        count,
-        dtype,
-        operator: 0,
-        root,
-        comm,
-        stream,
-    };
-    entry("ncclGather", || call.enqueue())
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn ncclScatter(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: c_int,
-    root: c_int,
-    comm: CommHandle,
-    stream: Stream,
-) -> Code {
-    let call = Call {
-        kind: Kind::Scatter,
-        send: at(send),
-        recv: at(recv),
-        count,
-        dtype,
-        operator: 0,
-        root,
-        comm,
-        stream,
-    };
-    entry("ncclScatter", || call.enqueue())
+collectives! {
+    ncclAlltoAll: AlltoAll();
+    ncclGather: Gather(root);
+    ncclScatter: Scatter(root);
 }
 
 #[unsafe(no_mangle)]

@@ -29,6 +29,29 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// One without an operator and a root.
+    pub(crate) fn new(
+        kind: Kind,
+        send: u64,
+        recv: u64,
+        count: usize,
+        dtype: c_int,
+        comm: CommHandle,
+        stream: Stream,
+    ) -> Self {
+        Self {
+            kind,
+            send,
+            recv,
+            count,
+            dtype,
+            operator: 0,
+            root: 0,
+            comm,
+            stream,
+        }
+    }
+
     /// Enqueues it, at the end of the group.
     pub(crate) fn enqueue(self) -> Outcome {
         let comm = comm::of(self.comm)?;
