@@ -131,12 +131,9 @@ impl<'env> Queue<'env> {
             self.set_begun(true);
         }
         let order = self.order();
-        let what = What {
-            name: direction.name(order, reuse),
-            pe: Some(pe),
-        };
+        let what = What::with(direction.name(order, reuse), pe);
         self.enqueue_with(what, near, direction, far, |near, far| {
-            let checked = self.reach.checked(direction, far, near, pe, order, reuse)?;
+            let checked = self.reach.checked(what.name, direction, far, near, pe)?;
             let Some((access, bytes)) = checked else {
                 return Ok(());
             };
@@ -162,10 +159,7 @@ impl<'env> Queue<'env> {
         N: Near<Element = F::Element> + 'env,
     {
         let order = self.order();
-        let what = What {
-            name: direction.strided_name(size_of::<F::Element>(), order)?,
-            pe: Some(pe),
-        };
+        let what = What::with(direction.strided_name(size_of::<F::Element>(), order)?, pe);
         self.enqueue_with(what, near, direction, far, |near, far| {
             let reach = &self.reach;
             reach.access_strided(direction, far, near, strides, count, pe, order)

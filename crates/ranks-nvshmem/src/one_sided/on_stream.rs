@@ -39,10 +39,7 @@ impl Nvshmem<'_> {
         D: Symmetric + Owned,
         S: Source<Element = D::Element> + Owned,
     {
-        let what = What {
-            name: "nvshmemx_putmem_on_stream",
-            pe: Some(pe),
-        };
+        let what = What::with("nvshmemx_putmem_on_stream", pe);
         let reach = self.reach(what.name)?;
         let call = |(dest, source): &mut (D, S), stream: StreamRef<'_>| {
             reach.ready(what.name, source, Direction::Put, stream)?;
@@ -68,10 +65,7 @@ impl Nvshmem<'_> {
         S: Symmetric + Owned,
         D: Destination<Element = S::Element> + Owned,
     {
-        let what = What {
-            name: "nvshmemx_getmem_on_stream",
-            pe: Some(pe),
-        };
+        let what = What::with("nvshmemx_getmem_on_stream", pe);
         let reach = self.reach(what.name)?;
         let call = |(dest, source): &mut (D, S), stream: StreamRef<'_>| {
             reach.ready(what.name, dest, Direction::Get, stream)?;
@@ -102,10 +96,7 @@ impl Nvshmem<'_> {
         D: Symmetric + Owned,
         S: Source<Element = D::Element> + Owned,
     {
-        let what = What {
-            name: PUT_SIGNAL.of(Order::Now, Reuse::After),
-            pe: Some(pe),
-        };
+        let what = What::with(PUT_SIGNAL.of(Order::Now, Reuse::After), pe);
         let reach = self.reach(what.name)?;
         let signal = signal.into().update(value, op)?;
         let call = |(dest, source): &mut (D, S), stream: StreamRef<'_>| {

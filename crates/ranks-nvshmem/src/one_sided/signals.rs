@@ -143,10 +143,7 @@ impl Nvshmem<'_> {
         D: Symmetric,
         S: Source<Element = D::Element>,
     {
-        let what = What {
-            name: PUT_SIGNAL.of(Order::Now, Reuse::After),
-            pe: Some(pe),
-        };
+        let what = What::with(PUT_SIGNAL.of(Order::Now, Reuse::After), pe);
         let reach = self.reach(what.name)?;
         let signal = signal.into().update(value, op)?;
         reach.on_own_stream_with(what, source, Direction::Put, |source, stream| {
@@ -168,10 +165,7 @@ impl Nvshmem<'_> {
         op: SignalOp,
         pe: usize,
     ) -> Result<()> {
-        let what = What {
-            name: SIGNAL_OP,
-            pe: Some(pe),
-        };
+        let what = What::with(SIGNAL_OP, pe);
         let reach = self.reach(SIGNAL_OP)?;
         let signal = signal.into().update(value, op)?;
         reach.on_own_stream(what, None, |stream| reach.signal_op(signal, pe, stream))
@@ -224,10 +218,7 @@ impl Nvshmem<'_> {
         value: u64,
         limit: Limit,
     ) -> Result<()> {
-        let what = What {
-            name: SIGNAL_WAIT,
-            pe: None,
-        };
+        let what = What::of(SIGNAL_WAIT);
         let (reach, signal) = (self.reach(SIGNAL_WAIT)?, signal.place()?);
         let holds = || {
             let word = reach.backend.signal_fetch(signal)?;
@@ -327,10 +318,7 @@ impl<'env> Queue<'env> {
         D: Symmetric + 'env,
         S: Source<Element = D::Element> + 'env,
     {
-        let what = What {
-            name: PUT_SIGNAL.of(self.order(), reuse),
-            pe: Some(pe),
-        };
+        let what = What::with(PUT_SIGNAL.of(self.order(), reuse), pe);
         self.enqueue_with(what, source, Direction::Put, dest, |source, dest| {
             self.reach
                 .put_signal(dest, source, signal, pe, self.stream, reuse)

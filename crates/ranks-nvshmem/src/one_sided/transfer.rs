@@ -23,7 +23,8 @@ impl Reach<'_> {
         order: Order<'_>,
         reuse: Reuse,
     ) -> Result<()> {
-        match self.checked(direction, far, near, pe, order, reuse)? {
+        let name = direction.name(order, reuse);
+        match self.checked(name, direction, far, near, pe)? {
             Some((access, bytes)) => self.backend.access(access, bytes, order, reuse),
             None => Ok(()),
         }
@@ -36,16 +37,15 @@ impl Reach<'_> {
     #[inline]
     pub(crate) fn checked<'m, F: Part, N: Near<Element = F::Element>>(
         &self,
+        name: &'static str,
         direction: Direction,
         far: &'m F,
         near: &'m N,
         pe: usize,
-        order: Order<'_>,
-        reuse: Reuse,
     ) -> Result<Option<(Access<'m>, usize)>> {
         let (there, here) = (far.count(), near.count());
         if there != here || pe >= self.n_pes {
-            return Err(self.refused(direction.name(order, reuse), pe, there, here));
+            return Err(self.refused(name, pe, there, here));
         }
         let (Some(far), Some(near)) = (far.place(), near.local()) else {
             return Ok(None);
@@ -108,21 +108,11 @@ impl Reach<'_> {
         stream: StreamRef<'_>,
         reuse: Reuse,
     ) -> Result<()> {
-        let (to, from) = (dest.count(), source.count());
-        if to != from || pe >= self.n_pes {
-            return Err(self.refused(PUT_SIGNAL.of(Order::On(stream), reuse), pe, to, from));
+        let name = PUT_SIGNAL.of(Order::On(stream), reuse);
+        match self.checked(name, Direction::Put, dest, source, pe)? {
+            Some((put, bytes)) => self.backend.put_signal(put, bytes, signal, stream, reuse),
+            None => self.backend.signal_op(signal, pe, stream),
         }
-        let (Some(far), Some(near)) = (dest.place(), source.local()) else {
-            return self.backend.signal_op(signal, pe, stream);
-        };
-        let put = Access {
-            direction: Direction::Put,
-            far,
-            near,
-            pe,
-        };
-        let bytes = to * size_of::<D::Element>();
-        self.backend.put_signal(put, bytes, signal, stream, reuse)
     }
 
     pub(crate) fn signal_op(

@@ -83,7 +83,7 @@ impl RawCollectives for RawNvshmem {
         let (kind, op) = self.reduction(NAME, op, dtype)?;
         let parts = self.parts(NAME, count, dtype, Some((send, 1)), Some((recv, 1)))?;
         // SAFETY: passed on. So below.
-        unsafe { self.staged(Movement::Reduce(kind, op), parts, (1, 0..1), false) }
+        unsafe { self.staged(Movement::Reduce(kind, op), parts, (1, 0..1)) }
     }
 
     unsafe fn reduce(
@@ -101,7 +101,7 @@ impl RawCollectives for RawNvshmem {
         let recv = (self.rank == root).then_some((recv, 1));
         let parts = self.parts(NAME, count, dtype, Some((send, 1)), recv)?;
         // SAFETY: as above.
-        unsafe { self.staged(Movement::Reduce(kind, op), parts, (1, 0..1), false) }
+        unsafe { self.staged(Movement::Reduce(kind, op), parts, (1, 0..1)) }
     }
 
     unsafe fn bcast(
@@ -118,7 +118,7 @@ impl RawCollectives for RawNvshmem {
         let recv = (!is_root).then_some((buffer, 1));
         let parts = self.parts(NAME, count, dtype, send, recv)?;
         // SAFETY: as above.
-        unsafe { self.staged(Movement::Broadcast(root), parts, (1, 0..1), true) }
+        unsafe { self.staged(Movement::Broadcast(root), parts, (1, 0..1)) }
     }
 
     unsafe fn allgather(
@@ -137,7 +137,7 @@ impl RawCollectives for RawNvshmem {
             Some((recv, size)),
         )?;
         // SAFETY: as above.
-        unsafe { self.staged(Movement::Fcollect, parts, (1, 0..size), true) }
+        unsafe { self.staged(Movement::Fcollect, parts, (1, 0..size)) }
     }
 
     unsafe fn reduce_scatter_block(
@@ -154,7 +154,7 @@ impl RawCollectives for RawNvshmem {
         let parts = self.parts(NAME, count, dtype, Some((send, size)), Some((recv, 1)))?;
         let movement = Movement::Reducescatter(kind, op);
         // SAFETY: as above.
-        unsafe { self.staged(movement, parts, (size, 0..1), false) }
+        unsafe { self.staged(movement, parts, (size, 0..1)) }
     }
 
     unsafe fn alltoall(
@@ -173,7 +173,7 @@ impl RawCollectives for RawNvshmem {
             Some((recv, size)),
         )?;
         // SAFETY: as above.
-        unsafe { self.staged(Movement::Alltoall, parts, (size, 0..size), true) }
+        unsafe { self.staged(Movement::Alltoall, parts, (size, 0..size)) }
     }
 
     unsafe fn gather(
@@ -190,7 +190,7 @@ impl RawCollectives for RawNvshmem {
         let recv = (self.rank == root).then_some((recv, size));
         let parts = self.parts(NAME, count, dtype, Some((send, 1)), recv)?;
         // SAFETY: as above.
-        unsafe { self.staged(Movement::Fcollect, parts, (1, 0..size), true) }
+        unsafe { self.staged(Movement::Fcollect, parts, (1, 0..size)) }
     }
 
     unsafe fn scatter(
@@ -208,7 +208,7 @@ impl RawCollectives for RawNvshmem {
         let parts = self.parts(NAME, count, dtype, send, Some((recv, 1)))?;
         // The others send whatever lies there, and nobody looks at it.
         // SAFETY: as above.
-        unsafe { self.staged(Movement::Alltoall, parts, (size, root..root + 1), true) }
+        unsafe { self.staged(Movement::Alltoall, parts, (size, root..root + 1)) }
     }
 
     unsafe fn send(

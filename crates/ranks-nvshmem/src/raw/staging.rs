@@ -126,7 +126,6 @@ impl RawNvshmem {
         movement: Movement,
         parts: Parts,
         (shares_in, shares_out): (usize, Range<usize>),
-        in_bytes: bool,
     ) -> Result<()> {
         let Parts {
             count,
@@ -148,7 +147,7 @@ impl RawNvshmem {
                 }
             }
             self.together(Movement::Barrier, None)?;
-            self.together(movement, Some(if in_bytes { bytes } else { part }))?;
+            self.together(movement, Some(bytes / movement.width()))?;
             for (to, share) in shares_out.clone().enumerate() {
                 if let Some((at, on)) = recv {
                     let at = at.wrapping_byte_add((to * count + first) * size);

@@ -146,10 +146,7 @@ impl<'a> Reach<'a> {
             let own = self.own_stream(operation)?;
             let stream = own.as_ref().stream_ref();
             self.ready(operation, &mut near, direction, stream)?;
-            let what = What {
-                name: operation,
-                pe: None,
-            };
+            let what = What::of(operation);
             self.finish(what, stream.mark(operation)?, None)?;
         }
         call(&near)
@@ -225,7 +222,7 @@ impl<'a> Reach<'a> {
         if self.pe.limit.is_none() || self.backend.keeps_limit() {
             return call(Order::Now);
         }
-        let what = What { name, pe: None };
+        let what = What::of(name);
         self.on_own_stream(what, None, |stream| call(Order::On(stream)))
     }
 
@@ -280,6 +277,15 @@ impl<'a> Reach<'a> {
 }
 
 impl What {
+    pub(crate) fn of(name: &'static str) -> Self {
+        Self { name, pe: None }
+    }
+
+    pub(crate) fn with(name: &'static str, pe: usize) -> Self {
+        let pe = Some(pe);
+        Self { name, pe }
+    }
+
     /// The error of what is not over in time.
     #[cold]
     pub(crate) fn too_late(self, limit: Duration) -> Error {

@@ -81,10 +81,7 @@ impl Nvshmem<'_> {
         let value = body(&queue)?;
         let awaited = queue.awaited();
         if let Some(mark) = queue.end()? {
-            let nothing = What {
-                name: SCOPE,
-                pe: None,
-            };
+            let nothing = What::of(SCOPE);
             reach.finish(awaited.unwrap_or(nothing), mark, None)?;
         }
         Ok(value)
@@ -99,10 +96,7 @@ impl Nvshmem<'_> {
         const OPERATION: &str = "cuStreamQuery";
         let reach = self.reach(OPERATION)?;
         let stream = reach.stream(OPERATION, stream)?;
-        let what = What {
-            name: OPERATION,
-            pe: None,
-        };
+        let what = What::of(OPERATION);
         reach.finish(what, reach.mark(OPERATION, stream)?, None)
     }
 }

@@ -216,7 +216,7 @@ impl<'env> Queue<'env> {
             return Ok(());
         }
         // There is an end, also if nothing is enqueued after all.
-        self.last.set(Some(What { name, pe: None }));
+        self.last.set(Some(What::of(name)));
         let state = Rc::clone(state);
         let tell = move |mark: Option<&crate::backend::stream::Mark>| state.in_use.leave(mark);
         self.kept.borrow_mut().push(Box::new(tell));

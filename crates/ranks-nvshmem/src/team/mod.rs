@@ -209,7 +209,7 @@ impl TeamState {
         let Some(mark) = self.in_use.before(name)? else {
             return Ok(());
         };
-        let what = What { name, pe: None };
+        let what = What::of(name);
         reach
             .finish(what, mark, None)
             .inspect_err(|_| self.in_use.lose())

@@ -180,7 +180,7 @@ impl<'p> Team<'p> {
     ) -> Result<Enqueued<'p, B>> {
         let name = movement.name(Order::On(stream.stream_ref()));
         let reach = self.heap.reach(name)?;
-        let what = What { name, pe: None };
+        let what = What::of(name);
         let state = &*self.state;
         let mut is_begun = false;
         let call = |buffers: &mut B, stream: StreamRef<'_>| {
