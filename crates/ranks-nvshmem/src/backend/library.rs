@@ -16,21 +16,21 @@
 
 mod collectives;
 mod direct;
-mod finalize;
 mod free_memory;
 mod init;
 mod init_state;
+mod life;
 mod memory;
-mod module;
 mod one_sided;
 mod teams;
 
 use std::cell::Cell;
+use std::ffi::c_int;
 use std::fmt;
 
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, Entered};
-use ranks_nvshmem_sys::{NvshmemLibrary, cudaStream_t};
+use ranks_nvshmem_sys::{NvshmemLibrary, Table, cudaStream_t};
 
 use crate::backend::Order;
 use crate::backend::stream::StreamRef;
@@ -76,6 +76,33 @@ impl LibraryHeap {
         Ok(())
     }
 
+    /// Calls a function of the library's.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotInLibrary`] if it has none; what the driver reports.
+    fn call<R>(&self, name: &'static str, call: impl FnOnce(&Table) -> Option<R>) -> Result<R> {
+        let _entered = self.enter(name)?;
+        call(self.library.table()).ok_or_else(|| self.missing(name))
+    }
+
+    /// As [`call`](Self::call), of one that returns a code.
+    fn call_checked(
+        &self,
+        name: &'static str,
+        call: impl FnOnce(&Table) -> Option<c_int>,
+    ) -> Result<()> {
+        self.call(name, call)
+            .and_then(|code| self.check(name, code))
+    }
+
+    /// Turns the code that a call of the library returned into a result.
+    fn check(&self, name: &'static str, code: c_int) -> Result<()> {
+        if code == 0 {
+            return Ok(());
+        }
+        Err(refused(self.library, name, code))
+    }
+
     /// Of the two functions of an operation, the one for an order.
     ///
     /// # Errors
@@ -116,12 +143,6 @@ impl LibraryHeap {
     #[cold]
     fn missing(&self, name: &'static str) -> Error {
         Error::with_text(ErrorKind::NotInLibrary, name, self.library.lacks(name))
-    }
-
-    /// The error of a call that the library has refused.
-    #[cold]
-    fn refused(&self, name: &'static str, code: i32) -> Error {
-        refused(self.library, name, code)
     }
 }
 

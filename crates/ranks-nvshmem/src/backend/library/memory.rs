@@ -22,12 +22,12 @@ const UNREGISTER_SYMMETRIC: &str = "nvshmemx_buffer_unregister_symmetric";
 impl Memory for LibraryHeap {
     fn alloc(&self, bytes: usize, number: u64) -> Result<Block> {
         // Not `nvshmem_calloc`, which ends the process where there is no room.
-        let malloc = self.library.table().nvshmem_malloc;
-        let malloc = malloc.ok_or_else(|| self.missing(ALLOC))?;
-        let _entered = self.enter(ALLOC)?;
-        // SAFETY: the library is initialised, and all PEs call it with the same length, which is
-        // not 0.
-        let address = unsafe { malloc(bytes) };
+        let address = self.call(ALLOC, |table| {
+            let malloc = table.nvshmem_malloc?;
+            // SAFETY: the library is initialised, and all PEs call it with the same length, which
+            // is not 0.
+            Some(unsafe { malloc(bytes) })
+        })?;
         let Some(local) = NonNull::new(address.cast::<u8>()) else {
             self.is_not_lost(ALLOC)?;
             let text = format_args!(
@@ -66,25 +66,26 @@ impl Memory for LibraryHeap {
     }
 
     fn free(&self, block: Block) -> Result<()> {
-        let _entered = self.enter(FREE)?;
         let address: *mut c_void = block.local.as_ptr().cast();
-        let table = self.library.table();
         if let Some(memory) = block.kept {
-            let unregister = table.nvshmemx_buffer_unregister_symmetric;
-            let unregister = unregister.ok_or_else(|| self.missing(UNREGISTER_SYMMETRIC))?;
-            // SAFETY: the address is one that the library has given for memory that was registered,
-            // of that length, and nobody works on it.
-            let code = unsafe { unregister(address, block.bytes) };
-            self.check(UNREGISTER_SYMMETRIC, code)?;
+            self.call_checked(UNREGISTER_SYMMETRIC, |table| {
+                let unregister = table.nvshmemx_buffer_unregister_symmetric?;
+                // SAFETY: the address is one that the library has given for memory that was
+                // registered, of that length, and nobody works on it.
+                Some(unsafe { unregister(address, block.bytes) })
+            })?;
             if let Ok(memory) = memory.downcast::<Known>() {
                 memory.release();
             }
             return Ok(());
         }
-        let free = table.nvshmem_free.ok_or_else(|| self.missing(FREE))?;
-        // SAFETY: the library has allocated it, all PEs call this for the same block, and nobody
-        // works on it.
-        unsafe { free(address) };
+        self.call(FREE, |table| {
+            let free = table.nvshmem_free?;
+            // SAFETY: the library has allocated it, all PEs call this for the same block, and
+            // nobody works on it.
+            unsafe { free(address) };
+            Some(())
+        })?;
         if let Some(room) = &self.room {
             room.given(address.addr(), block.bytes);
         }
@@ -136,22 +137,20 @@ impl Memory for LibraryHeap {
     }
 
     fn register(&self, address: u64, bytes: usize) -> Result<()> {
-        let register = self.library.table().nvshmemx_buffer_register;
-        let register = register.ok_or_else(|| self.missing(REGISTER))?;
-        let _entered = self.enter(REGISTER)?;
-        // SAFETY: the library is initialised, and there are so many bytes of the PE's device, which
-        // the caller keeps.
-        let code = unsafe { register(pointer(address), bytes) };
-        self.check(REGISTER, code)
+        self.call_checked(REGISTER, |table| {
+            let register = table.nvshmemx_buffer_register?;
+            // SAFETY: the library is initialised, and there are so many bytes of the PE's device,
+            // which the caller keeps.
+            Some(unsafe { register(pointer(address), bytes) })
+        })
     }
 
     fn unregister(&self, address: u64) -> Result<()> {
-        let unregister = self.library.table().nvshmemx_buffer_unregister;
-        let unregister = unregister.ok_or_else(|| self.missing(UNREGISTER))?;
-        let _entered = self.enter(UNREGISTER)?;
-        // SAFETY: the memory was registered, and nobody works on it.
-        let code = unsafe { unregister(pointer(address)) };
-        self.check(UNREGISTER, code)
+        self.call_checked(UNREGISTER, |table| {
+            let unregister = table.nvshmemx_buffer_unregister?;
+            // SAFETY: the memory was registered, and nobody works on it.
+            Some(unsafe { unregister(pointer(address)) })
+        })
     }
 
     fn register_symmetric(
@@ -206,14 +205,6 @@ impl LibraryHeap {
              earlier ones with NVSHMEM_DISABLE_CUDA_VMM=1, where NVSHMEM_SYMMETRIC_SIZE says how large it is"
         );
         Err(Error::new(ErrorKind::Aborted, name, text))
-    }
-
-    /// Turns the code that a call of the library returned into a result.
-    pub(super) fn check(&self, name: &'static str, code: c_int) -> Result<()> {
-        if code == 0 {
-            return Ok(());
-        }
-        Err(self.refused(name, code))
     }
 }
 

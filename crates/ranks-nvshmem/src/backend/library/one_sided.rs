@@ -164,11 +164,11 @@ impl OneSided for LibraryHeap {
     }
 
     fn signal_fetch(&self, signal: Offset<'_>) -> Result<u64> {
-        let function = self.library.table().nvshmem_signal_fetch;
-        let function = function.ok_or_else(|| self.missing(SIGNAL_FETCH))?;
-        let _entered = self.enter(SIGNAL_FETCH)?;
-        // SAFETY: the word is there; the library copies it to the host.
-        Ok(unsafe { function(word_of(signal)) })
+        self.call(SIGNAL_FETCH, |table| {
+            let fetch = table.nvshmem_signal_fetch?;
+            // SAFETY: the word is there; the library copies it to the host.
+            Some(unsafe { fetch(word_of(signal)) })
+        })
     }
 
     fn signal_wait_until(

@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_nvshmem_sys::{
     NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID, NVSHMEM_TEAM_INVALID, NVSHMEM_TEAM_SHARED,
-    NVSHMEM_TEAM_WORLD, NVSHMEMX_TEAM_NODE, Table,
+    NVSHMEM_TEAM_WORLD, NVSHMEMX_TEAM_NODE,
 };
 
 use super::LibraryHeap;
@@ -33,7 +33,7 @@ impl Teams for LibraryHeap {
     }
 
     fn team_my_pe(&self, team: TeamHandle) -> Result<usize> {
-        let my_pe = self.team(MY_PE, |table| {
+        let my_pe = self.call(MY_PE, |table| {
             let function = table.nvshmem_team_my_pe?;
             // SAFETY: the team is live, by the contract of the seam.
             Some(unsafe { function(team.0) })
@@ -42,7 +42,7 @@ impl Teams for LibraryHeap {
     }
 
     fn team_n_pes(&self, team: TeamHandle) -> Result<usize> {
-        let n_pes = self.team(N_PES, |table| {
+        let n_pes = self.call(N_PES, |table| {
             let function = table.nvshmem_team_n_pes?;
             // SAFETY: as above.
             Some(unsafe { function(team.0) })
@@ -53,7 +53,7 @@ impl Teams for LibraryHeap {
     fn translate(&self, team: TeamHandle, pe: usize, to: TeamHandle) -> Result<Option<usize>> {
         self.full(TRANSLATE)?;
         let pe = int(TRANSLATE, pe)?;
-        let found = self.team(TRANSLATE, |table| {
+        let found = self.call(TRANSLATE, |table| {
             let function = table.nvshmem_team_translate_pe?;
             // SAFETY: both teams are live, and the first one has the PE, by the contract of the
             // seam; several PEs do not share a GPU.
@@ -84,13 +84,12 @@ impl Teams for LibraryHeap {
         let config = self.library.team_config();
         let mut team = NVSHMEM_TEAM_INVALID;
         let (config, place) = (&raw const config, &raw mut team);
-        let code = self.team(TEAM_SPLIT_STRIDED, |table| {
+        self.call_checked(TEAM_SPLIT_STRIDED, |table| {
             let function = table.nvshmem_team_split_strided?;
             // SAFETY: the parent is live and has these PEs, by the contract of the seam; the
             // settings and the place of the new team outlive the call.
             Some(unsafe { function(parent.0, start, stride, size, config, 0, place) })
         })?;
-        self.check(TEAM_SPLIT_STRIDED, code)?;
         Ok((team != NVSHMEM_TEAM_INVALID).then_some(TeamHandle(team)))
     }
 
@@ -100,13 +99,12 @@ impl Teams for LibraryHeap {
         let config = self.library.team_config();
         let (mut row, mut column) = (NVSHMEM_TEAM_INVALID, NVSHMEM_TEAM_INVALID);
         let (config, x, y) = (&raw const config, &raw mut row, &raw mut column);
-        let code = self.team(TEAM_SPLIT_2D, |table| {
+        self.call_checked(TEAM_SPLIT_2D, |table| {
             let function = table.nvshmem_team_split_2d?;
             // SAFETY: the parent is live, by the contract of the seam; the settings and the places
             // of the new teams outlive the call.
             Some(unsafe { function(parent.0, xrange, config, 0, x, config, 0, y) })
         })?;
-        self.check(TEAM_SPLIT_2D, code)?;
         Ok((made(TEAM_SPLIT_2D, row)?, made(TEAM_SPLIT_2D, column)?))
     }
 
@@ -114,13 +112,12 @@ impl Teams for LibraryHeap {
         self.full(TEAM_UNIQUE_ID)?;
         let mut id = 0;
         let place = &raw mut id;
-        let code = self.team(TEAM_UNIQUE_ID, |table| {
+        self.call_checked(TEAM_UNIQUE_ID, |table| {
             let function = table.nvshmemx_team_get_uniqueid?;
             // SAFETY: it writes one number to the place of one, and the library is initialised
             // while this lives.
             Some(unsafe { function(place) })
         })?;
-        self.check(TEAM_UNIQUE_ID, code)?;
         Ok(id)
     }
 
@@ -131,7 +128,7 @@ impl Teams for LibraryHeap {
         config.uniqueid = id;
         let mut team = NVSHMEM_TEAM_INVALID;
         let (config, place) = (&raw mut config, &raw mut team);
-        let code = self.team(TEAM_INIT, |table| {
+        self.call_checked(TEAM_INIT, |table| {
             let function = table.nvshmemx_team_init?;
             let mask = NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID;
             // SAFETY: this PE's number is below that of the team's, which are no more than there
@@ -139,32 +136,18 @@ impl Teams for LibraryHeap {
             // the call.
             Some(unsafe { function(place, config, mask, n_pes, my_pe) })
         })?;
-        self.check(TEAM_INIT, code)?;
         made(TEAM_INIT, team)
     }
 
     fn destroy(&self, team: TeamHandle) -> Result<()> {
         self.full(TEAM_DESTROY)?;
-        self.team(TEAM_DESTROY, |table| {
+        self.call(TEAM_DESTROY, |table| {
             let function = table.nvshmem_team_destroy?;
             // SAFETY: the team is live and was made by the program, by the contract of the seam;
             // nobody has its handle after this.
             unsafe { function(team.0) };
-            Some(0)
+            Some(())
         })
-        .map(drop)
-    }
-}
-
-impl LibraryHeap {
-    /// Calls a function of the library's.
-    fn team(
-        &self,
-        name: &'static str,
-        call: impl FnOnce(&Table) -> Option<c_int>,
-    ) -> Result<c_int> {
-        let _entered = self.enter(name)?;
-        call(self.library.table()).ok_or_else(|| self.missing(name))
     }
 }
 
