@@ -55,8 +55,9 @@
 //! a PE that is gone. Here PEs, lengths, places, teams, streams and threads are compared before
 //! each call, nothing is called before the library is initialised or after its end, and what would
 //! end the process (several PEs on one GPU without MPS: [`Nvshmem::limited`]; strides over a
-//! network) is an `Err`. Collective calls of the host are agreed over the bootstrap first. No
-//! `drop` waits for others. There is no reference to elements of the heap: others may write to them
+//! network) is an `Err`. What all PEs make, free or end together they agree on over the bootstrap
+//! first, and barriers and operations of teams end at the time limit, where there is one. No `drop`
+//! waits for others. There is no reference to elements of the heap: others may write to them
 //! at any time, and are copied from and to the host, or worked on by operations.
 //!
 //! # What it does not do

@@ -80,8 +80,10 @@ impl NvshmemOptions {
     /// Sets the time limit of a wait of this PE for streams, or for other PEs.
     ///
     /// Messages of the PEs over the bootstrap have the time limit of the bootstrap. A call of
-    /// NVSHMEM itself cannot be left: those that wait for others are made only after all PEs have
-    /// said that they come.
+    /// NVSHMEM itself cannot be left: with a limit barriers and operations of teams are done on a
+    /// stream, and what all PEs make, free or end together is called only after they have said that
+    /// they come. Splits and the end of a team of fewer PEs, and teams that are made by an id, wait
+    /// without a limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self
