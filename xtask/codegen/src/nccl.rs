@@ -8,9 +8,7 @@ use anyhow::{Context, Result};
 use bindgen::callbacks::{IntKind, ParseCallbacks};
 use syn::ForeignItemFn;
 
-use crate::cuda_stubs;
-use crate::headers::compiler_headers;
-use crate::library::{files_of, split};
+use crate::library::{files_of, reader, split};
 use crate::output::File;
 
 /// Whose headers are read, below `target/mpi`.
@@ -97,29 +95,15 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<File>> {
 
 /// The output of bindgen for the headers.
 fn declarations(folder: &Path, include: &Path) -> Result<String> {
-    let stubs = cuda_stubs::written(folder)?;
-    let built = bindgen::Builder::default()
-        .header_contents("all.h", "#include <nccl.h>\n#include <nccl_device/host.h>\n")
-        .clang_args(["-x", "c"])
-        .clang_arg(format!("-I{}", stubs.display()))
-        .clang_arg(format!("-I{}", include.display()))
-        .clang_arg("-isystem")
-        .clang_arg(compiler_headers()?.display().to_string())
+    let headers = "#include <nccl.h>\n#include <nccl_device/host.h>\n";
+    let built = reader(folder, include, headers, "ncclUniqueId")?
         .allowlist_file(".*/include/nccl\\.h")
         .allowlist_function(OF_THE_DEVICE_HEADER)
         .blocklist_var("NCCL_SUFFIX|NCCL_UNDEF_FLOAT")
         // Only its address is anybody's but NCCL's; the header has what is inside for code on GPUs.
         .blocklist_type("ncclWindow_vidmem|ncclSegmentWindow|ncclGinWindow_t|CUmemLocationType")
         .raw_line("#[repr(C)] #[derive(Debug, Copy, Clone)] pub struct ncclWindow_vidmem { _unused: [u8; 0] }")
-        .default_enum_style(bindgen::EnumVariation::Consts)
-        .prepend_enum_name(false)
-        .layout_tests(false)
-        .generate_comments(false)
-        // Whoever knows an id can join: it is not to be printed.
-        .no_debug("ncclUniqueId")
-        .use_core()
         .parse_callbacks(Box::new(Macros))
-        .formatter(bindgen::Formatter::None)
         .generate()
         .with_context(|| include.display().to_string())?;
     Ok(built.to_string())

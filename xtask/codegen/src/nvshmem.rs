@@ -10,9 +10,7 @@ use bindgen::callbacks::{IntKind, ParseCallbacks};
 use quote::quote;
 use syn::{FnArg, ForeignItemFn};
 
-use crate::cuda_stubs;
-use crate::headers::compiler_headers;
-use crate::library::{files_of, spelt, split};
+use crate::library::{files_of, reader, spelt, split};
 use crate::output::{File, preamble};
 
 /// Whose headers are read, below `target/mpi`.
@@ -176,14 +174,9 @@ fn cleaned(types: &str) -> String {
 
 /// The output of bindgen for the headers.
 fn declarations(folder: &Path, include: &Path) -> Result<String> {
-    let stubs = cuda_stubs::written(folder)?;
-    let mut builder = bindgen::Builder::default()
-        .header_contents("all.h", "#include <nvshmem_host.h>\n")
-        .clang_args(["-x", "c"])
-        .clang_arg(format!("-I{}", stubs.display()))
-        .clang_arg(format!("-I{}", include.display()))
-        .clang_arg("-isystem")
-        .clang_arg(compiler_headers()?.display().to_string())
+    let headers = "#include <nvshmem_host.h>\n";
+    let mut builder = reader(folder, include, headers, "nvshmemx_uniqueid_v1")?
+        .parse_callbacks(Box::new(Macros))
         .allowlist_function(REDUCTIONS)
         // Of the reductions, whose types are looked at and not bound.
         .blocklist_type("__half|half|__nv_bfloat16");
@@ -197,15 +190,6 @@ fn declarations(folder: &Path, include: &Path) -> Result<String> {
         builder = builder.allowlist_type(name);
     }
     let built = builder
-        .default_enum_style(bindgen::EnumVariation::Consts)
-        .prepend_enum_name(false)
-        .layout_tests(false)
-        .generate_comments(false)
-        // Whoever knows an id can join: it is not to be printed.
-        .no_debug("nvshmemx_uniqueid_v1")
-        .use_core()
-        .parse_callbacks(Box::new(Macros))
-        .formatter(bindgen::Formatter::None)
         .generate()
         .with_context(|| include.display().to_string())?;
     Ok(built.to_string())
