@@ -13,7 +13,7 @@ use std::thread;
 use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::backend::stream::StreamRef;
-use crate::backend::{Life, Order};
+use crate::backend::{Life, Order, TeamHandle};
 use crate::call::time_limit::Limit;
 
 mod deferred_delivery;
@@ -127,7 +127,7 @@ impl Heap {
     /// Meets all PEs.
     fn meet_all(&self, operation: &'static str, text: String, gift: Gift) -> Result<Arc<Met>> {
         let limit = self.limit;
-        let (team, number) = self.teams.borrow_mut().next(operation, teams::WORLD)?;
+        let (team, number) = self.teams.borrow_mut().next(operation, TeamHandle::WORLD)?;
         team.meet_with(
             &self.pe,
             Waiting { operation, limit },

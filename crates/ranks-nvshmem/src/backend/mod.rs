@@ -16,6 +16,7 @@ use ranks_cuda::Context;
 /// The operation of a reduction. The caller has checked that the kind allows it: bits of integers
 /// only.
 pub(crate) use ranks_nvshmem_sys::Operation as Reduce;
+use ranks_nvshmem_sys::{NVSHMEM_TEAM_SHARED, NVSHMEM_TEAM_WORLD, NVSHMEMX_TEAM_NODE};
 
 use crate::backend::block::{Block, Local, Offset};
 use crate::backend::in_process::HostStream;
@@ -96,6 +97,13 @@ pub enum Comparison {
 /// A team of this PE, as the backend numbers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TeamHandle(pub(crate) i32);
+
+impl TeamHandle {
+    pub(crate) const WORLD: Self = Self(NVSHMEM_TEAM_WORLD);
+    /// PEs that can load from and store to each other's memory.
+    pub(crate) const SHARED: Self = Self(NVSHMEM_TEAM_SHARED);
+    pub(crate) const NODE: Self = Self(NVSHMEMX_TEAM_NODE);
+}
 
 /// The kind of elements, for reductions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -322,10 +330,6 @@ pub(crate) trait OneSided {
 
 /// Parts of the PEs.
 pub(crate) trait Teams {
-    fn world(&self) -> TeamHandle;
-    /// PEs that can load from and store to each other's memory.
-    fn shared(&self) -> TeamHandle;
-    fn node(&self) -> TeamHandle;
     fn team_my_pe(&self, team: TeamHandle) -> Result<usize>;
     fn team_n_pes(&self, team: TeamHandle) -> Result<usize>;
     fn translate(&self, team: TeamHandle, pe: usize, to: TeamHandle) -> Result<Option<usize>>;
@@ -343,7 +347,7 @@ pub(crate) trait Teams {
     fn team_unique_id(&self) -> Result<u64>;
     /// Collective over the `n_pes` that pass the same id, each another `my_pe`.
     fn team_init(&self, id: u64, my_pe: usize, n_pes: usize) -> Result<TeamHandle>;
-    /// Collective over the team, which is not one of the three above.
+    /// Collective over the team, which is none of those that every heap has.
     fn destroy(&self, team: TeamHandle) -> Result<()>;
 }
 

@@ -235,18 +235,6 @@ impl OneSided for Observed {
 }
 
 impl Teams for Observed {
-    fn world(&self) -> TeamHandle {
-        self.backend.world()
-    }
-
-    fn shared(&self) -> TeamHandle {
-        self.backend.shared()
-    }
-
-    fn node(&self) -> TeamHandle {
-        self.backend.node()
-    }
-
     fn team_my_pe(&self, team: TeamHandle) -> Result<usize> {
         self.backend.team_my_pe(team)
     }

@@ -49,8 +49,8 @@ impl LastingTeams {
 impl Pe {
     /// The team that [`Nvshmem::world`](crate::Nvshmem::world) refers to.
     pub(crate) fn world(&self) -> &Rc<TeamState> {
-        let handle = || self.backend().world();
-        let made = || TeamState::lasting(handle(), Origin::World, self.my_pe, self.n_pes);
+        let (my_pe, n_pes) = (self.my_pe, self.n_pes);
+        let made = || TeamState::lasting(TeamHandle::WORLD, Origin::World, my_pe, n_pes);
         self.teams.world.get_or_init(made)
     }
 }

@@ -150,8 +150,8 @@ impl Nvshmem<'_> {
     #[doc(alias = "NVSHMEM_TEAM_SHARED")]
     pub fn shared(&self) -> Result<TeamRef<'_>> {
         let backend = self.begin("NVSHMEM_TEAM_SHARED")?;
-        let handle = backend.shared();
-        self.lasting(&self.pe().teams.shared, Origin::Shared, backend, handle)
+        let kept = &self.pe().teams.shared;
+        self.lasting(kept, Origin::Shared, backend, TeamHandle::SHARED)
     }
 
     /// The PEs on the same node as this one.
@@ -161,8 +161,8 @@ impl Nvshmem<'_> {
     #[doc(alias = "NVSHMEMX_TEAM_NODE")]
     pub fn node(&self) -> Result<TeamRef<'_>> {
         let backend = self.begin("NVSHMEMX_TEAM_NODE")?;
-        let handle = backend.node();
-        self.lasting(&self.pe().teams.node, Origin::Node, backend, handle)
+        let kept = &self.pe().teams.node;
+        self.lasting(kept, Origin::Node, backend, TeamHandle::NODE)
     }
 
     fn lasting(
@@ -195,10 +195,9 @@ impl TeamState {
             return Ok(members);
         }
         let backend = heap.begin(TRANSLATE)?;
-        let world = backend.world();
         let mut members = Vec::with_capacity(self.n_pes);
         for pe in 0..self.n_pes {
-            let of_world = backend.translate(self.handle, pe, world)?;
+            let of_world = backend.translate(self.handle, pe, TeamHandle::WORLD)?;
             members.push(of_world.ok_or_else(|| no_place(pe))?);
         }
         Ok(self.members.get_or_init(|| members))

@@ -3,6 +3,7 @@
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::{Team, TeamState};
+use crate::backend::TeamHandle;
 use crate::backend::names::{TEAM_INIT, TEAM_UNIQUE_ID};
 use crate::call::check;
 use crate::pe::handle::Nvshmem;
@@ -69,9 +70,8 @@ impl Nvshmem<'_> {
         let TeamUniqueId(number) = id;
         let uses = self.pe().teams.uses_of(number);
         let handle = backend.team_init(number, my_pe, n_pes)?;
-        let world = backend.world();
         let members = (0..n_pes).map(|pe| {
-            let of_world = backend.translate(handle, pe, world)?;
+            let of_world = backend.translate(handle, pe, TeamHandle::WORLD)?;
             of_world.ok_or_else(|| super::no_place(pe))
         });
         let members = members.collect::<Result<Vec<_>>>()?;

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 use ranks_comm::Result;
 
-use super::teams::WORLD;
 use super::world::peer_failed;
 use super::{Heap, Pe};
 use crate::backend::block::Offset;
@@ -15,6 +14,7 @@ use crate::backend::names::{PUT_SIGNAL, SIGNAL_FETCH, SIGNAL_OP, SIGNAL_WAIT};
 use crate::backend::stream::StreamRef;
 use crate::backend::{
     Access, Comparison, Direction, OneSided, Order, Point, Reuse, SignalOp, SignalUpdate, Strides,
+    TeamHandle,
 };
 
 impl OneSided for Heap {
@@ -128,8 +128,8 @@ impl OneSided for Heap {
             }
             Point::Quiet => self.carry_out(operation, order, |pe, _| pe.late.complete()),
             Point::Flush => self.carry_out(operation, order, |pe, _| pe.late.flush()),
-            Point::BarrierAll => self.come_together(operation, WORLD, order, true),
-            Point::SyncAll => self.come_together(operation, WORLD, order, false),
+            Point::BarrierAll => self.come_together(operation, TeamHandle::WORLD, order, true),
+            Point::SyncAll => self.come_together(operation, TeamHandle::WORLD, order, false),
         }
     }
 }

@@ -11,9 +11,6 @@ use super::world::Waiting;
 use super::{Heap, Pe};
 use crate::backend::{TeamHandle, Teams};
 
-pub(super) const WORLD: TeamHandle = TeamHandle(0);
-const SHARED: TeamHandle = TeamHandle(1);
-const NODE: TeamHandle = TeamHandle(2);
 /// As NVSHMEM numbers those of users.
 const FIRST: i32 = 7;
 
@@ -51,7 +48,7 @@ impl Table {
             teams: BTreeMap::new(),
             next: FIRST,
         };
-        for handle in [WORLD, SHARED, NODE] {
+        for handle in [TeamHandle::WORLD, TeamHandle::SHARED, TeamHandle::NODE] {
             let team = Team {
                 name: (0, table.teams.len()),
                 pes: (0..size).collect(),
@@ -147,18 +144,6 @@ impl Heap {
 }
 
 impl Teams for Heap {
-    fn world(&self) -> TeamHandle {
-        WORLD
-    }
-
-    fn shared(&self) -> TeamHandle {
-        SHARED
-    }
-
-    fn node(&self) -> TeamHandle {
-        NODE
-    }
-
     fn team_my_pe(&self, team: TeamHandle) -> Result<usize> {
         let teams = self.teams.borrow();
         Ok(teams.get("nvshmem_team_my_pe", team)?.place)

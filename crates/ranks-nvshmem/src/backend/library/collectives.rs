@@ -7,7 +7,7 @@ use ranks_nvshmem_sys::{Element, Form, Operation, Reduction, ReductionOnStream};
 use super::memory::address_of;
 use super::teams::int;
 use super::{Function, LibraryHeap};
-use crate::backend::{Kind, Moved, Movement, Movements, OneSided, Order, Point, TeamHandle, Teams};
+use crate::backend::{Kind, Moved, Movement, Movements, OneSided, Order, Point, TeamHandle};
 
 impl Movements for LibraryHeap {
     fn moves(
@@ -36,7 +36,7 @@ impl LibraryHeap {
         of_all: Point,
         order: Order<'_>,
     ) -> Result<()> {
-        if self.limited && team == self.world() {
+        if self.limited && team == TeamHandle::WORLD {
             return self.point(of_all, order);
         }
         let (table, name) = (self.library.table(), movement.name(order));

@@ -4,10 +4,7 @@
 use std::ffi::c_int;
 
 use ranks_comm::{Error, ErrorKind, Result};
-use ranks_nvshmem_sys::{
-    NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID, NVSHMEM_TEAM_INVALID, NVSHMEM_TEAM_SHARED,
-    NVSHMEM_TEAM_WORLD, NVSHMEMX_TEAM_NODE,
-};
+use ranks_nvshmem_sys::{NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID, NVSHMEM_TEAM_INVALID};
 
 use super::LibraryHeap;
 use crate::backend::names::{
@@ -20,18 +17,6 @@ const MY_PE: &str = "nvshmem_team_my_pe";
 const N_PES: &str = "nvshmem_team_n_pes";
 
 impl Teams for LibraryHeap {
-    fn world(&self) -> TeamHandle {
-        TeamHandle(NVSHMEM_TEAM_WORLD)
-    }
-
-    fn shared(&self) -> TeamHandle {
-        TeamHandle(NVSHMEM_TEAM_SHARED)
-    }
-
-    fn node(&self) -> TeamHandle {
-        TeamHandle(NVSHMEMX_TEAM_NODE)
-    }
-
     fn team_my_pe(&self, team: TeamHandle) -> Result<usize> {
         let my_pe = self.call(MY_PE, |table| {
             let function = table.nvshmem_team_my_pe?;

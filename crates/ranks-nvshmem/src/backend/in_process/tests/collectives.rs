@@ -14,7 +14,7 @@ fn either(heap: &dyn Backend, what: impl Fn(Order<'_>) -> Result<()>) -> Result<
 /// The world, and the world in reverse.
 fn both_ways(heap: &dyn Backend) -> Result<[TeamHandle; 2]> {
     let (me, n) = (heap.my_pe(), heap.n_pes());
-    Ok([heap.world(), heap.team_init(u64::MAX, n - 1 - me, n)?])
+    Ok([TeamHandle::WORLD, heap.team_init(u64::MAX, n - 1 - me, n)?])
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn the_order_of_calls_counts() {
             } else {
                 &second
             };
-            let team = heap.world();
+            let team = TeamHandle::WORLD;
             heap.moves(
                 team,
                 Movement::Broadcast(root),
@@ -159,7 +159,7 @@ fn the_order_of_calls_counts() {
 fn calls_that_differ_are_the_same_error_on_all() {
     let errors = on_pes(2, Some(LONG), Delivery::AtOnce, |heap| {
         let block = heap.alloc(16, 0).unwrap();
-        let (me, team) = (heap.my_pe(), heap.world());
+        let (me, team) = (heap.my_pe(), TeamHandle::WORLD);
         let place = at(&block, 0);
         let bytes = heap.moves(
             team,

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use super::*;
-use crate::backend::{Comparison, SignalOp};
+use crate::backend::Comparison;
 
 const SHORT: Limit = Some(Duration::from_millis(30));
 

@@ -1,7 +1,7 @@
 //! Signals, the order that they make, and streams.
 
 use super::*;
-use crate::backend::{Comparison, SignalOp};
+use crate::backend::Comparison;
 
 const ROUNDS: u64 = 5;
 
