@@ -1,6 +1,6 @@
 //! State of a PE, whatever its heap is made of.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::thread::{self, ThreadId};
 
@@ -52,7 +52,7 @@ pub(crate) struct Pe {
     /// The teams that every heap has.
     pub(crate) teams: LastingTeams,
     /// The reason for which nothing can be called any more.
-    failed: RefCell<Option<String>>,
+    failed: OnceCell<String>,
 }
 
 impl Pe {
@@ -86,7 +86,7 @@ impl Pe {
             in_flight: InFlight::default(),
             own: OwnStream::default(),
             teams: LastingTeams::default(),
-            failed: RefCell::new(None),
+            failed: OnceCell::new(),
         }
     }
 
@@ -108,7 +108,7 @@ impl Pe {
     /// [`ErrorKind::Aborted`] after a failure that left the heap in no known state.
     #[inline]
     pub(crate) fn is_alive(&self, operation: &'static str) -> Result<()> {
-        match &*self.failed.borrow() {
+        match self.failed.get() {
             None => Ok(()),
             Some(why) => Err(aborted(operation, why)),
         }
@@ -134,9 +134,7 @@ impl Pe {
 
     /// From now on nothing is called.
     pub(crate) fn fail(&self, why: &Error) {
-        self.failed
-            .borrow_mut()
-            .get_or_insert_with(|| why.to_string());
+        self.failed.get_or_init(|| why.to_string());
     }
 }
 
