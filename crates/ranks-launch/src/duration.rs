@@ -4,12 +4,25 @@ use std::time::Duration;
 
 /// The longest one: a million hours.
 const LONGEST: Duration = Duration::from_secs(3_600_000_000);
+const OUT_OF_BOUNDS: &str =
+    "it must be more than 0 and at most 1000000h; leave it out for no limit";
 
 /// Reads a time limit: seconds, or a number with its unit (`500ms`, `1.5 s`, `2m`, `1h`).
 ///
 /// # Errors
 /// The reason why it is none.
 pub fn duration(text: &str) -> Result<Duration, String> {
+    let duration = any_duration(text)?;
+    if duration.is_zero() {
+        return Err("a limit of zero ends every job; leave it out for none".to_owned());
+    }
+    let fits = (duration <= LONGEST).then_some(duration);
+    fits.ok_or_else(|| OUT_OF_BOUNDS.to_owned())
+}
+
+/// As [`duration`], zero as well, and however long: what no clock reaches is no limit.
+#[doc(hidden)]
+pub fn any_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[number.len()..] {
@@ -23,14 +36,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     let number: f64 = number
         .parse()
         .map_err(|_| format!("`{number}` is no number"))?;
-    let duration = Duration::try_from_secs_f64(number * unit).ok();
-    let duration = duration.filter(|duration| *duration <= LONGEST);
-    let duration =
-        duration.ok_or("it must be more than 0 and at most 1000000h; leave it out for no limit")?;
-    if duration.is_zero() {
-        return Err("a limit of zero ends every job; leave it out for none".to_owned());
-    }
-    Ok(duration)
+    Duration::try_from_secs_f64(number * unit).map_err(|_| OUT_OF_BOUNDS.to_owned())
 }
 
 #[cfg(test)]
@@ -56,5 +62,8 @@ mod tests {
             let told = duration(bad).unwrap_err();
             assert!(told.contains("more than 0 and at most 1000000h"), "{told}");
         }
+        let most = Duration::from_secs(18_446_744_073_709_549_568);
+        assert_eq!(any_duration("18446744073709549568s"), Ok(most));
+        assert_eq!(any_duration("0"), Ok(Duration::ZERO));
     }
 }

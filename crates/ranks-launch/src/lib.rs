@@ -39,7 +39,7 @@ pub use allocation::{Allocation, Binding, Component, MemoryLimit, Scheduler, Sto
 #[doc(hidden)]
 pub use count::Count;
 #[doc(hidden)]
-pub use duration::duration;
+pub use duration::{any_duration, duration};
 pub use environment::{Ancestor, Environment, Launcher, Malformed, Pmi};
 pub use family::Family;
 pub use ground::{Ground, Undecided};

@@ -112,7 +112,7 @@ impl FromStr for Fault {
             "thaw" => What::Thaw(host()?),
             _ => return Err(wrong()),
         };
-        let after = super::job::seconds(after)?;
+        let after = ranks_launch::any_duration(after)?;
         Ok(Fault { what, after })
     }
 }

@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_delimiter = ',', default_value = "all")]
     pub(super) mpi: Vec<String>,
     /// When the job is ended, whatever its launcher does, as in `60s`.
-    #[arg(long, default_value = "60s", value_parser = seconds)]
+    #[arg(long, default_value = "60s", value_parser = ranks_launch::any_duration)]
     pub(super) deadline: Duration,
     /// At least so many bytes must come to each host but the first. [default: 4 MiB for the job of
     /// the tests, else 1]
@@ -66,16 +66,6 @@ impl Arguments {
         let own = self.program.is_empty();
         self.bytes.unwrap_or(if own { OWN_BYTES } else { 1 })
     }
-}
-
-/// Reads `60s` or `60`.
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text
-        .strip_suffix('s')
-        .unwrap_or(text)
-        .parse()
-        .map_err(|_| "a number of seconds, as in 60s")?;
-    Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
 }
 
 pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
@@ -392,18 +382,4 @@ fn heard(pipe: PipeReader, is_error: bool, tell: impl Fn()) -> String {
         line.clear();
     }
     all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_deadline_is_in_seconds() {
-        assert_eq!(seconds("60s"), Ok(Duration::from_secs(60)));
-        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
-        for text in ["", "s", "-1", "1m", "inf"] {
-            assert!(seconds(text).is_err(), "{text}");
-        }
-    }
 }

@@ -12,7 +12,6 @@ use std::time::Duration;
 use ranks_harness::{mpi, programs};
 
 use super::faults::{Fault, What};
-use super::job;
 use super::namespaces::Right;
 use crate::Outcome;
 
@@ -41,20 +40,20 @@ pub(crate) struct Arguments {
     fault: Vec<String>,
     /// The time limits that ranks have, as in `3s`; 0 for none. With one, ranks that can be reached
     /// must end in time and say why.
-    #[arg(long, num_args = 1.., value_delimiter = ',', value_parser = job::seconds, default_values = ["0", "3s"])]
+    #[arg(long, num_args = 1.., value_delimiter = ',', value_parser = ranks_launch::any_duration, default_values = ["0", "3s"])]
     limit: Vec<Duration>,
     /// For how long a job is watched from the fault on, before all that is left of it is ended.
-    #[arg(long, default_value = "20s", value_parser = job::seconds)]
+    #[arg(long, default_value = "20s", value_parser = ranks_launch::any_duration)]
     deadline: Duration,
     /// How long the job works if nothing keeps it from that.
-    #[arg(long, default_value = "60s", value_parser = job::seconds)]
+    #[arg(long, default_value = "60s", value_parser = ranks_launch::any_duration)]
     work: Duration,
     /// By how much ranks may exceed their time limit before they have ended.
-    #[arg(long, default_value = "1s", value_parser = job::seconds)]
+    #[arg(long, default_value = "1s", value_parser = ranks_launch::any_duration)]
     over: Duration,
     /// For how long a launcher is watched that lingers when no rank is left that can be reached.
     /// [default: until the deadline]
-    #[arg(long, value_parser = job::seconds)]
+    #[arg(long, value_parser = ranks_launch::any_duration)]
     linger: Option<Duration>,
     /// The folder of `job-program` and `ranks`, built already. [default: they are built]
     #[arg(long)]

@@ -64,7 +64,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     minutes: Option<u32>,
     /// After how long each of the jobs is ended.
-    #[arg(long, default_value = "60s", value_parser = job::seconds)]
+    #[arg(long, default_value = "60s", value_parser = ranks_launch::any_duration)]
     deadline: Duration,
     /// The queue, or the partition.
     #[arg(long)]

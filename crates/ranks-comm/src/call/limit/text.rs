@@ -18,24 +18,9 @@ pub(crate) fn parse(text: &str) -> Option<(Duration, Option<OnTimeLimit>)> {
             (limit, Some(then))
         }
     };
-    Some((duration(limit.trim())?, then))
-}
-
-fn duration(text: &str) -> Option<Duration> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let seconds = match unit.trim_start() {
-        "" | "s" => 1.0,
-        "ms" => 1e-3,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return None,
-    };
-    let number: f64 = number.parse().ok()?;
-    let duration = Duration::try_from_secs_f64(number * seconds).ok()?;
-    (!duration.is_zero()).then_some(duration)
+    let limit = ranks_launch::any_duration(limit).ok();
+    let limit = limit.filter(|limit| !limit.is_zero());
+    limit.map(|limit| (limit, then))
 }
 
 #[cfg(test)]
