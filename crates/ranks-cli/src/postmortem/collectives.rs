@@ -96,7 +96,7 @@ impl Group<'_> {
             communicator: self.title.clone(),
             members: self.members.iter().copied().collect(),
             without: self.members.iter().filter(lacking).copied().collect(),
-            difference: self.mismatch().or_else(|| self.behind()),
+            difference: self.mismatch().or_else(|| self.behind(job)),
             progress: self
                 .parts
                 .iter()
@@ -129,14 +129,29 @@ impl Group<'_> {
     }
 
     /// The first number that some ranks have called, and wait in, and others have not.
-    fn behind(&self) -> Option<Difference> {
+    fn behind(&self, job: &Job) -> Option<Difference> {
         let least = self.parts.values().map(|part| part.come()).min()?;
-        let waiting = |part: &&Communicator| part.come() > least && part.ended < part.come();
-        if !self.parts.values().any(waiting) {
+        let requests = |rank: &usize, part: &Communicator| {
+            let dump = job.dumps.get(rank);
+            dump.is_some_and(|dump| part.blocked(dump).any(RecordedCall::completes_requests))
+        };
+        let waiting = |(rank, part): (&usize, &&Communicator)| {
+            part.come() > least && (part.ended < part.come() || requests(rank, part))
+        };
+        if !self.parts.iter().any(waiting) {
             return None;
         }
         let calls = self.held().remove(&least).unwrap_or_default();
         Some(self.difference(least, &calls))
+    }
+
+    /// The ranks that have not come to the collective of that number.
+    pub(super) fn not_there(&self, number: u64) -> impl Iterator<Item = usize> {
+        let not_there = self
+            .parts
+            .iter()
+            .filter(move |(_, part)| part.come() <= number);
+        not_there.map(|(rank, _)| *rank)
     }
 
     fn difference(&self, number: u64, calls: &[(usize, &RecordedCall)]) -> Difference {
@@ -147,8 +162,7 @@ impl Group<'_> {
                 None => variants.push((call, vec![rank])),
             }
         }
-        let not_there = self.parts.iter().filter(|(_, part)| part.come() <= number);
-        let not_there: RankList = not_there.map(|(rank, _)| *rank).collect();
+        let not_there: RankList = self.not_there(number).collect();
         let called: BTreeSet<usize> = calls.iter().map(|(rank, _)| *rank).collect();
         let told = |rank: &usize| called.contains(rank) || not_there.contains(*rank);
         Difference {

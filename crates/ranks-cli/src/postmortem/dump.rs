@@ -170,6 +170,11 @@ impl RecordedCall {
                 .any(|word| rest.starts_with(word))
     }
 
+    /// Returns `true` if the call waits for operations that were begun before.
+    pub(super) fn completes_requests(&self) -> bool {
+        self.operation.starts_with("MPI_Wait")
+    }
+
     /// Returns `true` if ranks may pass different numbers of elements.
     fn may_differ_in_items(&self) -> bool {
         let name = self.operation.as_str();

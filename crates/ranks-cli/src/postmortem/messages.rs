@@ -29,9 +29,6 @@ pub(super) fn why_none_completes(
     call: &RecordedCall,
 ) -> Option<String> {
     const MOST: usize = 3;
-    if !call.operation.starts_with("MPI_Wait") {
-        return None;
-    }
     let mine = group.parts.get(&at)?;
     let begun = mine.messages.iter().filter(|begun| {
         let waits = ["MPI_Irecv", "MPI_Issend"].contains(&begun.operation.as_str());

@@ -58,16 +58,18 @@ pub(super) fn waits(job: &Job, groups: &[Group<'_>]) -> Vec<Wait> {
     list
 }
 
-/// The ranks that have not come to a collective, by the place of their group and its number.
+/// The ranks that have not come to a collective, by the place of their group, its number, and
+/// whether it is nonblocking.
 #[derive(Default)]
-struct Behind(BTreeMap<(u64, u64), Rc<[usize]>>);
+struct Behind(BTreeMap<(u64, u64, bool), Rc<[usize]>>);
 
 impl Behind {
-    fn of(&mut self, group: &Group<'_>, id: u64, number: u64) -> Rc<[usize]> {
+    fn of(&mut self, group: &Group<'_>, id: u64, call: &RecordedCall) -> Rc<[usize]> {
+        let nonblocking = call.is_nonblocking();
         let ranks = || {
-            let not_there = group.parts.iter().filter(|(_, part)| part.come() <= number);
-            let not_there: Rc<[usize]> = not_there.map(|(rank, _)| *rank).collect();
-            if !not_there.is_empty() {
+            let not_there: Rc<[usize]> = group.not_there(call.number).collect();
+            // A nonblocking one may be complete.
+            if nonblocking || !not_there.is_empty() {
                 return not_there;
             }
             let silent = group
@@ -76,7 +78,28 @@ impl Behind {
                 .filter(|rank| !group.parts.contains_key(rank));
             silent.copied().collect()
         };
-        Rc::clone(self.0.entry((id, number)).or_insert_with(ranks))
+        let place = (id, call.number, nonblocking);
+        Rc::clone(self.0.entry(place).or_insert_with(ranks))
+    }
+
+    /// The ranks that have not come to the first nonblocking collective of this rank that is not
+    /// complete, and why it is not.
+    fn of_requests(
+        &mut self,
+        group: &Group<'_>,
+        part: &Communicator,
+    ) -> Option<(Rc<[usize]>, String)> {
+        let mut begun = part.collectives.iter().filter(|call| call.is_nonblocking());
+        begun.find_map(|call| {
+            let ranks = self.of(group, part.id, call);
+            let list: RankList = ranks.iter().copied().collect();
+            let come = list.with("has", "have");
+            let why = format!(
+                "{call} (number {}) is not complete: {come} not come to it",
+                call.number
+            );
+            (!ranks.is_empty()).then_some((ranks, why))
+        })
     }
 }
 
@@ -89,7 +112,7 @@ impl Communicator {
     }
 
     /// Those of them in which the rank waits, or has timed out.
-    fn blocked<'a>(&'a self, dump: &'a Dump) -> impl Iterator<Item = &'a RecordedCall> {
+    pub(super) fn blocked<'a>(&'a self, dump: &'a Dump) -> impl Iterator<Item = &'a RecordedCall> {
         let waits = |call: &&RecordedCall| !call.done || dump.waited_in(call);
         self.last().filter(waits)
     }
@@ -123,12 +146,19 @@ impl Group<'_> {
         behind: &mut Behind,
     ) -> Wait {
         let (on, why) = if part.is_collective(call) {
-            (behind.of(self, part.id, call.number), None)
+            (behind.of(self, part.id, call), None)
+        } else if call.completes_requests() {
+            let message = messages::why_none_completes(self, rank, call);
+            match (message, behind.of_requests(self, part)) {
+                (None, Some((on, why))) => (on, Some(why)),
+                // Either may be what it waits for.
+                (Some(one), Some((_, other))) => ([].into(), Some(format!("{one}; {other}"))),
+                (message, None) => ([].into(), message),
+            }
         } else {
             let why = messages::why_not(self, rank, call);
             // A message that may be on its way makes no wait for its rank.
             let on = part.peer(call).filter(|_| why.is_some());
-            let why = why.or_else(|| messages::why_none_completes(self, rank, call));
             (on.into_iter().collect(), why)
         };
         Wait {

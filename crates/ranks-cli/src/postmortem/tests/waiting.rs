@@ -265,6 +265,55 @@ fn receives_that_are_waited_for_as_requests_are_told() {
     says(&text, &[expected]);
 }
 
+/// Nothing was said of a collective that a rank waits for as a request.
+#[test]
+fn a_nonblocking_collective_that_a_rank_never_began_makes_a_deadlock() {
+    let mut begun = allreduce(4, true);
+    begun["operation"] = "MPI_Iallreduce".into();
+    let receive = |from| message("MPI_Recv", Some(from), 7, false);
+    let of = |rank: usize, waits: Value| {
+        let calls = std::slice::from_ref(&begun);
+        let calls = if rank < 2 { calls } else { &[] };
+        dump(rank, 3, &[world(rank, 3, 0, calls, &[waits])])
+    };
+    let wait = json!({"operation": "MPI_Wait", "done": false});
+    let (report, text) = report(vec![of(0, wait), of(1, receive(0)), of(2, receive(1))]);
+    assert_eq!(report.deadlock, [0, 2, 1], "{text}");
+    says(
+        &text,
+        &[
+            "TROUBLE  world, collective number 0: not all ranks have come to it\n",
+            "ranks 0, 1   MPI_Iallreduce of 4 f64 by Sum\n",
+            "rank 2       not there\n",
+            "rank 0 waits for rank 2 in MPI_Wait\n",
+            "TROUBLE  rank 0 waits in MPI_Wait: MPI_Iallreduce of 4 f64 by Sum (number 0) is not complete: \
+             rank 2 has not come to it\n",
+            "rank 0      in MPI_Wait on world: waits for rank 2\n",
+        ],
+    );
+}
+
+/// A collective that all have begun is complete before long; a receive may be what is waited for.
+#[test]
+fn a_nonblocking_collective_that_all_have_begun_is_waited_for_by_none() {
+    let begun = [collective("MPI_Ibarrier", true)];
+    let wait = json!({"operation": "MPI_Waitall", "done": false});
+    let receive = message("MPI_Irecv", Some(1), 77, true);
+    let of = |rank, calls, messages: &[Value]| dump(rank, 2, &[world(rank, 2, 0, calls, messages)]);
+    let both = [receive, wait];
+    let (all, text) = report(vec![of(0, &begun, &both[1..]), of(1, &begun, &[])]);
+    assert!(all.is_well(), "{text}");
+    let (mixed, text) = report(vec![of(0, &begun, &both), of(1, &[], &[])]);
+    assert!(mixed.waits[0].on.is_empty(), "{text}");
+    says(
+        &text,
+        &[
+            "rank 0 waits in MPI_Waitall: MPI_Irecv of 1 i32 from rank 1, tag 77 is not complete: rank 1 has sent it nothing \
+             with that tag; MPI_Ibarrier (number 0) is not complete: rank 1 has not come to it\n",
+        ],
+    );
+}
+
 /// An exchange long ago was taken for a receive of what is sent now.
 #[test]
 fn a_send_that_waits_after_an_exchange_is_told() {
