@@ -41,34 +41,25 @@ impl Agreements {
     ) -> u64 {
         let mut all = lock(&self.0);
         let open = all.entry(purpose.clone()).or_default();
-        let mine = open
-            .iter()
-            .position(|agreement| agreement.outstanding.contains(&me));
-        let Some(index) = mine else {
-            let context = new();
-            let outstanding = ranks.iter().copied().filter(|&rank| rank != me).collect();
+        let is_mine = |agreement: &Agreement| agreement.outstanding.contains(&me);
+        let mine = open.iter().position(is_mine).unwrap_or_else(|| {
             open.push_back(Agreement {
-                context,
-                outstanding,
+                context: new(),
+                outstanding: ranks.to_vec(),
             });
-            Self::tidy(&mut all, &purpose);
-            return context;
-        };
-        let agreement = &mut open[index];
-        agreement.outstanding.retain(|&rank| rank != me);
-        let context = agreement.context;
-        Self::tidy(&mut all, &purpose);
-        context
-    }
-
-    /// Drops agreements that all ranks have asked for.
-    fn tidy(all: &mut HashMap<(u64, Purpose), VecDeque<Agreement>>, purpose: &(u64, Purpose)) {
-        if let Some(open) = all.get_mut(purpose) {
-            open.retain(|agreement| !agreement.outstanding.is_empty());
-            if open.is_empty() {
-                all.remove(purpose);
-            }
+            open.len() - 1
+        });
+        let Agreement {
+            context,
+            outstanding,
+        } = &mut open[mine];
+        let context = *context;
+        outstanding.retain(|&rank| rank != me);
+        open.retain(|agreement| !agreement.outstanding.is_empty());
+        if open.is_empty() {
+            all.remove(&purpose);
         }
+        context
     }
 }
 

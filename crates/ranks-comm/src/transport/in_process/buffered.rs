@@ -1,20 +1,14 @@
 //! The attached buffer of buffered sends. It stays unused, because every send copies its message to
 //! the receiver; but messages that would not fit over MPI are refused here too.
 
-use std::sync::{MutexGuard, PoisonError};
-
 use super::comm::Comm;
+use crate::call::lock::lock;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::buffered::taken;
 
 impl Comm {
-    fn attached(&self) -> MutexGuard<'_, Option<usize>> {
-        let attached = self.place.attached.lock();
-        attached.unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn attach(&self, bytes: usize) -> Result<()> {
-        let mut attached = self.attached();
+        let mut attached = lock(&self.place.attached);
         if attached.is_some() {
             return Err(Error::new(
                 ErrorKind::Argument,
@@ -27,11 +21,11 @@ impl Comm {
     }
 
     pub(crate) fn detach(&self) {
-        *self.attached() = None;
+        *lock(&self.place.attached) = None;
     }
 
     /// Returns an error if a message of so many bytes can never fit.
     pub(crate) fn fits_attached(&self, operation: &'static str, bytes: usize) -> Result<()> {
-        taken(operation, bytes, *self.attached()).map(drop)
+        taken(operation, bytes, *lock(&self.place.attached)).map(drop)
     }
 }
