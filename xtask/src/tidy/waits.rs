@@ -23,7 +23,7 @@ const WAITS: [&str; 7] = [
 const LOOPS: [&str; 2] = ["Pause::default", "mpsc::channel"];
 
 /// Files and folders that pass time, and why they may.
-const MAY: [(&str, &str); 33] = [
+const MAY: [(&str, &str); 32] = [
     // The wait itself.
     (
         "crates/ranks-comm/src/call/limit/pause.rs",
@@ -44,10 +44,6 @@ const MAY: [(&str, &str); 33] = [
     (
         "crates/ranks-comm/src/transport/in_process/patience.rs",
         "so many looks before a rank rests",
-    ),
-    (
-        "crates/ranks-comm/src/transport/in_process/exchange.rs",
-        "until the limit of the comparison",
     ),
     // Parts of a call whose thread looks at the limit, or is looked at by the watchdog.
     (

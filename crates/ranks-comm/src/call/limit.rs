@@ -30,7 +30,7 @@ use crate::call::lock::lock;
 #[cfg(test)]
 pub(crate) use in_time::asked;
 pub use in_time::look;
-pub(crate) use in_time::{in_time, may_end, own_state};
+pub(crate) use in_time::{in_time, is_limited, may_end, own_state};
 pub(crate) use last_resort::{abort_for_sure, end_soon};
 pub use pause::Pause;
 pub(crate) use processes::{Processes, answer_by};

@@ -101,7 +101,7 @@ impl Runtime {
                 // Others may be in a collective that this rank will never join; of a failure they
                 // are told as such. No rank waits for another here.
                 if self.world.compares_calls() && !comm.has_failed() {
-                    let _ = comm.tell_all(CallDescription::named("MPI_Finalize").bytes());
+                    comm.tell_all(CallDescription::named("MPI_Finalize").bytes());
                 }
                 others += comm.other_holders();
                 comm.close();

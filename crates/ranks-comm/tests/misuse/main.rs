@@ -5,10 +5,11 @@
 //! which are named where a test of them would stand: H11 and the borrow of S1 at
 //! `ranks_comm::element` and `Communicator::scope`.
 #![allow(
+    clippy::unwrap_used,
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
-    reason = "numbers of ranks are small"
+    reason = "a failure is a failed test, and numbers of ranks are small"
 )]
 
 mod buffered;

@@ -12,11 +12,9 @@ macro_rules! things {
 
 things! {
     agreements: Agreements,
-    boards: Boards,
-    exchanges: Exchanges,
+    common: Commons,
     loan: Loan,
     places: Places,
-    shared: Shared,
 }
 
 pub(crate) mod patience {

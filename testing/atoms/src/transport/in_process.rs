@@ -14,8 +14,6 @@ pub(crate) mod inbox;
 pub(crate) mod lists;
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/mailbox.rs"]
 pub(crate) mod mailbox;
-#[path = "../../../../crates/ranks-comm/src/transport/in_process/meetings.rs"]
-pub(crate) mod meetings;
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/messages.rs"]
 pub(crate) mod messages;
 #[path = "../../../../crates/ranks-comm/src/transport/in_process/waiting.rs"]
@@ -24,5 +22,5 @@ pub(crate) mod waiting;
 pub(crate) mod world;
 
 pub(crate) use crate::surroundings::in_process::{
-    agreements, boards, exchanges, loan, patience, payload, places, shared,
+    agreements, common, loan, patience, payload, places,
 };

@@ -24,6 +24,11 @@ pub(crate) fn in_time() -> Option<Arc<CallInFlight>> {
     inflight_calls::limited_here()
 }
 
+/// Returns `true` if a call of this thread has a limit, which it has not come to.
+pub(crate) fn is_limited() -> bool {
+    in_time().is_some_and(|call| call.left().is_some())
+}
+
 /// As [`in_time`], if the call may end with an error at its limit.
 pub(crate) fn may_end() -> Option<Arc<CallInFlight>> {
     in_time().filter(|call| {

@@ -3,7 +3,7 @@
 use crate::communicator::fault_tolerance::Agreed;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::in_process::comm::Comm;
-use crate::transport::in_process::meetings::{Outcome, Word};
+use crate::transport::in_process::survivors::{Outcome, Word};
 
 impl Comm {
     pub(crate) fn revoke(&self) -> Result<()> {
@@ -18,7 +18,7 @@ impl Comm {
     /// Makes a communicator of the surviving ranks; they have acknowledged all failures before.
     pub(crate) fn shrink(&self, operation: &'static str) -> Result<Self> {
         let (world, me) = (&self.place.world, self.place.rank);
-        let outcome = self.meet_those_left(0)?;
+        let outcome = self.meet_those_left(operation, 0)?;
         let rank = outcome.left.iter().position(|&rank| rank == me);
         let Some(rank) = rank else {
             let why = "this rank has failed, and the others have gone on without it";
@@ -33,7 +33,7 @@ impl Comm {
             let why = "the ranks of two groups agree only where an MPI library has this";
             return Err(Error::new(ErrorKind::NotInLibrary, operation, why));
         }
-        let outcome = self.meet_those_left(flags)?;
+        let outcome = self.meet_those_left(operation, flags)?;
         let failures = self.place.world.failed_ranks(outcome.failures);
         let mut later = failures.iter().skip(outcome.acknowledged);
         let news = later.any(|rank| self.members.contains(rank));
@@ -59,13 +59,12 @@ impl Comm {
         failed.into_iter().filter_map(rank_here).collect()
     }
 
-    fn meet_those_left(&self, flags: u32) -> Result<Outcome> {
-        let (world, me) = (&self.place.world, self.place.rank);
-        let acknowledged = world.acknowledged(me);
+    fn meet_those_left(&self, operation: &'static str, flags: u32) -> Result<Outcome> {
+        let acknowledged = self.place.world.acknowledged(self.place.rank);
         let word = Word {
             flags,
             acknowledged,
         };
-        world.meet(self.context, me, &self.members, word)
+        self.meet_survivors(operation, word)
     }
 }

@@ -124,6 +124,11 @@ impl Board {
         self.state.load(Ordering::Acquire) >> ROUND != round
     }
 
+    /// As [`break_off`](Self::break_off), by a rank that is in no round, so that none can end.
+    pub(crate) fn break_off_between(&self, me: usize, late: bool) -> bool {
+        self.break_off(me, self.state.load(Ordering::Acquire) >> ROUND, late)
+    }
+
     /// Ends the round for nobody, unless all have come; returns whether it is so. A rank is `late`
     /// if it has come to a time limit.
     pub(crate) fn break_off(&self, me: usize, round: u64, late: bool) -> bool {

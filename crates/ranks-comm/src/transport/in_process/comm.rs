@@ -2,19 +2,19 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use ranks_launch::Count;
 
-use super::board::Board;
 use super::channels::Channels;
 use super::collective::Collective;
+use super::common::Common;
 use super::mailbox::{Envelope, Pattern, Receipt};
 use super::membership::Membership;
 use super::payload::{Payload, Sent};
-use super::world::{WORLD_CONTEXT, World};
+use super::world::{Mailbox, WORLD_CONTEXT, World};
 use crate::call::call_guard::CallGuard;
-use crate::call::limit::Limit;
+use crate::call::limit::{self, Limit};
 use crate::call::lock::lock;
 use crate::call::record::Recorder;
 use crate::call::thread_level::ThreadLevel;
@@ -40,10 +40,7 @@ pub struct Comm {
     pub(crate) info: Mutex<Info>,
     /// The number of nonblocking collectives that this rank has started.
     pub(crate) begun: AtomicU64,
-    /// The number of exchanges that this rank has joined.
-    pub(crate) exchanged: AtomicU64,
-    /// The board of this communicator, once this rank has come to it.
-    pub(crate) board: OnceLock<Arc<Board>>,
+    pub(super) common: Arc<Common>,
     pub(crate) shape: Option<Arc<Shape>>,
     pub(crate) channels: Channels,
 }
@@ -75,6 +72,7 @@ impl Comm {
         rank: usize,
     ) -> Self {
         Self {
+            common: place.world.commons.find(context, &members),
             place,
             context,
             peers: Arc::clone(&members),
@@ -82,8 +80,6 @@ impl Comm {
             rank,
             info: Mutex::default(),
             begun: AtomicU64::new(0),
-            exchanged: AtomicU64::new(0),
-            board: OnceLock::new(),
             shape: None,
             channels: Channels::default(),
         }
@@ -140,6 +136,11 @@ impl Comm {
     /// The time limit of operations, unless another one is set.
     pub(crate) fn limit_of_job(&self) -> Option<Limit> {
         self.place.world.limit()
+    }
+
+    /// The mailbox of this rank.
+    pub(super) fn mailbox(&self) -> &Mailbox {
+        &self.place.world.mailboxes[self.place.rank]
     }
 
     pub(crate) fn members(&self) -> &[usize] {
@@ -337,7 +338,7 @@ impl Comm {
     /// # Errors
     /// [`ErrorKind::Rank`] if there is no such rank.
     pub fn coll_send(&self, call: Collective, dest: usize, bytes: &[u8]) -> Result<()> {
-        self.may_send_to(call.operation(), dest)?;
+        self.may_send_to(call, dest)?;
         let message = call.message(self.rank, Payload::copy(bytes));
         let world = &self.place.world;
         world.deliver(self.peers[dest], self.context + 1, message);
@@ -418,15 +419,30 @@ impl Comm {
         };
         let (world, me) = (&self.place.world, self.place.rank);
         if wait {
-            let message = world.receive(call.operation(), me, &pattern, &self.peers)?;
-            return Ok(Some(message));
+            let is_blocking = call.number() == 0;
+            let message = world.wait(call.operation(), me, &pattern, &self.peers, |queues| {
+                let never = || self.goes_on(call.operation(), limit::is_limited).err();
+                let never = || is_blocking.then(never).flatten();
+                queues.take(&pattern).map(Ok).or_else(|| never().map(Err))
+            });
+            if is_blocking
+                && let Err(error) = &message
+                && error.kind() == ErrorKind::TimedOut
+            {
+                self.break_off();
+            }
+            return message?.map(Some);
         }
         world.try_receive_from(call.operation(), me, &pattern, &self.peers)
     }
 
-    pub(super) fn may_send_to(&self, operation: &'static str, dest: usize) -> Result<()> {
-        self.check_member(operation, dest)?;
-        self.place.world.not_revoked(operation, self.context)
+    pub(super) fn may_send_to(&self, call: Collective, dest: usize) -> Result<()> {
+        self.check_member(call.operation(), dest)?;
+        if call.number() == 0 {
+            return self.goes_on(call.operation(), || false);
+        }
+        // A nonblocking one ends without who has left others.
+        self.place.world.not_revoked(call.operation(), self.context)
     }
 
     fn check_member(&self, operation: &'static str, rank: usize) -> Result<()> {

@@ -5,17 +5,20 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use ranks_launch::Count;
+
 use super::comm::Comm;
-use super::exchanges::{ExchangeState, Key};
+use super::common::Common;
 use crate::call::checks::Checks;
-use crate::call::lock::lock;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::StartedOp;
 use crate::transport::join::Join;
 use crate::transport::pending_op::Deferred;
+
+/// The bytes of all ranks in rank order, or how they differ in length.
+pub(super) type Joined = Result<Arc<[u8]>, String>;
 
 /// The name of the operation in errors, whatever the exchange is for.
 const OPERATION: &str = "a collective";
@@ -36,8 +39,17 @@ impl Comm {
     pub(crate) fn exchange(&self, mine: &[u8], left: Duration) -> Result<Option<Arc<[u8]>>> {
         let limit = self.place.comparing.limit.min(left);
         let end = Instant::now().checked_add(limit);
-        let key = self.tell_all(mine)?;
-        self.wait_for_exchange(key, end)
+        let exchanges = &self.common.exchanges;
+        let joined = self.meet_all(OPERATION, exchanges, mine.to_vec(), end, join)?;
+        joined.map(alike).transpose()
+    }
+
+    /// Adds this rank's bytes to the next exchange, of which it does not learn the result.
+    pub(crate) fn tell_all(&self, mine: &[u8]) {
+        let exchanges = &self.common.exchanges;
+        if let Ok(number) = self.come_to(OPERATION, exchanges, mine.to_vec()) {
+            self.leave(exchanges, number);
+        }
     }
 
     /// Joins the words of all ranks; `None` as with [`exchange`](Self::exchange). Collective.
@@ -69,88 +81,91 @@ impl Comm {
         mine: &[u8],
         then: impl Fn(&[u8]) -> Result<()> + Send + 'static,
     ) -> Result<StartedOp> {
-        let key = self.tell_all(mine)?;
         Ok(StartedOp::InProcess(Box::new(Exchanging {
             operation,
-            key,
+            number: self.come_to(OPERATION, &self.common.exchanges, mine.to_vec())?,
+            common: Arc::clone(&self.common),
             then,
         })))
     }
+}
 
-    /// Adds this rank's bytes to the next exchange.
-    pub(crate) fn tell_all(&self, mine: &[u8]) -> Result<Key> {
-        let world = self.ranks();
-        world.not_revoked(OPERATION, self.context)?;
-        let key = (self.context, self.exchanged.fetch_add(1, Ordering::Relaxed));
-        if world.exchanges.come(key, self.rank(), self.size(), mine) {
-            world.wake_each(self.members().iter().copied());
-        }
-        Ok(key)
-    }
+/// The bytes of all ranks, once all have come: in rank order, or why they cannot be.
+fn join(brought: &[Option<Vec<u8>>]) -> Option<Joined> {
+    let all: Vec<&[u8]> = brought
+        .iter()
+        .map(Option::as_deref)
+        .collect::<Option<_>>()?;
+    let other = all.iter().position(|theirs| theirs.len() != all[0].len());
+    Some(match other {
+        None => Ok(all.concat().into()),
+        Some(other) => Err(format!(
+            "rank 0 passes {}, and rank {other} {}",
+            Count(all[0].len(), "byte"),
+            all[other].len()
+        )),
+    })
+}
 
-    /// The bytes of all ranks, or `None` if not all of them have come yet.
-    fn look_at_exchange(&self, key: Key) -> Result<Option<Arc<[u8]>>> {
-        let (world, me) = (self.ranks(), self.place.rank);
-        let has_ended = |rank: usize| world.has_ended(self.members()[rank]);
-        match world.exchanges.look(key, has_ended) {
-            ExchangeState::Over(Ok(all)) => Ok(Some(all)),
-            ExchangeState::Over(Err(differ)) => {
-                let detail = format_args!("ranks are in different calls: {differ}");
-                Err(Error::new(ErrorKind::Mismatch, OPERATION, detail))
-            }
-            ExchangeState::Without(rank) => {
-                world.no_failure(OPERATION, me)?;
-                let detail = format_args!("rank {rank} ended without doing its part");
-                Err(Error::new(ErrorKind::PeerFailed, OPERATION, detail))
-            }
-            ExchangeState::Open => {
-                world.not_revoked(OPERATION, self.context)?;
-                world.no_failure(OPERATION, me).map(|()| None)
-            }
-        }
-    }
-
-    /// Waits for the exchange until `end`, or until the time limit of the call in flight.
-    fn wait_for_exchange(&self, key: Key, end: Option<Instant>) -> Result<Option<Arc<[u8]>>> {
-        let mailbox = &self.ranks().mailboxes[self.place.rank];
-        let _sleeper = mailbox.sleeper();
-        let mut inbox = lock(&mailbox.inbox);
-        loop {
-            if let Some(all) = self.look_at_exchange(key)? {
-                return Ok(Some(all));
-            }
-            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-            inbox = match left {
-                None => mailbox.rest(inbox, None)?,
-                Some(Duration::ZERO) => return Ok(None),
-                Some(_) => mailbox.sleep(inbox, None, left),
-            };
-        }
-    }
+/// The bytes of all ranks, unless they differ in length.
+fn alike(joined: Joined) -> Result<Arc<[u8]>> {
+    joined.map_err(|differ| {
+        let detail = format_args!("ranks are in different calls: {differ}");
+        Error::new(ErrorKind::Mismatch, OPERATION, detail)
+    })
 }
 
 /// A nonblocking exchange, and the use of its result.
 struct Exchanging<F> {
     /// The call that it is a part of.
     operation: &'static str,
-    key: Key,
+    common: Arc<Common>,
+    number: u64,
     then: F,
 }
 
 impl<F: Fn(&[u8]) -> Result<()> + Send> Deferred for Exchanging<F> {
     fn advance(&mut self, comm: &Comm, wait: bool) -> Result<bool> {
-        let all = if wait {
-            comm.wait_for_exchange(self.key, None)
+        let exchanges = &self.common.exchanges;
+        let look = || comm.look_at(OPERATION, exchanges, self.number, false, join);
+        let joined = if wait {
+            comm.mailbox().until(None, look).map(Some)
         } else {
-            comm.look_at_exchange(self.key)
+            look()
         };
+        let all = joined.and_then(|joined| joined.map(alike).transpose());
         let all = all.map_err(|error| error.of(self.operation))?;
         all.map_or(Ok(false), |all| (self.then)(&all).map(|()| true))
     }
 }
 
+impl<F> Drop for Exchanging<F> {
+    fn drop(&mut self) {
+        self.common.exchanges.leave(self.number, |_| false);
+    }
+}
+
 impl<F> fmt::Debug for Exchanging<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Exchanging").field(&self.key).finish()
+        f.debug_tuple("Exchanging").field(&self.number).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_joined_in_rank_order_when_all_are_there() {
+        let [a, b] = ["a", "b"].map(|byte| Some(byte.as_bytes().to_vec()));
+        assert_eq!(join(&[a.clone(), None]), None);
+        assert_eq!(join(&[a, b]), Some(Ok(b"ab"[..].into())));
+    }
+
+    #[test]
+    fn lengths_that_differ_are_an_error() {
+        let told = join(&[Some(vec![0]), Some(vec![0, 0])]);
+        let text = "rank 0 passes 1 byte, and rank 1 2";
+        assert_eq!(told, Some(Err(text.to_owned())));
     }
 }

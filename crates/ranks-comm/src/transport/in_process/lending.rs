@@ -140,7 +140,7 @@ impl Lending<'_> {
             Some(lent) if part.len() >= LONG => lent,
             _ => return self.comm.coll_send(self.call, dest, &self.whole[part]),
         };
-        self.comm.may_send_to(self.call.operation(), dest)?;
+        self.comm.may_send_to(self.call, dest)?;
         lent.unread_by[dest].fetch_add(1, Ordering::Relaxed);
         lent.unread.fetch_add(1, Ordering::Relaxed);
         let part = LentPart {

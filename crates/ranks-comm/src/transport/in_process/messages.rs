@@ -55,39 +55,6 @@ impl World {
         ticket
     }
 
-    /// The message of a posted receive; waits for it.
-    pub(crate) fn await_posted(
-        &self,
-        operation: &'static str,
-        me: usize,
-        ticket: Ticket,
-        pattern: &Pattern,
-        members: &[usize],
-    ) -> Result<Envelope> {
-        self.wait(operation, me, pattern, members, |queues| {
-            queues.collect(ticket)
-        })
-    }
-
-    /// The message of a posted receive, if it has arrived.
-    pub(crate) fn collect_posted(
-        &self,
-        operation: &'static str,
-        me: usize,
-        ticket: Ticket,
-        pattern: &Pattern,
-        members: &[usize],
-    ) -> Result<Option<Envelope>> {
-        self.look_once(operation, me, pattern, members, |queues| {
-            queues.collect(ticket)
-        })
-    }
-
-    /// Cancels a posted receive; `false` if its message has arrived.
-    pub(crate) fn take_back(&self, me: usize, ticket: Ticket) -> bool {
-        self.queues(me).take_back(ticket)
-    }
-
     /// Ends a posted receive whose wait has failed, so that it matches no later message; the one
     /// that has arrived meanwhile, if there is one.
     pub(crate) fn end_posted(&self, me: usize, ticket: Ticket) -> Option<Envelope> {
@@ -211,14 +178,10 @@ impl World {
         if looked.is_some() {
             return Ok(());
         }
-        let _sleeper = mailbox.sleeper();
-        let mut inbox = lock(&mailbox.inbox);
-        loop {
-            if self.is_received(operation, receipt, dest)? {
-                return Ok(());
-            }
-            inbox = mailbox.rest(inbox, None)?;
-        }
+        mailbox.until(None, || {
+            let received = self.is_received(operation, receipt, dest)?;
+            Ok(received.then_some(()))
+        })
     }
 
     fn acknowledge(&self, receipt: Option<&Receipt>) {

@@ -16,15 +16,14 @@
 
 pub(crate) mod agreements;
 pub(crate) mod board;
-pub(crate) mod boards;
 pub(crate) mod buffered;
 pub(crate) mod channels;
 pub(crate) mod collective;
 pub(crate) mod comm;
+pub(crate) mod common;
 pub(crate) mod contexts;
 mod ends;
 pub(crate) mod exchange;
-pub(crate) mod exchanges;
 pub(crate) mod failures;
 pub(crate) mod inbox;
 pub(crate) mod layout;
@@ -42,7 +41,7 @@ pub(crate) mod pending_op;
 mod places;
 pub(crate) mod round;
 pub(crate) mod share;
-pub(crate) mod shared;
+pub(crate) mod survivors;
 pub(crate) mod topology;
 mod unreceived;
 pub(crate) mod waiting;

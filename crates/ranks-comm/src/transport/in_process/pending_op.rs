@@ -119,8 +119,9 @@ impl PendingOp {
                 landing,
                 role,
             } => {
+                let arrived = |queues: &mut Queues| queues.collect(*ticket);
                 let found = world
-                    .collect_posted(role.operation, me, *ticket, pattern, &comm.peers)
+                    .look_once(role.operation, me, pattern, &comm.peers, arrived)
                     .or_else(|error| world.end_posted(me, *ticket).ok_or(error).map(Some));
                 let message = found.transpose()?;
                 Some(message.and_then(|message| land(role, *landing, message)))
@@ -145,10 +146,13 @@ impl PendingOp {
                 pattern,
                 landing,
                 role,
-            } => world
-                .await_posted(role.operation, me, *ticket, pattern, &comm.peers)
-                .or_else(|error| world.end_posted(me, *ticket).ok_or(error))
-                .and_then(|message| land(role, *landing, message)),
+            } => {
+                let arrived = |queues: &mut Queues| queues.collect(*ticket);
+                world
+                    .wait(role.operation, me, pattern, &comm.peers, arrived)
+                    .or_else(|error| world.end_posted(me, *ticket).ok_or(error))
+                    .and_then(|message| land(role, *landing, message))
+            }
             Self::Unmatched {
                 receipt,
                 dest,
@@ -163,7 +167,7 @@ impl PendingOp {
     /// Cancels it. Returns `true` if it has ended without a message.
     pub(crate) fn cancel(&mut self, comm: &Comm) -> bool {
         match self {
-            Self::Posted { ticket, .. } => comm.place.world.take_back(comm.place.rank, *ticket),
+            Self::Posted { ticket, .. } => comm.arrived().0.take_back(*ticket),
             Self::Unmatched { .. } => false,
         }
     }

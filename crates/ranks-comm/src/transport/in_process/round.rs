@@ -1,13 +1,11 @@
 //! Rounds of all ranks of a communicator at its [board](super::board), with what they lend.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::board::{Board, Came};
 use super::comm::Comm;
 use super::loan::in_pieces;
 use crate::call::limit;
-use crate::call::lock::lock;
 use crate::result::{Error, ErrorKind, Result};
 
 pub use super::board::{INLINE, KIND};
@@ -40,11 +38,6 @@ impl Round<'_> {
 }
 
 impl Comm {
-    fn board(&self) -> &Arc<Board> {
-        let find = || self.place.world.boards.find(self.context, self.size());
-        self.board.get_or_init(find)
-    }
-
     /// Comes to the next round with two words, which are compared, and at most [`INLINE`] bytes,
     /// and waits until all ranks have come. Collective; not between two groups.
     ///
@@ -63,7 +56,7 @@ impl Comm {
     ) -> Result<Round<'_>> {
         let world = &self.place.world;
         world.not_revoked(operation, self.context)?;
-        let board: &Board = self.board();
+        let board = &self.common.board;
         let number = match board.come(self.rank, words, carried) {
             Came::Last(number) => {
                 self.wake_others();
@@ -76,13 +69,13 @@ impl Comm {
                 }
                 number
             }
-            Came::Broken => return Err(self.broken(operation, board)),
+            Came::Broken => return Err(self.broken(operation)),
         };
         Ok(Round { board, number })
     }
 
     #[inline]
-    fn wake_others(&self) {
+    pub(super) fn wake_others(&self) {
         let others = self.members.iter().copied();
         let me = self.place.rank;
         self.place
@@ -109,41 +102,57 @@ impl Comm {
 
     fn wait_until_over(&self, operation: &'static str, board: &Board, number: u64) -> Result<()> {
         let (world, me) = (&self.place.world, self.place.rank);
-        let mailbox = &world.mailboxes[me];
-        let _sleeper = mailbox.sleeper();
-        let mut inbox = lock(&mailbox.inbox);
-        loop {
-            let mut look = || {
-                if board.is_over(number) {
-                    return Ok(());
-                }
-                let mut first = None;
-                for rank in board.missing(self.rank) {
-                    let awaited = (rank, self.members[rank]);
-                    if world.has_ended(awaited.1) {
-                        return Err(awaited);
-                    }
-                    first = first.or(Some(awaited));
-                }
-                // Between its coming and what it says then, nobody is missing.
-                Err(first.unwrap_or((self.rank, me)))
-            };
-            if world.look_for(operation, me, &mut look)?.is_some() {
+        let mut look = || {
+            if board.is_over(number) {
                 return Ok(());
             }
-            world.not_revoked(operation, self.context)?;
-            // At a time limit each rank that has one says what it waited for.
-            let has_limit = || limit::in_time().is_some_and(|call| call.left().is_some());
-            if board.is_broken_in_time() || (board.is_broken() && !has_limit()) {
-                return Err(self.broken(operation, board));
+            let mut first = None;
+            for rank in board.missing(self.rank) {
+                let awaited = (rank, self.members[rank]);
+                if world.has_ended(awaited.1) {
+                    return Err(awaited);
+                }
+                first = first.or(Some(awaited));
             }
-            inbox = mailbox.rest(inbox, None)?;
+            // Between its coming and what it says then, nobody is missing.
+            Err(first.unwrap_or((self.rank, me)))
+        };
+        self.mailbox().until(None, || {
+            let over = world.look_for(operation, me, &mut look)?;
+            if over.is_none() {
+                self.goes_on(operation, limit::is_limited)?;
+            }
+            Ok(over)
+        })
+    }
+
+    /// Returns an error if the communicator was revoked, or a rank has broken off what all of them
+    /// do together.
+    pub(super) fn goes_on(
+        &self,
+        operation: &'static str,
+        has_limit: impl FnOnce() -> bool,
+    ) -> Result<()> {
+        self.ranks().not_revoked(operation, self.context)?;
+        let board = &self.common.board;
+        // At a time limit each rank that has one says what it waited for.
+        if board.is_broken_in_time() || (board.is_broken() && !has_limit()) {
+            return Err(self.broken(operation));
         }
+        Ok(())
+    }
+
+    /// Breaks off what all ranks do together, in which this rank has come to a time limit: no later
+    /// round or exchange ends.
+    pub(super) fn break_off(&self) {
+        self.common.board.break_off_between(self.rank, true);
+        self.wake_others();
     }
 
     #[cold]
-    fn broken(&self, operation: &'static str, board: &Board) -> Error {
-        let who = board.broken_by().map(|rank| format!("rank {rank}"));
+    pub(super) fn broken(&self, operation: &'static str) -> Error {
+        let who = self.common.board.broken_by();
+        let who = who.map(|rank| format!("rank {rank}"));
         let detail = format_args!(
             "{} of {} left this operation, or one before it on this communicator, with an error; no later one can end there",
             who.as_deref().unwrap_or("a rank"),
@@ -155,8 +164,8 @@ impl Comm {
     /// Lends `bytes` to the other ranks until `meanwhile` has returned and none of them reads any
     /// more.
     pub fn lending<R>(&self, bytes: &[u8], meanwhile: impl FnOnce() -> R) -> R {
-        let board = self.board();
-        board.place(self.rank).loan.lend(bytes, meanwhile)
+        let place = self.common.board.place(self.rank);
+        place.loan.lend(bytes, meanwhile)
     }
 
     /// Reads some of what `rank` lends. What `read` does must end by itself.
@@ -170,7 +179,8 @@ impl Comm {
         range: Range<usize>,
         read: impl FnOnce(&[u8]) -> R,
     ) -> Result<R> {
-        let read = self.board().place(rank).loan.read(range, read);
+        let place = self.common.board.place(rank);
+        let read = place.loan.read(range, read);
         read.map_err(|_| self.has_left(operation, rank))
     }
 
@@ -181,7 +191,8 @@ impl Comm {
         parts: impl Iterator<Item = &'a mut [u8]>,
         meanwhile: impl FnOnce() -> R,
     ) -> R {
-        self.board().place(self.rank).places.lend(parts, meanwhile)
+        let place = self.common.board.place(self.rank);
+        place.places.lend(parts, meanwhile)
     }
 
     /// Works on a part of what `rank` has lent to be written to. What `work` does must end by
@@ -197,7 +208,8 @@ impl Comm {
         range: Range<usize>,
         work: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R> {
-        let worked = self.board().place(rank).places.work(part, range, work);
+        let place = self.common.board.place(rank);
+        let worked = place.places.work(part, range, work);
         worked.map_err(|_| self.has_left(operation, rank))
     }
 

@@ -6,11 +6,10 @@
 
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::inbox::Inbox;
 use super::mailbox::{Pattern, Queues};
-use super::meetings::{Outcome, Word};
 use super::world::{Mailbox, World};
 use crate::call::limit;
 use crate::call::lock::lock;
@@ -60,6 +59,32 @@ impl Mailbox {
         inbox
     }
 
+    /// Sleeps until `look` returns a value. It is called, with the inbox locked, each time that
+    /// something has changed; and at `end`, which takes the place of the operation's limit.
+    ///
+    /// # Errors
+    /// Those of `look`; [`ErrorKind::TimedOut`].
+    pub(crate) fn until<R>(
+        &self,
+        end: Option<Instant>,
+        mut look: impl FnMut() -> Result<Option<R>>,
+    ) -> Result<R> {
+        let _sleeper = self.sleeper();
+        let mut inbox = lock(&self.inbox);
+        loop {
+            if let Some(found) = look()? {
+                return Ok(found);
+            }
+            inbox = match end {
+                None => self.rest(inbox, None)?,
+                Some(end) => {
+                    let left = end.saturating_duration_since(Instant::now());
+                    self.sleep(inbox, None, Some(left))
+                }
+            };
+        }
+    }
+
     /// As [`sleep`](Self::sleep), or until the operation times out.
     ///
     /// # Errors
@@ -93,37 +118,6 @@ impl Drop for Sleeper<'_> {
 }
 
 impl World {
-    /// Meets all surviving members, and returns the outcome.
-    ///
-    /// # Errors
-    /// [`ErrorKind::TimedOut`].
-    pub(crate) fn meet(
-        &self,
-        context: u64,
-        me: usize,
-        members: &[usize],
-        word: Word,
-    ) -> Result<Outcome> {
-        let number = self.meetings.come(context, me, word);
-        self.wake_all();
-        let mailbox = &self.mailboxes[me];
-        let _sleeper = mailbox.sleeper();
-        let mut inbox = lock(&mailbox.inbox);
-        loop {
-            let failed = self.failed_ranks(usize::MAX);
-            let gone = |rank: usize| self.has_ended(rank);
-            let new_context = || self.new_context();
-            let meeting = (context, number);
-            let outcome = self
-                .meetings
-                .outcome(meeting, members, gone, &failed, new_context);
-            if let Some(outcome) = outcome {
-                return Ok(outcome);
-            }
-            inbox = mailbox.rest(inbox, None)?;
-        }
-    }
-
     pub(crate) fn wake_all(&self) {
         self.wake_each(0..self.size());
     }
@@ -154,15 +148,7 @@ impl World {
         me: usize,
         mut look: impl FnMut() -> Result<R, (usize, usize)>,
     ) -> Result<R> {
-        let mailbox = &self.mailboxes[me];
-        let _sleeper = mailbox.sleeper();
-        let mut inbox = lock(&mailbox.inbox);
-        loop {
-            if let Some(found) = self.look_for(operation, me, &mut look)? {
-                return Ok(found);
-            }
-            inbox = mailbox.rest(inbox, None)?;
-        }
+        self.mailboxes[me].until(None, || self.look_for(operation, me, &mut look))
     }
 
     /// The value of `look`; otherwise that returns the rank that it waits for, and its rank in the

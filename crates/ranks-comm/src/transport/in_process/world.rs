@@ -8,13 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use super::agreements::Agreements;
-use super::boards::Boards;
-use super::exchanges::Exchanges;
+use super::common::Commons;
 use super::inbox::Inbox;
 use super::mailbox::Queues;
-use super::meetings::Meetings;
 use super::patience::Patience;
-use super::shared::Shared;
 use crate::call::hold::Hold;
 use crate::call::inflight_calls::Threads;
 use crate::call::limit::Limit;
@@ -39,14 +36,11 @@ pub(crate) struct World {
     pub(crate) mailboxes: Box<[Mailbox]>,
     next_context: AtomicU64,
     pub(crate) agreements: Agreements,
-    pub(crate) shared: Shared,
     /// In the order of their arrival.
     pub(crate) failures: Mutex<Vec<Failure>>,
     /// The number of failures.
     pub(crate) failed: AtomicUsize,
-    pub(crate) meetings: Meetings,
-    pub(crate) exchanges: Exchanges,
-    pub(crate) boards: Boards,
+    pub(crate) commons: Commons,
     /// The names of communicators, by their contexts.
     pub(crate) names: Mutex<HashMap<u64, String>>,
     /// Contexts of communicators that were revoked.
@@ -97,12 +91,9 @@ impl World {
             mailboxes: (0..size).map(|_| Mailbox::default()).collect(),
             next_context: AtomicU64::new(WORLD_CONTEXT + 2),
             agreements: Agreements::default(),
-            shared: Shared::default(),
             failures: Mutex::default(),
             failed: AtomicUsize::new(0),
-            meetings: Meetings::default(),
-            exchanges: Exchanges::default(),
-            boards: Boards::default(),
+            commons: Commons::default(),
             names: Mutex::new(HashMap::from([(WORLD_CONTEXT, WORLD_NAME.to_owned())])),
             revoked: Mutex::default(),
             any_revoked: AtomicBool::new(false),
