@@ -210,6 +210,7 @@ pub(crate) fn nowhere() -> RawSlice {
 }
 
 /// Begins an operation that uses no memory.
+#[inline(always)]
 pub(crate) fn without_memory(
     comm: &Communicator,
     role: &'static OpInfo,

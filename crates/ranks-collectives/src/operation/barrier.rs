@@ -42,6 +42,7 @@ pub(crate) fn nonblocking(comm: &Communicator) -> Result<Request<()>> {
     without_memory(comm, &IBARRIER_ROLE, || ibarrier(comm))
 }
 
+#[inline(always)]
 fn ibarrier(comm: &Communicator) -> Result<StartedOp> {
     begin(
         comm,

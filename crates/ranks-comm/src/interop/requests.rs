@@ -5,7 +5,7 @@ use std::fmt;
 use ranks_mpi_sys::MPI_Request;
 use ranks_mpi_sys::native::CHandle;
 
-use super::mpi::interop::{request_c_handle, request_handle};
+use super::mpi::interop::{no_request, request_c_handle, request_handle};
 use crate::communicator::Communicator;
 use crate::data::in_flight::{InFlight, Keep, Over};
 use crate::data::owned::RecvBuffer;
@@ -31,7 +31,7 @@ pub struct HandedOver<B: Send + 'static> {
     operation: &'static str,
     /// Kept so that it is not freed meanwhile.
     _comm: Communicator,
-    buffer: Option<InFlight<B>>,
+    buffer: InFlight<B>,
     keep: Option<InFlight<Box<dyn Keep>>>,
 }
 
@@ -49,7 +49,8 @@ impl<B: Send + 'static> Request<B> {
         let operation = self.flight_mut().operation();
         let refused = |why| Error::new(ErrorKind::Argument, operation, why);
         let handed = match self.flight_mut() {
-            PendingOp::Mpi(flight) => flight.hand_over(),
+            PendingOp::Native(native) => Ok(native.hand_over()),
+            PendingOp::Claim(_) => Err(no_request(operation)),
             PendingOp::Over(_) | PendingOp::Gone => {
                 Err(refused("the operation is complete; wait for it"))
             }
@@ -64,13 +65,16 @@ impl<B: Send + 'static> Request<B> {
             PendingOp::InProcess(_) | PendingOp::Deferred(..) => Err(no_handles(operation)),
         };
         match handed {
-            Ok((cell, keep)) => Ok(HandedOver {
-                cell,
-                operation,
-                _comm: self.comm().clone(),
-                buffer: self.let_go(),
-                keep,
-            }),
+            Ok((cell, keep)) => {
+                let parts = self.into_parts();
+                Ok(HandedOver {
+                    cell,
+                    operation,
+                    _comm: parts.comm,
+                    buffer: parts.buffer,
+                    keep,
+                })
+            }
             Err(error) => Err((self, error)),
         }
     }
@@ -101,12 +105,11 @@ impl<B: Send + 'static> HandedOver<B> {
     pub unsafe fn over(self) -> Result<B> {
         // SAFETY: by this function's contract.
         let over = || unsafe { Over::new() };
-        let buffer = self.buffer.map(|buffer| buffer.give_back(over()));
+        let buffer = self.buffer.give_back(over());
         if let Some(keep) = self.keep {
             keep.give_back(over()).ended(self.operation)?;
         }
-        let gone = "the request has been waited for";
-        buffer.ok_or_else(|| Error::new(ErrorKind::Argument, self.operation, gone))
+        Ok(buffer)
     }
 }
 

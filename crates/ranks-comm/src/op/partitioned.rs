@@ -11,6 +11,7 @@ use crate::op::mpi::partitioned::Parts;
 use crate::result::{Error, ErrorKind, Result, can_be_counted};
 use crate::transport::backend::Backend;
 use crate::transport::in_process::partitioned::Channel;
+use crate::transport::pending_op::PendingOp;
 
 pub use recv::{ActiveRecv, PartitionedRecv};
 pub use send::{ActiveSend, PartitionWriter, PartitionedSend};
@@ -69,7 +70,7 @@ fn let_go<B: Send + 'static>(
     };
     match (native, over, buffer) {
         (Some((native, _)), None, Some(buffer)) => {
-            native.into_flight().abandon(comm, buffer.into_keep_alive());
+            PendingOp::Native(native).abandon(comm, buffer.into_keep_alive());
         }
         (native, Some(over), buffer) => {
             // A request that is not freed only leaks.

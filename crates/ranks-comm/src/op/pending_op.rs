@@ -7,14 +7,14 @@ use crate::call::callback;
 use crate::call::limit::{self, Pause};
 use crate::call::record::{self, Call, Over as _};
 use crate::communicator::Communicator;
-use crate::data::in_flight::KeepAlive;
+use crate::data::in_flight::{KeepAlive, Over};
 use crate::data::raw_slice::OpInfo;
 use crate::result::status::{EMPTY_STATUS, Words};
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::{Backend, StartedOp};
 use crate::transport::completion::Completion;
+use crate::transport::in_process;
 use crate::transport::pending_op::{Deferred, PendingOp};
-use crate::transport::{in_process, mpi};
 
 impl PendingOp {
     /// An operation that a sibling crate has started.
@@ -80,7 +80,8 @@ impl PendingOp {
                 return Ok(pair.1.look(comm)? && sent);
             }
             Self::Scattered(receive) => return receive.0.look(comm),
-            Self::Mpi(flight) => flight.test()?,
+            Self::Native(native) => native.test()?.map(|outcome| outcome.map(Completion::plain)),
+            Self::Claim(claim) => claim.test(),
             Self::InProcess(flight) => match own(comm) {
                 Ok(comm) => flight.test(comm),
                 Err(error) => Some(Err(error)),
@@ -116,11 +117,11 @@ impl PendingOp {
         self.is_refused()
     }
 
-    /// Waits on the fast path, and takes the status; `None` if that, or the error, is for
-    /// [`wait`](Self::wait).
+    /// Waits on the fast path: the status, and the proof that the operation is complete; `None` if
+    /// that, or the error, is for [`wait`](Self::wait).
     #[inline(always)]
-    pub(crate) fn wait_fast(&mut self, comm: &Communicator) -> Option<Status> {
-        let Self::Mpi(mpi::PendingOp::Native(native)) = self else {
+    pub(crate) fn wait_fast(&mut self, comm: &Communicator) -> Option<(Status, Over)> {
+        let Self::Native(native) = self else {
             return None;
         };
         let library = comm.fast_path(1).filter(|_| native.is_plain())?;
@@ -129,11 +130,7 @@ impl PendingOp {
         let outcome = native.wait_plain(&mut words);
         recorded.over();
         match outcome {
-            Ok(status) => {
-                // What is plain has nothing to drop, which the compiler cannot know.
-                std::mem::forget(std::mem::replace(self, Self::Gone));
-                Some(status)
-            }
+            Ok(ended) => Some(ended),
             Err(code) => {
                 self.has_ended(code, &words);
                 None
@@ -146,7 +143,7 @@ impl PendingOp {
     #[cold]
     #[inline(never)]
     fn has_ended(&mut self, code: i32, words: &Words) {
-        if let Self::Mpi(mpi::PendingOp::Native(native)) = self
+        if let Self::Native(native) = self
             && let Ok(outcome) = native.waited(code, words)
         {
             *self = Self::Over(outcome.map(Completion::plain));
@@ -189,7 +186,7 @@ impl PendingOp {
     /// Returns `true` if the wait is in the library; a wait among threads times out by itself.
     fn is_with_library(&self) -> bool {
         match self {
-            Self::Mpi(_) => true,
+            Self::Native(_) | Self::Claim(_) => true,
             Self::Pair(_, pair) | Self::Compared(_, pair) => {
                 pair.0.is_with_library() || pair.1.is_with_library()
             }
@@ -228,8 +225,8 @@ impl PendingOp {
     /// Returns `true` if it is a receive, or has one, that can be cancelled.
     fn receives(&self) -> bool {
         match self {
-            Self::Mpi(flight) => flight.receives(),
-            Self::InProcess(_) => true,
+            Self::Native(native) => native.receives(),
+            Self::Claim(_) | Self::InProcess(_) => true,
             Self::Pair(_, pair) => pair.1.receives(),
             Self::Scattered(receive) => receive.0.receives(),
             Self::Over(_) | Self::Gone | Self::Deferred(..) | Self::Compared(..) => false,
@@ -260,7 +257,8 @@ impl PendingOp {
                 return Ok(());
             }
             Self::Scattered(receive) => return receive.0.finish(comm),
-            Self::Mpi(flight) => flight.wait()?,
+            Self::Native(native) => native.wait()?.map(Completion::plain),
+            Self::Claim(claim) => claim.wait(),
             Self::InProcess(flight) => own(comm).and_then(|comm| flight.wait(comm)),
             Self::Deferred(_, deferred) => match advance(deferred.as_mut(), comm, true) {
                 Some(outcome) => outcome,
@@ -298,16 +296,18 @@ impl PendingOp {
             Self::Deferred(..) | Self::Compared(..) => Ok(()),
             Self::Pair(_, pair) => pair.1.cancel(comm),
             Self::Scattered(receive) => receive.0.cancel(comm),
-            Self::Mpi(flight) => {
+            Self::Native(native) => {
                 let _entered = comm.enter("MPI_Cancel")?;
-                if flight.cancel()? {
-                    *self = Self::over(Status::cancelled());
-                }
-                Ok(())
+                native.cancel()
             }
-            Self::InProcess(flight) => {
+            Self::Claim(_) | Self::InProcess(_) => {
                 let _entered = comm.enter("MPI_Cancel")?;
-                if own(comm).is_ok_and(|comm| flight.cancel(comm)) {
+                let is_cancelled = match self {
+                    Self::Claim(claim) => claim.cancel(),
+                    Self::InProcess(flight) => own(comm).is_ok_and(|comm| flight.cancel(comm)),
+                    _ => false,
+                };
+                if is_cancelled {
                     *self = Self::over(Status::cancelled());
                 }
                 Ok(())
@@ -325,9 +325,12 @@ impl PendingOp {
                 pair.1.give_up(comm);
             }
             Self::Scattered(receive) => receive.0.give_up(comm),
-            Self::Mpi(flight) => {
+            Self::Native(native) => {
                 // An operation that cannot be cancelled is tested until it is complete.
-                if let Ok(true) = flight.cancel() {
+                let _ = native.cancel();
+            }
+            Self::Claim(claim) => {
+                if claim.cancel() {
                     *self = Self::over(Status::cancelled());
                 }
             }
@@ -364,9 +367,7 @@ impl PendingOp {
                 pair.1.is_settled(comm) && sent
             }
             Self::Scattered(receive) => receive.0.is_settled(comm),
-            Self::Over(_) | Self::Gone | Self::Mpi(_) | Self::Deferred(..) => {
-                self.look(comm).unwrap_or(false)
-            }
+            _ => self.look(comm).unwrap_or(false),
         }
     }
 
@@ -374,7 +375,7 @@ impl PendingOp {
     pub(crate) fn is_among_threads(&self) -> bool {
         match self {
             Self::Over(_) | Self::Gone | Self::InProcess(_) | Self::Deferred(..) => true,
-            Self::Mpi(_) => false,
+            Self::Native(_) | Self::Claim(_) => false,
             Self::Pair(_, pair) | Self::Compared(_, pair) => {
                 pair.0.is_among_threads() && pair.1.is_among_threads()
             }
@@ -389,9 +390,12 @@ impl PendingOp {
             return callback::later(move || self.abandon(&comm, memory));
         }
         match (self, comm.backend()) {
-            (Self::Mpi(flight), Backend::Mpi(comm)) => comm.abandon(flight, memory),
+            (Self::Native(native), Backend::Mpi(comm)) => {
+                comm.session.adopt(comm.canonical, native, memory);
+            }
             // It belongs to another runtime: its memory is leaked.
-            (Self::Mpi(_), Backend::InProcess(_)) => {}
+            (Self::Native(_), Backend::InProcess(_)) => {}
+            (Self::Claim(claim), _) => claim.abandon(memory),
             (Self::Pair(_, pair) | Self::Compared(_, pair), _) => {
                 let [of_one, of_other] = memory.for_both();
                 pair.0.abandon(comm, of_one);

@@ -376,11 +376,11 @@ impl<B: Send + 'static> Inner<B> {
         }
         let native = self.native.as_mut()?;
         let mut words = EMPTY_STATUS;
-        if native.keep.is_some() {
+        if !native.is_plain() {
             return None;
         }
         match native.wait_plain(&mut words) {
-            Ok(status) => {
+            Ok((status, _)) => {
                 self.last = status;
                 self.rests();
                 Some(status)
@@ -462,7 +462,7 @@ impl<B: Send + 'static> Inner<B> {
 impl<B: Send + 'static> Drop for Inner<B> {
     fn drop(&mut self) {
         let flight = match (self.phase, self.native.take()) {
-            (Phase::Started, Some(native)) => native.into_flight(),
+            (Phase::Started, Some(native)) => PendingOp::Native(native),
             (phase, native) => {
                 self.native = native;
                 // A request that is not freed only leaks.

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::mem::ManuallyDrop;
+use std::ptr;
 use std::time::{Duration, Instant};
 
 use crate::communicator::Communicator;
@@ -10,7 +11,7 @@ use crate::data::element::Pod;
 use crate::data::in_flight::InFlight;
 use crate::data::raw_slice::{OpInfo, RecvStorage};
 use crate::result::{Error, ErrorKind, Result, Status};
-use crate::transport::backend::StartedOp;
+use crate::transport::backend::{Backend, StartedOp};
 use crate::transport::pending_op::PendingOp;
 
 /// A pending operation, which owns its buffer of type `B` until it is complete.
@@ -29,12 +30,14 @@ use crate::transport::pending_op::PendingOp;
 #[doc(alias = "MPI_Request")]
 #[doc(alias = "MPI_Request_free")]
 #[must_use = "an operation is complete only after a wait"]
-pub struct Request<B: Send + 'static> {
-    comm: Communicator,
-    /// [`PendingOp::Gone`] once the buffer was given back, which has nothing to drop.
-    flight: ManuallyDrop<PendingOp>,
-    /// `None` once it was given back.
-    buffer: Option<InFlight<B>>,
+pub struct Request<B: Send + 'static>(ManuallyDrop<Parts<B>>);
+
+/// The parts of a request. It is dropped in flight, and they are not: a wait takes it to pieces.
+pub(crate) struct Parts<B> {
+    pub(crate) comm: Communicator,
+    /// [`PendingOp::Gone`] in a request that is empty.
+    flight: PendingOp,
+    pub(crate) buffer: InFlight<B>,
     /// Makes the buffer of a message of unknown length.
     settle: Option<fn(RecvStorage) -> B>,
 }
@@ -62,25 +65,51 @@ impl<B: Send + 'static> Request<B> {
     /// # Safety
     /// The memory that is worked on belongs to `buffer`, and stays where it is when that is moved.
     #[doc(hidden)]
+    #[inline(always)]
     pub unsafe fn begun(
         comm: &Communicator,
         role: &'static OpInfo,
         buffer: B,
         begin: impl FnOnce(&mut B) -> Result<StartedOp>,
     ) -> Result<Self> {
-        let begin = |buffer: &mut B| begin(buffer).map(|begun| PendingOp::begun(comm, role, begun));
-        Self::begin(comm, buffer, begin)
+        let (buffer, begun) = InFlight::begun(buffer, begin)?;
+        match (begun, comm.backend()) {
+            (StartedOp::Mpi(cell), Backend::Mpi(over)) => {
+                Ok(Self::of(comm, over.native(cell, role, 0), buffer))
+            }
+            (begun, _) => Self::begun_otherwise(comm, role, begun, buffer),
+        }
+    }
+
+    /// As [`begun`](Self::begun), if it is not a request of the library and nothing else.
+    #[cold]
+    #[inline(never)]
+    fn begun_otherwise(
+        comm: &Communicator,
+        role: &'static OpInfo,
+        begun: StartedOp,
+        buffer: InFlight<B>,
+    ) -> Result<Self> {
+        Ok(Self::of(comm, PendingOp::begun(comm, role, begun), buffer))
     }
 
     /// The request of a pending operation on that memory.
     #[inline(always)]
     pub(crate) fn of(comm: &Communicator, flight: PendingOp, buffer: InFlight<B>) -> Self {
-        Self {
+        Self(ManuallyDrop::new(Parts {
             comm: comm.clone(),
-            flight: ManuallyDrop::new(flight),
-            buffer: Some(buffer),
+            flight,
+            buffer,
             settle: None,
-        }
+        }))
+    }
+
+    /// The parts, for an owner that completes the operation.
+    #[inline(always)]
+    pub(crate) fn into_parts(self) -> Parts<B> {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: the request is not dropped, and not used any more.
+        unsafe { ManuallyDrop::take(&mut this.0) }
     }
 
     /// Waits until the operation is complete. Returns the buffer and the status.
@@ -102,8 +131,8 @@ impl<B: Send + 'static> Request<B> {
     #[doc(alias = "MPI_Wait")]
     #[inline(always)]
     pub fn wait(mut self) -> Result<(B, Status)> {
-        if let Some(over) = self.complete_fast() {
-            return Ok(over);
+        if let Some(ended) = self.complete_fast() {
+            return Ok(ended);
         }
         let (buffer, outcome) = self.complete_slow()?;
         Ok((buffer, outcome?))
@@ -125,17 +154,31 @@ impl<B: Send + 'static> Request<B> {
         }
     }
 
-    /// The buffer and the status, if there is nothing else to it.
+    /// The buffer and the status, if there is nothing else to it: the request is empty then, and is
+    /// only dropped.
     #[inline(always)]
     fn complete_fast(&mut self) -> Option<(B, Status)> {
-        let status = self.flight.wait_fast(&self.comm)?;
-        Some((self.memory()?, status))
+        let Parts {
+            comm,
+            flight,
+            buffer,
+            ..
+        } = &mut *self.0;
+        let (status, over) = flight.wait_fast(comm)?;
+        // What is waited for so has nothing to drop, which the compiler cannot know.
+        std::mem::forget(std::mem::replace(flight, PendingOp::Gone));
+        // SAFETY: the request is not used any more, and drops nothing, as `flight` says.
+        let buffer = unsafe { ptr::read(buffer) };
+        // SAFETY: as above.
+        drop(unsafe { ptr::read(comm) });
+        Some((buffer.give_back(over), status))
     }
 
     #[cold]
     #[inline(never)]
     fn complete_slow(mut self) -> Result<(B, Result<Status>)> {
-        match self.flight.wait(&self.comm) {
+        let Parts { comm, flight, .. } = &mut *self.0;
+        match flight.wait(comm) {
             Err(late) if late.kind() == ErrorKind::TimedOut => self.complete_late(late),
             waited => waited.and_then(|()| self.finish()),
         }
@@ -143,24 +186,26 @@ impl<B: Send + 'static> Request<B> {
 
     /// As [`complete`](Self::complete), after that error of the wait: a receive is cancelled.
     pub(crate) fn complete_late(mut self, late: Error) -> Result<(B, Result<Status>)> {
-        self.flight.cancel_late(&self.comm, late)?;
+        let Parts { comm, flight, .. } = &mut *self.0;
+        flight.cancel_late(comm, late)?;
         self.finish()
     }
 
     /// As [`PendingOp::is_overdue`].
     #[cfg(feature = "async")]
     pub(crate) fn is_overdue(&self, waiting: Instant) -> bool {
-        self.flight.is_overdue(&self.comm, waiting)
+        self.0.flight.is_overdue(&self.0.comm, waiting)
     }
 
     /// As [`PendingOp::is_in_time`].
     pub(crate) fn is_in_time(&self, waiting: Instant) -> Result<()> {
-        self.flight.is_in_time(&self.comm, waiting)
+        self.0.flight.is_in_time(&self.0.comm, waiting)
     }
 
     /// As [`wait`](Self::wait); a receive that times out is cancelled.
     pub(crate) fn wait_or_cancel(mut self) -> Result<(B, Status)> {
-        self.flight.wait_or_cancel(&self.comm)?;
+        let Parts { comm, flight, .. } = &mut *self.0;
+        flight.wait_or_cancel(comm)?;
         let (buffer, outcome) = self.finish()?;
         Ok((buffer, outcome?))
     }
@@ -177,7 +222,8 @@ impl<B: Send + 'static> Request<B> {
     #[doc(alias = "MPI_Test")]
     #[doc(alias = "MPI_Request_get_status")]
     pub fn test(&mut self) -> Result<bool> {
-        self.flight.test(&self.comm)
+        let Parts { comm, flight, .. } = &mut *self.0;
+        flight.test(comm)
     }
 
     /// As [`test`](Self::test), but waits up to `limit`.
@@ -185,7 +231,8 @@ impl<B: Send + 'static> Request<B> {
     /// # Errors
     /// As [`test`](Self::test).
     pub fn wait_timeout(&mut self, limit: Duration) -> Result<bool> {
-        self.flight.wait_timeout(&self.comm, limit)
+        let Parts { comm, flight, .. } = &mut *self.0;
+        flight.wait_timeout(comm, limit)
     }
 
     /// Cancels a receive whose message has not arrived. Wait for the request as usual, and see
@@ -198,7 +245,8 @@ impl<B: Send + 'static> Request<B> {
     /// MPI 5.0 §3.8.4 (`MPI_Cancel`).
     #[doc(alias = "MPI_Cancel")]
     pub fn cancel(&mut self) -> Result<()> {
-        self.flight.cancel(&self.comm)
+        let Parts { comm, flight, .. } = &mut *self.0;
+        flight.cancel(comm)
     }
 
     /// The communicator of the operation; `None` if that was an
@@ -206,46 +254,31 @@ impl<B: Send + 'static> Request<B> {
     #[must_use]
     pub fn communicator(&self) -> Option<&Communicator> {
         // An intercommunicator cannot be handed out as a `Communicator`.
-        Some(&self.comm).filter(|comm| !comm.is_between())
+        Some(&self.0.comm).filter(|comm| !comm.is_between())
     }
 
     /// The communicator, of either sort.
     pub(crate) fn comm(&self) -> &Communicator {
-        &self.comm
+        &self.0.comm
     }
 
     pub(crate) fn flight_mut(&mut self) -> &mut PendingOp {
-        &mut self.flight
-    }
-
-    /// Releases an operation that another owner completes, which keeps its memory until then.
-    pub(crate) fn let_go(&mut self) -> Option<InFlight<B>> {
-        drop(self.take_flight());
-        self.buffer.take()
-    }
-
-    fn take_flight(&mut self) -> PendingOp {
-        std::mem::replace(&mut self.flight, PendingOp::Gone)
-    }
-
-    /// The buffer, if the operation no longer works on it.
-    #[inline(always)]
-    fn memory(&mut self) -> Option<B> {
-        let over = self.flight.ended()?;
-        Some(self.buffer.take()?.give_back(over))
+        &mut self.0.flight
     }
 
     /// Takes a complete operation apart.
-    fn finish(mut self) -> Result<(B, Result<Status>)> {
-        let outcome = self.flight.take();
-        let Some(buffer) = self.memory() else {
+    fn finish(self) -> Result<(B, Result<Status>)> {
+        let Some(over) = self.0.flight.ended() else {
             return Err(Error::new(
                 ErrorKind::Argument,
                 "MPI_Wait",
-                "the request has been waited for",
+                "the operation is not complete",
             ));
         };
-        Ok(match (outcome, self.settle) {
+        let mut parts = self.into_parts();
+        let outcome = parts.flight.take();
+        let buffer = parts.buffer.give_back(over);
+        Ok(match (outcome, parts.settle) {
             (Ok(landed), Some(settle)) => match landed.room {
                 Some(room) => (settle(room), Ok(landed.status)),
                 None => (buffer, Ok(landed.status)),
@@ -260,28 +293,32 @@ impl<T: Pod + Send> Request<Vec<T>> {
     /// A receive that allocates its vector when the length is known.
     pub(crate) fn of_any_length(comm: &Communicator, flight: PendingOp) -> Self {
         let mut request = Self::of(comm, flight, InFlight::new(Vec::new()));
-        request.settle = Some(RecvStorage::into_initialised);
+        request.0.settle = Some(RecvStorage::into_initialised);
         request
     }
 }
 
 impl<B: Send + 'static> Drop for Request<B> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        if self.buffer.is_some() {
-            self.let_memory_go();
+        if !matches!(self.0.flight, PendingOp::Gone) {
+            self.let_go();
         }
     }
 }
 
 impl<B: Send + 'static> Request<B> {
-    /// Frees the buffer of a complete operation; another keeps it.
+    /// Frees the buffer of a complete operation; leaves another to the runtime.
     #[cold]
-    fn let_memory_go(&mut self) {
-        drop(self.memory());
-        let flight = self.take_flight();
-        if let Some(buffer) = self.buffer.take() {
-            flight.abandon(&self.comm, buffer.into_keep_alive());
+    #[inline(never)]
+    fn let_go(&mut self) {
+        // SAFETY: the request is being dropped, and is not empty.
+        let parts = unsafe { ManuallyDrop::take(&mut self.0) };
+        match parts.flight.ended() {
+            Some(over) => drop(parts.buffer.give_back(over)),
+            None => parts
+                .flight
+                .abandon(&parts.comm, parts.buffer.into_keep_alive()),
         }
     }
 }
@@ -289,8 +326,8 @@ impl<B: Send + 'static> Request<B> {
 impl<B: Send + 'static> fmt::Debug for Request<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
-            .field("operation", &self.flight.operation())
-            .field("over", &self.flight.is_over())
+            .field("operation", &self.0.flight.operation())
+            .field("over", &self.0.flight.is_over())
             .finish_non_exhaustive()
     }
 }

@@ -47,12 +47,14 @@ impl Communicator {
         {
             return self.irecv_fast(comm.0, buffer, source, tag);
         }
-        Request::begin(self, buffer, |buffer| {
+        // Moved here, where it is cold: the fast path has what it makes in registers.
+        let request = Request::begin(self, buffer, |buffer| {
             // SAFETY: the request keeps the buffer until the operation is complete, and a
             // `RecvBuffer` stays where it is.
             let span = unsafe { RawSlice::of(buffer.as_mut_slice()) };
             self.begin_recv::<B::Element>(span, source, tag)
-        })
+        })?;
+        Ok(request)
     }
 
     /// Starts a receive on the fast path: nothing is built in memory before the request itself.

@@ -6,6 +6,7 @@ use std::fmt;
 use crate::data::in_flight::Over;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::completion::Completion;
+use crate::transport::mpi::claims::Claim;
 use crate::transport::scatter::Scatter;
 use crate::transport::{in_process, mpi};
 
@@ -26,8 +27,10 @@ pub(crate) enum PendingOp {
     Over(Result<Completion>),
     /// Complete, and the outcome taken.
     Gone,
-    /// Pending in the library, or about to be.
-    Mpi(mpi::PendingOp),
+    /// Pending in the library.
+    Native(mpi::Native),
+    /// A receive over MPI that is matched before the length of its message is known.
+    Claim(Claim),
     /// A message among threads.
     InProcess(in_process::PendingOp),
     /// Several messages among threads, of another crate's operation of that name.
@@ -49,7 +52,7 @@ impl PendingOp {
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Self::Over(_) | Self::Gone => true,
-            Self::Mpi(_) | Self::InProcess(_) | Self::Deferred(..) => false,
+            Self::Native(_) | Self::Claim(_) | Self::InProcess(_) | Self::Deferred(..) => false,
             Self::Pair(_, pair) | Self::Compared(_, pair) => pair.0.is_over() && pair.1.is_over(),
             Self::Scattered(receive) => receive.0.is_over(),
         }
@@ -59,7 +62,8 @@ impl PendingOp {
     pub(crate) fn operation(&self) -> &'static str {
         match self {
             Self::Over(_) | Self::Gone => "MPI_Wait",
-            Self::Mpi(flight) => flight.operation(),
+            Self::Native(native) => native.operation(),
+            Self::Claim(claim) => claim.operation(),
             Self::InProcess(flight) => flight.operation(),
             Self::Deferred(operation, _)
             | Self::Pair(operation, _)

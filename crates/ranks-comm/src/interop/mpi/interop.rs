@@ -14,7 +14,7 @@ use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::mpi::children::Children;
 use crate::transport::mpi::communicator::{Comm, Origin, is_between, rank_and_size, return_errors};
 use crate::transport::mpi::error::library;
-use crate::transport::mpi::pending_op::{Cell, PendingOp};
+use crate::transport::mpi::pending_op::{Cell, Native};
 use crate::transport::pending_op;
 
 /// The origin, in records, of communicators of other parts of the program.
@@ -117,25 +117,25 @@ impl Comm {
     }
 }
 
-impl PendingOp {
-    /// Releases a request that another part completes from now on; an error if the library does not
-    /// have it.
-    pub(crate) fn hand_over(&mut self) -> Result<Handed> {
-        match self {
-            Self::Native(native) if !native.persistent => {
-                let cell = std::mem::replace(&mut native.cell, Cell::new());
-                Ok((cell, native.keep.take()))
-            }
-            flight => Err(Error::new(
-                ErrorKind::NotInLibrary,
-                flight.operation(),
-                format_args!(
-                    "{} does not have this request: its message is looked for here; wait for it",
-                    library()
-                ),
-            )),
-        }
+impl Native {
+    /// Releases a request that another part completes from now on.
+    pub(crate) fn hand_over(&mut self) -> Handed {
+        let cell = std::mem::replace(&mut self.cell, Cell::new());
+        (cell, self.keep.take())
     }
+}
+
+/// The error: the library does not have the request of an operation.
+#[cold]
+pub(crate) fn no_request(operation: &'static str) -> Error {
+    Error::new(
+        ErrorKind::NotInLibrary,
+        operation,
+        format_args!(
+            "{} does not have this request: its message is looked for here; wait for it",
+            library()
+        ),
+    )
 }
 
 /// A request, and the value that the library uses until completion.

@@ -5,7 +5,6 @@ use crate::call::thread_guard::THREAD_GUARD;
 use crate::result::Result;
 use crate::result::status::EMPTY_STATUS;
 use crate::transport::completion::Completion;
-use crate::transport::mpi::pending_op::PendingOp as MpiFlight;
 use crate::transport::pending_op::PendingOp;
 
 /// Waits until one of the operations is complete, if the library has all of them and there are not
@@ -14,7 +13,7 @@ pub(crate) fn wait_any(mut flights: Vec<&mut PendingOp>) -> Result<bool> {
     let mut copies = RequestCopies::new();
     for flight in &mut flights {
         match flight {
-            PendingOp::Mpi(MpiFlight::Native(native)) if copies.put(native) => {}
+            PendingOp::Native(native) if copies.put(native) => {}
             _ => return Ok(false),
         }
     }
@@ -26,7 +25,7 @@ pub(crate) fn wait_any(mut flights: Vec<&mut PendingOp>) -> Result<bool> {
     else {
         return Ok(false);
     };
-    if let PendingOp::Mpi(MpiFlight::Native(native)) = flight {
+    if let PendingOp::Native(native) = flight {
         copies.give_back(index, native);
         if let Some(outcome) = native.waited_for_any(code, &words)? {
             **flight = PendingOp::Over(outcome.map(Completion::plain));

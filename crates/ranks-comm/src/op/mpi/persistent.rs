@@ -21,11 +21,10 @@ use crate::transport::mpi::buffer::to_read;
 use crate::transport::mpi::communicator::Comm;
 use crate::transport::mpi::error::{check, class, failed};
 use crate::transport::mpi::peer::to_standard;
-use crate::transport::mpi::pending_op::{Cell, Native, PendingOp};
+use crate::transport::mpi::pending_op::{Cell, Native};
 use crate::transport::mpi::receives::can_be_prepared;
 use crate::transport::mpi::send_mode::SendMode;
 use crate::transport::mpi::status;
-use crate::transport::pending_op;
 
 impl Comm {
     /// Prepares a persistent send.
@@ -211,11 +210,6 @@ impl Native {
             drop(keep.give_back(over));
         }
         Ok(())
-    }
-
-    /// Turns it into a pending operation, for a started one that nobody waits for any more.
-    pub(crate) fn into_flight(self) -> pending_op::PendingOp {
-        pending_op::PendingOp::Mpi(PendingOp::Native(self))
     }
 }
 

@@ -275,6 +275,7 @@ impl<'a> Inner<'a> {
 
     /// Waits for all batches, one after the other.
     #[cold]
+    #[inline(never)]
     fn finish_batches(&self, batches: Option<&Batches>) -> Result<()> {
         if self.late.get() {
             return self.none_is_left();

@@ -123,7 +123,7 @@ impl Comm {
         })?;
         let memory = memory.into_keep_alive();
         match sending {
-            PendingOp::Mpi(sending) => self.abandon(sending, memory),
+            PendingOp::Native(sending) => self.session.adopt(self.canonical, sending, memory),
             // To nobody.
             sending => drop(sending.ended().map(|over| memory.free(over))),
         }

@@ -16,7 +16,6 @@ use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::StartedOp;
 use crate::transport::join::Join;
-use crate::transport::pending_op;
 
 static EXCHANGE: OpInfo = OpInfo::of("MPI_Iallgather");
 static JOINING: OpInfo = OpInfo::of("MPI_Iallreduce");
@@ -132,9 +131,7 @@ impl Comm {
     ) -> Result<Option<Vec<E>>> {
         // SAFETY: the library is loaded, as there is a `Comm`.
         let cell = unsafe { Cell::holding(request) };
-        let pending_op::PendingOp::Mpi(mut flight) = self.native(cell, operation, 0) else {
-            return Ok(None);
-        };
+        let mut flight = self.request(cell, operation, 0);
         let limit = self.session.comparing.limit.min(left);
         let detached = &self.session.detached;
         let any_detached = detached.any_on(self.canonical);
@@ -156,7 +153,8 @@ impl Comm {
             // SAFETY: the library has said that it is over.
             Some(outcome) => outcome.map(|_| Some(memory.give_back(unsafe { Over::new() }).all)),
             None => {
-                self.abandon(flight, memory.into_keep_alive());
+                self.session
+                    .adopt(self.canonical, flight, memory.into_keep_alive());
                 Ok(None)
             }
         }

@@ -78,6 +78,6 @@ pub use layout::Portion;
 pub(crate) use message::Message;
 pub use network_atomics::{WrongAtomics, wrong_atomics};
 pub use object_name::object_name;
-pub(crate) use pending_op::{Cell, Native, PendingOp};
+pub(crate) use pending_op::{Cell, Native};
 pub(crate) use send_mode::SendMode;
 pub(crate) use session::{Started, Wishes, start};

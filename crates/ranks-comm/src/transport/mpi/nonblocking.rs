@@ -9,7 +9,7 @@ use super::buffer::{bytes, is_small, large_count, small_bytes, to_read};
 use super::communicator::Comm;
 use super::error::check;
 use super::peer::to_standard;
-use super::pending_op::{Cell, PendingOp};
+use super::pending_op::Cell;
 use super::recv::not_received;
 use super::send_mode::SendMode;
 use crate::data::datatype::TypeOf;
@@ -19,7 +19,7 @@ use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::result::status::Status;
 use crate::result::{Error, ErrorKind, Result};
-use crate::transport::pending_op;
+use crate::transport::pending_op::PendingOp;
 
 impl Comm {
     /// Starts a send of as many items as an `int` can count, in a mode of `mode_here`, as a request
@@ -35,7 +35,7 @@ impl Comm {
         data: &[T],
         dest: Destination,
         tag: i32,
-    ) -> Result<pending_op::PendingOp> {
+    ) -> Result<PendingOp> {
         // SAFETY: by this function's contract.
         let begun = unsafe { self.isend_begun(role, mode, data, dest, tag) };
         begun.map(|cell| self.native(cell, role, 0))
@@ -70,7 +70,7 @@ impl Comm {
         data: &[T],
         dest: Destination,
         tag: i32,
-    ) -> Result<pending_op::PendingOp> {
+    ) -> Result<PendingOp> {
         let (role, mode) = (mode.role(), self.mode_here(mode));
         if is_small(data) {
             // SAFETY: by this function's contract; an `int` can count the items.
@@ -152,12 +152,12 @@ impl Comm {
         landing: RecvTarget,
         source: Source,
         tag: Tag,
-    ) -> Result<pending_op::PendingOp> {
+    ) -> Result<PendingOp> {
         let Some(element) = role.element else {
-            return Ok(pending_op::PendingOp::over(Status::null()));
+            return Ok(PendingOp::over(Status::null()));
         };
         if source == Source::Null {
-            return Ok(pending_op::PendingOp::over(Status::null()));
+            return Ok(PendingOp::over(Status::null()));
         }
         match landing {
             RecvTarget::Into(span)
@@ -167,7 +167,7 @@ impl Comm {
             }
             _ => {
                 let claim = self.claim(role, element, landing, source, tag);
-                Ok(pending_op::PendingOp::Mpi(PendingOp::Claim(claim)))
+                Ok(PendingOp::Claim(claim))
             }
         }
     }
@@ -180,13 +180,13 @@ impl Comm {
         span: RawSlice,
         source: Source,
         tag: Tag,
-    ) -> Result<pending_op::PendingOp> {
+    ) -> Result<PendingOp> {
         let capacity = RecvTarget::Into(span).capacity(element);
         match self.irecv_posted(span, source, tag) {
             Ok(cell) => Ok(self.native(cell, role, capacity)),
             Err(code) => {
                 let error = not_posted(code, role, capacity)?;
-                Ok(pending_op::PendingOp::Over(Err(error)))
+                Ok(PendingOp::Over(Err(error)))
             }
         }
     }

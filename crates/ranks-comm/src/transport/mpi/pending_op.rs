@@ -5,29 +5,18 @@ use std::ffi::c_int;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Request, native};
 
-use super::claims::Claim;
 use super::communicator::Comm;
 use super::error::{check, failed, is_pending};
 use super::recv::{fits, not_received};
 use super::status::{self, CountWord};
-use crate::data::in_flight::{InFlight, Keep, KeepAlive, Over};
+use crate::data::in_flight::{InFlight, Keep, Over};
 use crate::data::raw_slice::{Element, OpInfo};
 use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
 use crate::result::{Error, Result};
-use crate::transport::completion::Completion;
-use crate::transport::pending_op;
+use crate::transport::pending_op::PendingOp;
 
 /// A request in the library's own width.
 pub(crate) type Cell = native::Cell<MPI_Request>;
-
-/// A pending operation over MPI.
-#[derive(Debug)]
-pub(crate) enum PendingOp {
-    /// Pending in the library.
-    Native(Native),
-    /// A receive that is matched before the length of its message is known.
-    Claim(Claim),
-}
 
 /// A request, and the facts that are needed at its completion.
 #[derive(Debug)]
@@ -46,13 +35,8 @@ pub(crate) struct Native {
 
 impl Comm {
     #[inline(always)]
-    pub(crate) fn native(
-        &self,
-        cell: Cell,
-        role: &'static OpInfo,
-        capacity: usize,
-    ) -> pending_op::PendingOp {
-        pending_op::PendingOp::Mpi(PendingOp::Native(self.request(cell, role, capacity)))
+    pub(crate) fn native(&self, cell: Cell, role: &'static OpInfo, capacity: usize) -> PendingOp {
+        PendingOp::Native(self.request(cell, role, capacity))
     }
 
     /// An operation without a received length to find out, which uses `keep` until completion.
@@ -61,11 +45,11 @@ impl Comm {
         cell: Cell,
         role: &'static OpInfo,
         keep: InFlight<Box<dyn Keep>>,
-    ) -> pending_op::PendingOp {
-        pending_op::PendingOp::Mpi(PendingOp::Native(Native {
+    ) -> PendingOp {
+        PendingOp::Native(Native {
             keep: Some(keep),
             ..self.request(cell, role, 0)
-        }))
+        })
     }
 
     /// A request of the library that is over when it is complete.
@@ -79,55 +63,6 @@ impl Comm {
             cancelling: false,
             keep: None,
             persistent: false,
-        }
-    }
-
-    /// Keeps the memory of an operation that nobody waits for until it is complete.
-    pub(crate) fn abandon(&self, flight: PendingOp, memory: KeepAlive) {
-        match flight {
-            PendingOp::Native(native) => self.session.adopt(self.canonical, native, memory),
-            PendingOp::Claim(claim) => claim.abandon(memory),
-        }
-    }
-}
-
-impl PendingOp {
-    pub(crate) fn operation(&self) -> &'static str {
-        match self {
-            Self::Native(native) => native.role.operation,
-            Self::Claim(claim) => claim.operation(),
-        }
-    }
-
-    /// Returns `true` if it is a receive.
-    pub(crate) fn receives(&self) -> bool {
-        match self {
-            Self::Native(native) => native.role.element.is_some(),
-            Self::Claim(_) => true,
-        }
-    }
-
-    /// The outcome, if it is complete; with an outer error it is still pending.
-    pub(crate) fn test(&mut self) -> Result<Option<Result<Completion>>> {
-        Ok(match self {
-            Self::Native(native) => native.test()?.map(|outcome| outcome.map(Completion::plain)),
-            Self::Claim(claim) => claim.test(),
-        })
-    }
-
-    /// The outcome; with an outer error it is still pending.
-    pub(crate) fn wait(&mut self) -> Result<Result<Completion>> {
-        Ok(match self {
-            Self::Native(native) => native.wait()?.map(Completion::plain),
-            Self::Claim(claim) => claim.wait(),
-        })
-    }
-
-    /// Cancels it. Returns `true` if it has ended already, with nothing received.
-    pub(crate) fn cancel(&mut self) -> Result<bool> {
-        match self {
-            Self::Native(native) => native.cancel().map(|()| false),
-            Self::Claim(claim) => Ok(claim.cancel()),
         }
     }
 }
@@ -177,27 +112,30 @@ impl Native {
     /// Returns `true` if nothing is to be done at its completion but to look at the status.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.keep.is_none() && !self.persistent
+        self.keep.is_none() && !self.cancelling
     }
 
-    /// Has the library wait for an operation that keeps nothing; its status, if there is nothing
-    /// more to it, or the library's code, for [`waited`](Self::waited).
+    /// Has the library wait for an operation that is [plain](Self::is_plain): its status, and the
+    /// proof that it is complete; if there is more to it, the library's code, for
+    /// [`waited`](Self::waited).
     #[inline(always)]
-    pub(crate) fn wait_plain(&mut self, words: &mut Words) -> Result<Status, c_int> {
+    pub(crate) fn wait_plain(&mut self, words: &mut Words) -> Result<(Status, Over), c_int> {
         // SAFETY: the request was begun and is not over; the status is ours.
         let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(words)) };
-        if code != sys::MPI_SUCCESS || self.cancelling {
+        if code != sys::MPI_SUCCESS {
             return Err(code);
         }
-        match self.role.element {
-            None => Ok(Status::null()),
+        let status = match self.role.element {
+            None => Status::null(),
             Some(Element { width, .. })
                 if self.count_word.surely_fits(words, width, self.capacity) =>
             {
-                Ok(Status::new(Kind::MPI, *words))
+                Status::new(Kind::MPI, *words)
             }
-            Some(_) => Err(code),
-        }
+            Some(_) => return Err(code),
+        };
+        // SAFETY: the library has said that it is complete.
+        Ok((status, unsafe { Over::new() }))
     }
 
     /// The outcome; with an outer error it is still pending.
