@@ -171,8 +171,9 @@ impl TcpStoreOptions {
     /// # Errors
     /// [`ErrorKind::Rank`] if there is no such rank, [`ErrorKind::Argument`] for a name or a secret
     /// that is too long, [`ErrorKind::Launch`] if rank 0 cannot serve there,
-    /// [`ErrorKind::TimedOut`] with the last reason if no store answers within the time limit,
-    /// [`ErrorKind::PeerFailed`] if it has another secret.
+    /// [`ErrorKind::TimedOut`] with the last reason if no store answers within the time limit, as
+    /// where another program has the port, [`ErrorKind::PeerFailed`] if the store has another
+    /// secret. One that has none answers, and those with a secret meet each other alone there.
     pub fn connect(self) -> Result<TcpStore> {
         TcpStore::new(self)
     }
@@ -331,6 +332,13 @@ impl TcpStore {
                 );
                 Error::new(ErrorKind::TimedOut, OPERATION, text)
             }
+            Unfinished::Long(rank) => {
+                let text = format_args!(
+                    "rank {rank} passes more than the {} bytes that a store takes of each rank",
+                    wire::MAX_VALUE
+                );
+                Error::new(ErrorKind::Length, OPERATION, text)
+            }
         })
     }
 }
@@ -387,14 +395,6 @@ impl Bootstrap for TcpStore {
             let text = "an earlier exchange failed, after which ranks are not where the others are";
             return Err(Error::new(ErrorKind::PeerFailed, OPERATION, text));
         };
-        if mine.len() > wire::MAX_VALUE {
-            let text = format_args!(
-                "{} bytes are more than the {} that a store takes of a rank",
-                mine.len(),
-                wire::MAX_VALUE
-            );
-            return Err(Error::new(ErrorKind::Length, OPERATION, text));
-        }
         let round = state.round;
         state.round += 1;
         let values = self.round(&mut connection, round, mine)?;

@@ -5,7 +5,8 @@
 //! of ranks gets the keys of all, removes them, and sets a table of all values, in parts as long as
 //! a store takes. All wait for the key that tells of the parts, get these, and add one to another
 //! number, whose last rank sets a last key. Rank 0, which may be the one that serves, waits for it:
-//! so it does not go before all have what they need. Then it removes what is left.
+//! so it does not go before all have what they need. Then it removes what is left. Who passes more
+//! than a store takes sets the key that tells of the parts, to say so.
 
 use std::fmt;
 
@@ -20,6 +21,9 @@ const KEYS: usize = 1 << 14;
 /// The most ranks that have not come that are looked for.
 const NAMED: usize = 16;
 
+/// The beginning of what is told in place of the number of parts: a rank passes too much.
+const TOO_LONG: &str = "too long, of rank ";
+
 /// An exchange among so many ranks, all of whose keys begin alike.
 pub(super) struct Round<'a> {
     pub(super) connection: &'a mut Connection,
@@ -33,6 +37,8 @@ pub(super) struct Round<'a> {
 pub(super) enum Unfinished {
     /// Of these ranks.
     Late(RankList),
+    /// This rank passes more than a store takes.
+    Long(usize),
     Store(Trouble),
 }
 
@@ -50,6 +56,10 @@ impl Round<'_> {
     /// The bytes of all ranks.
     pub(super) fn exchange(mut self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Unfinished> {
         let [came, all, read, over] = ["came", "all", "read", "over"].map(|what| self.key(what));
+        if mine.len() > MAX_VALUE {
+            self.set(&all, format!("{TOO_LONG}{}", self.rank).as_bytes())?;
+            return Err(Unfinished::Long(self.rank));
+        }
         self.set(&self.key(self.rank), mine)?;
         if self.add(&came, 1)? == self.size as i64 {
             let parts = self.gather()?;
@@ -99,17 +109,18 @@ impl Round<'_> {
     }
 
     /// The number of parts of the table, and the table.
-    fn table(&mut self, all: &[u8]) -> Result<(usize, Vec<u8>), Trouble> {
+    fn table(&mut self, all: &[u8]) -> Result<(usize, Vec<u8>), Unfinished> {
         let told = self.values(&[all.to_vec()])?.concat();
-        let parts = std::str::from_utf8(&told)
-            .ok()
-            .and_then(|told| told.parse().ok());
-        let parts: usize = parts.ok_or_else(misunderstood)?;
+        let told = std::str::from_utf8(&told).map_err(|_| misunderstood())?;
+        if let Some(rank) = told.strip_prefix(TOO_LONG) {
+            return Err(Unfinished::Long(rank.parse().map_err(|_| misunderstood())?));
+        }
+        let parts = told.parse().map_err(|_| misunderstood())?;
         let mut table = Vec::new();
         for part in 0..parts {
             let part = self.values(&[self.part(part)])?.concat();
             if part.is_empty() {
-                return Err(misunderstood());
+                return Err(misunderstood().into());
             }
             table.extend(part);
         }

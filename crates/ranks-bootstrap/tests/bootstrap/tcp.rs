@@ -394,7 +394,25 @@ fn after_too_much_a_store_cannot_be_used() {
     assert!(store.exchange(&most).unwrap() == [most]);
     let error = store.exchange(&vec![0; (8 << 20) + 1]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Length);
-    // The others may be in the exchange that this rank has left.
+    // The others have left that exchange as well.
     let error = store.exchange(&[1]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PeerFailed, "{error}");
+}
+
+#[test]
+fn too_much_of_one_rank_is_an_error_of_all() {
+    let exchanged = |store: &TcpStore| {
+        let long = vec![0; (8 << 20) + usize::from(store.rank() == 1)];
+        let error = store.exchange(&long).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Length, "{error}");
+        assert!(error.to_string().contains("rank 1 passes"), "{error}");
+    };
+    let store = first(3, LONG);
+    let port = store.port();
+    thread::scope(|scope| {
+        for rank in 1..3 {
+            scope.spawn(move || exchanged(&other(port, rank, 3, LONG).unwrap()));
+        }
+        exchanged(&store);
+    });
 }
