@@ -8,7 +8,6 @@
 //! number that no other one of the job has: the first of its ranks made it, or it is that of its
 //! descent.
 
-use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::call::lock::lock;
@@ -28,27 +27,22 @@ pub(crate) struct Dropped {
     pub(crate) key: u64,
 }
 
-/// The dropped communicators whose free is deferred: by members, and by number the key under which
-/// the session keeps them.
+/// The dropped communicators whose free is deferred, in the order of their numbers.
 #[derive(Debug, Default)]
-pub(crate) struct FreeByGroup(Mutex<HashMap<Members, BTreeMap<u64, u64>>>);
+pub(crate) struct FreeByGroup(Mutex<Vec<Dropped>>);
 
 impl FreeByGroup {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Members, BTreeMap<u64, u64>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Dropped>> {
         lock(&self.0)
     }
 
     /// Notes what was dropped. Number 0 is that of one that did not get any.
     pub(crate) fn are_dropped(&self, all: impl IntoIterator<Item = Dropped>) {
-        for Dropped {
-            members,
-            number,
-            key,
-        } in all
-        {
-            if number != 0 && !members.is_empty() {
+        for dropped in all {
+            if dropped.number != 0 && !dropped.members.is_empty() {
                 let mut waiting = self.lock();
-                waiting.entry(members).or_default().insert(number, key);
+                let place = waiting.partition_point(|other| other.number < dropped.number);
+                waiting.insert(place, dropped);
             }
         }
     }
@@ -60,21 +54,14 @@ impl FreeByGroup {
         most: usize,
         can_go: impl Fn(u64) -> bool,
     ) -> Vec<(u64, u64)> {
-        let mut waiting = self.lock();
-        let Some(same) = waiting.get_mut(members) else {
-            return Vec::new();
-        };
-        let going = same.iter().filter(|(_, key)| can_go(**key));
-        let taken: Vec<_> = going
-            .take(most)
-            .map(|(&number, &key)| (number, key))
-            .collect();
-        for (number, _) in &taken {
-            same.remove(number);
-        }
-        if same.is_empty() {
-            waiting.remove(members);
-        }
+        let mut taken = Vec::new();
+        self.lock().retain(|dropped| {
+            let goes = taken.len() < most && dropped.members == *members && can_go(dropped.key);
+            if goes {
+                taken.push((dropped.number, dropped.key));
+            }
+            !goes
+        });
         taken
     }
 
@@ -86,15 +73,9 @@ impl FreeByGroup {
         can_go: impl Fn(u64) -> bool,
     ) -> Option<u64> {
         let mut waiting = self.lock();
-        let same = waiting.get_mut(members)?;
-        let key = same.get(&number).copied().filter(|&key| can_go(key));
-        if key.is_some() {
-            same.remove(&number);
-        }
-        if same.is_empty() {
-            waiting.remove(members);
-        }
-        key
+        let is_it = |dropped: &Dropped| dropped.number == number && dropped.members == *members;
+        let place = waiting.iter().position(is_it)?;
+        can_go(waiting[place].key).then(|| waiting.remove(place).key)
     }
 }
 
