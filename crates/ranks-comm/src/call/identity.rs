@@ -17,12 +17,14 @@ pub fn unused_number() -> u64 {
 /// different sets of them.
 #[must_use]
 pub fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
-    let bytes = words.into_iter().flat_map(u64::to_ne_bytes);
     // FNV-1a alone: two sequences that differ little have digests that differ by a number by which
     // other pairs differ as well.
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for word in words {
+        for byte in word.to_ne_bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
     // The end of MurmurHash3, which is not linear.
     let hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -67,7 +67,7 @@ impl Communicator {
     ) -> Result<Option<Cartesian>> {
         const OPERATION: &str = "MPI_Cart_create";
         let grid = Grid::new(OPERATION, dims, periods, self.size());
-        let digest = |grid: &Grid| digest(grid.words().chain([reorder.into()]));
+        let digest = |grid: &Grid| digest([grid.words(), vec![reorder.into()]].concat());
         let (grid, comm) = self.dispatch_agreed(
             OPERATION,
             || self.agree_on(OPERATION, grid, digest),

@@ -53,7 +53,7 @@ impl Communicator {
     ) -> Result<Option<Graph>> {
         const OPERATION: &str = "MPI_Graph_create";
         let graph = Adjacency::new(OPERATION, index, edges, self.size());
-        let digest = |graph: &Adjacency| digest(graph.words().chain([reorder.into()]));
+        let digest = |graph: &Adjacency| digest([graph.words(), vec![reorder.into()]].concat());
         let (graph, comm) = self.dispatch_agreed(
             OPERATION,
             || self.agree_on(OPERATION, graph, digest),

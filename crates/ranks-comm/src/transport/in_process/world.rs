@@ -4,6 +4,7 @@
 //! the waits for them, `failures.rs` the failures that end these waits.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -25,7 +26,6 @@ pub(crate) const WORLD_CONTEXT: u64 = 0;
 const WORLD_NAME: &str = "MPI_COMM_WORLD";
 
 /// All ranks of a run.
-#[derive(Debug)]
 pub(crate) struct World {
     /// A number that is unique in this process, and not 0.
     pub(crate) number: u64,
@@ -73,6 +73,15 @@ pub(crate) struct Mailbox {
     pub(crate) ended: AtomicBool,
     /// The number of failures that this rank has acknowledged: only later ones end its waits.
     pub(crate) acknowledged: AtomicUsize,
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World")
+            .field("number", &self.number)
+            .field("size", &self.ranks.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl World {

@@ -94,11 +94,11 @@ impl Adjacency {
         })
     }
 
-    pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
-        let all = [&self.index[..], &self.edges[..]];
-        let lengths = all.map(|list| list.len() as u64);
-        let words = all.into_iter().flatten().map(|&word| word as u64);
-        lengths.into_iter().chain(words)
+    pub(crate) fn words(&self) -> Vec<u64> {
+        let mut words = vec![self.index.len() as u64, self.edges.len() as u64];
+        words.extend(self.index.iter().map(|&word| word as u64));
+        words.extend(self.edges.iter().map(|&word| word as u64));
+        words
     }
 }
 

@@ -115,12 +115,12 @@ impl Grid {
     /// For each dimension the rank before `coords` and the one after it: the neighbours in the
     /// order of neighbourhood collectives.
     pub(crate) fn neighbors(&self, coords: &[usize]) -> Vec<Option<usize>> {
-        (0..self.dims.len())
-            .flat_map(|dimension| {
-                let (source, dest) = self.shift(coords, dimension, 1);
-                [source, dest]
-            })
-            .collect()
+        let mut neighbors = Vec::with_capacity(2 * self.dims.len());
+        for dimension in 0..self.dims.len() {
+            let (source, dest) = self.shift(coords, dimension, 1);
+            neighbors.extend([source, dest]);
+        }
+        neighbors
     }
 
     /// The grid of the dimensions that remain, and a number that differs between ranks of different
@@ -146,9 +146,10 @@ impl Grid {
     }
 
     /// Words that differ, as a rule, between different grids.
-    pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
-        let dims = self.dims.iter().map(|&dim| dim as u64);
-        dims.chain(self.periods.iter().map(|&periodic| periodic.into()))
+    pub(crate) fn words(&self) -> Vec<u64> {
+        let mut words: Vec<u64> = self.dims.iter().map(|&dim| dim as u64).collect();
+        words.extend(self.periods.iter().map(|&periodic| u64::from(periodic)));
+        words
     }
 }
 
