@@ -110,3 +110,18 @@ fn reordered_graphs_are_whole(world: Communicator) -> Result<()> {
     assert_eq!(graph.destinations(), [(graph.rank() + 1) % size]);
     trade(&graph).map(drop)
 }
+
+/// Calls are compared by nonblocking collectives, after which Open MPI 4 waited for ever.
+#[ranks_test::ranks(3)]
+fn graphs_are_made_again_and_again(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    let (before, after) = ((me + size - 1) % size, (me + 1) % size);
+    for round in 1..30 {
+        let ring = world.dist_graph_create_adjacent(&[before], None, &[after], None, false)?;
+        assert_eq!(ring.sources(), [before]);
+        let to = (me + round) % size;
+        let graph = world.dist_graph_create(&[me], &[1], &[to], None, false)?;
+        assert_eq!(graph.destinations(), [to]);
+    }
+    Ok(())
+}

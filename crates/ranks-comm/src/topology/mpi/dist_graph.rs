@@ -22,13 +22,17 @@ impl Comm {
         let (sources, degrees) = (ints(named.sources), ints(named.degrees));
         let destinations = ints(named.destinations);
         let weights = Weights::new(named.weights);
+        // Open MPI 4 waits for ever, now and then, if there were nonblocking collectives before.
+        let waits = sys::loaded().is_some_and(|loaded| loaded.name().starts_with("Open MPI 4."));
+        let fresh = waits.then(|| self.plain()).transpose()?;
+        let old = fresh.as_ref().map_or(self.canonical, |fresh| fresh.0);
         self.make(parent, "MPI_Dist_graph_create", |new| {
             // SAFETY: the communicator is alive; there are as many degrees as sources, they sum up
             // to the number of destinations, and of weights if there are any (`Named::check`); the
             // new handle is ours.
             unsafe {
                 sys::MPI_Dist_graph_create(
-                    self.canonical,
+                    old,
                     count(&sources),
                     sources.as_ptr(),
                     degrees.as_ptr(),
@@ -80,10 +84,15 @@ impl Comm {
         if !mixes_them || self.topology_kind()? == sys::MPI_UNDEFINED {
             return Ok(None);
         }
+        self.plain().map(Some)
+    }
+
+    /// A communicator of the same ranks and nothing else. Collective.
+    fn plain(&self) -> Result<Plain> {
         let mut plain = sys::MPI_COMM_NULL;
         // SAFETY: the communicator is alive, and the new handle is ours.
         let code = unsafe { sys::MPI_Comm_split(self.canonical, 0, 0, &raw mut plain) };
-        check(code, "MPI_Comm_split").map(|()| Some(Plain(plain)))
+        check(code, "MPI_Comm_split").map(|()| Plain(plain))
     }
 }
 
