@@ -198,11 +198,32 @@ impl<T: Pod> Window<T> {
     ) -> Result<()> {
         const NAME: &str = "MPI_Get_accumulate";
         let (op, datatype) = self.known::<O>(NAME)?;
-        if !narrow_sums::may_be_wrong(op, size_of::<T>()) {
+        if narrow_sums::may_be_wrong(op, size_of::<T>()) || data.len() > self.got_at_once {
             // SAFETY: by contract.
-            return unsafe { self.get_accumulate_at_once(data, into, place, op, datatype) };
+            return unsafe { self.get_accumulate_in_pieces::<O>(data, into, place) };
         }
-        let piece = narrow_sums::piece(NAME)?;
+        // SAFETY: by contract.
+        unsafe { self.get_accumulate_at_once(data, into, place, op, datatype) }
+    }
+
+    /// The same in pieces that the library computes rightly.
+    ///
+    /// # Safety
+    /// As [`get_accumulate`](Self::get_accumulate).
+    #[cold]
+    #[inline(never)]
+    unsafe fn get_accumulate_in_pieces<O: Accumulation<T>>(
+        &self,
+        data: &[T],
+        into: &mut [T],
+        place: TargetRange,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Get_accumulate";
+        let (op, datatype) = self.known::<O>(NAME)?;
+        let mut piece = self.got_at_once;
+        if narrow_sums::may_be_wrong(op, size_of::<T>()) {
+            piece = piece.min(narrow_sums::piece(NAME)?);
+        }
         let first = place.at_bytes;
         let mut at_bytes = first;
         for (data, into) in data.chunks(piece).zip(into.chunks_mut(piece)) {

@@ -41,6 +41,9 @@ pub(crate) struct Window<T: Pod> {
     pub(super) canonical: MPI_Win,
     /// True if the library can swap words, see [`swaps_words`].
     pub(super) swaps_words: bool,
+    /// Number of elements that the library gets and accumulates rightly at once, see
+    /// [`got_at_once`].
+    pub(super) got_at_once: usize,
     /// Operations that the library computes wrong in it.
     pub(super) wrong_atomics: WrongAtomics,
     start: usize,
@@ -263,6 +266,10 @@ impl<T: Pod> Window<T> {
             elements: child.elements,
             canonical: child.canonical,
             swaps_words: sys::loaded().is_none_or(|loaded| swaps_words(loaded.name())),
+            got_at_once: match sys::loaded() {
+                Some(loaded) if !allocated => got_at_once(loaded.name()),
+                _ => usize::MAX,
+            },
             wrong_atomics: wrong_atomics(allocated),
             start,
             child: Some(child),
@@ -283,6 +290,7 @@ impl<T: Pod> Window<T> {
             canonical: self.canonical,
             start,
             swaps_words: self.swaps_words,
+            got_at_once: self.got_at_once,
             wrong_atomics: self.wrong_atomics,
             child: None,
         }
@@ -453,12 +461,24 @@ impl<T: Pod> fmt::Debug for Window<T> {
 /// pointer there (<https://github.com/open-mpi/ompi/issues/7967>,
 /// <https://github.com/open-mpi/ompi/issues/11349>).
 fn swaps_words(library: &str) -> bool {
-    let Some(version) = library.strip_prefix("Open MPI ") else {
-        return true;
-    };
+    open_mpi(library).is_none_or(|version| version >= [Some(4), Some(1), Some(5)])
+}
+
+/// Number of elements, of memory that is not the library's, which `MPI_Get_accumulate` gets rightly
+/// at once: Open MPI 4.1.4 goes by pieces of 512, and gives no values of a last one that is short;
+/// 4.1.8 does.
+fn got_at_once(library: &str) -> usize {
+    match open_mpi(library) {
+        Some(version) if version < [Some(4), Some(1), Some(8)] => 512,
+        _ => usize::MAX,
+    }
+}
+
+/// The version of an Open MPI.
+fn open_mpi(library: &str) -> Option<[Option<u32>; 3]> {
+    let version = library.strip_prefix("Open MPI ")?;
     let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
-    let version = [(); 3].map(|()| numbers.next().flatten());
-    version >= [Some(4), Some(1), Some(5)]
+    Some([(); 3].map(|()| numbers.next().flatten()))
 }
 
 /// A number of bytes that is known to be one of memory.
@@ -485,5 +505,9 @@ mod tests {
         assert!(swap.into_iter().all(swaps_words));
         let do_not = ["Open MPI 4.1.4", "Open MPI 4.0.7", "Open MPI 3.1"];
         assert!(!do_not.into_iter().any(swaps_words));
+        assert_eq!(do_not.map(got_at_once), [512; 3]);
+        for library in ["Open MPI 4.1.8", "Open MPI 5.0.11", "MPICH 4.0.2"] {
+            assert_eq!(got_at_once(library), usize::MAX);
+        }
     }
 }

@@ -16,6 +16,7 @@ mod fences;
 mod huge;
 mod interop;
 mod layouts;
+mod lengths;
 mod lifetime;
 mod locks;
 mod mistakes;
