@@ -80,7 +80,7 @@ impl Blocks {
 
     /// Blocks of these lengths that begin at these places, in any order and with any gaps. Local.
     ///
-    /// Blocks that overlap can be sent, but not received into.
+    /// Blocks that overlap can be sent, but not received into; a scatter refuses them.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if there are not as many displacements as counts, or a block ends
