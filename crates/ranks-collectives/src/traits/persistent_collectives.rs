@@ -15,11 +15,11 @@ use crate::traits::sealed::Sealed;
 ///
 /// Each does what the operation of [`Collectives`](crate::Collectives) without the `_init` does,
 /// and checks the same when it is prepared; those on blocks of different lengths are
-/// [`PersistentVaryingCollectives`](crate::PersistentVaryingCollectives). The buffers are moved
-/// into the request: a `Vec`, a boxed slice, a [`Buffer`](ranks_comm::Buffer), or to send from also
-/// an `Arc`. While nothing is under way [`Persistent::send_mut`] and [`recv`](Persistent::recv)
-/// lend them out ([`buffer_mut`](Persistent::buffer_mut) that of `bcast_init`);
-/// [`free`](Persistent::free) gives them back.
+/// [`PersistentVaryingCollectives`]. The buffers are moved into the request: a `Vec`, a boxed
+/// slice, a [`Buffer`](ranks_comm::Buffer), or to send from also an `Arc`. While nothing is under
+/// way [`Persistent::send_mut`] and [`recv`](Persistent::recv) lend them out
+/// ([`buffer_mut`](Persistent::buffer_mut) that of `bcast_init`); [`free`](Persistent::free) gives
+/// them back.
 ///
 /// ```
 /// use ranks::collectives::{PersistentCollectives, ops::Sum};
@@ -89,8 +89,7 @@ impl PersistentCollectives for Communicator {}
 ///
 /// Each does what the operation of [`VaryingCollectives`](crate::VaryingCollectives) without the
 /// `_init` does that is told the blocks, and checks the same when it is prepared. Who calls when,
-/// and what is done where the library has no such operations, is said at
-/// [`PersistentCollectives`](crate::PersistentCollectives).
+/// and what is done where the library has no such operations, is said at [`PersistentCollectives`].
 ///
 /// MPI 5.0 §6.13. The trait is implemented by [`Communicator`] and is sealed.
 pub trait PersistentVaryingCollectives: Sealed {
