@@ -83,5 +83,7 @@ pub use function::{Function, function, functions, missing};
 pub use generated::constants::*;
 pub use generated::functions::*;
 pub use generated::types::*;
+#[doc(hidden)]
+pub use load::open_mpi_version;
 pub use load::{Family, Loaded, Relocation, load, loaded};
 pub use types::*;

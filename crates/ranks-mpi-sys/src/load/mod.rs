@@ -13,6 +13,8 @@ use crate::fault_tolerance;
 use crate::fill::fill;
 use crate::function::functions;
 
+#[doc(hidden)]
+pub use open_mpi::open_mpi_version;
 pub use relocate::Relocation;
 
 mod open_mpi;

@@ -24,6 +24,17 @@ const NAME: usize = 9 * size_of::<c_int>() + 16 + 32;
 /// The longest that it may be.
 const LONGEST: usize = 64;
 
+/// The version in the name of an Open MPI, such as `Open MPI 5.0.11`; a part behind the first that
+/// is no number is 0. `None` for another library.
+#[doc(hidden)]
+#[must_use]
+pub fn open_mpi_version(name: &str) -> Option<[u32; 3]> {
+    let mut parts = name.strip_prefix("Open MPI ")?.split('.');
+    let major = parts.next()?.parse().ok()?;
+    let mut number = || parts.next().and_then(|part| part.parse().ok()).unwrap_or(0);
+    Some([major, number(), number()])
+}
+
 impl Loaded {
     /// Of Open MPI, while it is initialised: the component that moves its messages, such as `ob1`
     /// or `ucx`.
@@ -63,5 +74,23 @@ impl Loaded {
         // SAFETY: it is where the library keeps the parameter, which is such a number, by this
         // function's contract.
         (code == 0 && !place.is_null()).then(|| unsafe { place.read() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_an_open_mpi_is_in_its_name() {
+        for (name, version) in [
+            ("Open MPI 5.0.11", Some([5, 0, 11])),
+            ("Open MPI 5.1.0rc1", Some([5, 1, 0])),
+            ("Open MPI 3.1", Some([3, 1, 0])),
+            ("Open MPI", None),
+            ("MPICH 5.0.2", None),
+        ] {
+            assert_eq!(open_mpi_version(name), version, "{name}");
+        }
     }
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use ranks_load::Library;
 
+use super::open_mpi::open_mpi_version;
+
 /// The components of Open MPI 4 for PMI-1 and PMI-2, in releases that were built with them.
 const OF_PMI: [&str; 2] = ["mca_pmix_s1", "mca_pmix_s2"];
 
@@ -23,13 +25,8 @@ pub(crate) fn mpich_has_pmix(library: &Library) -> bool {
 /// Returns whether an Open MPI may understand PMI-1 or PMI-2: release 5 gave them up, and up to
 /// then there is a component for each.
 pub(crate) fn open_mpi_may_have_pmi(library: &Library, name: &str, file: &Path) -> bool {
-    let release = name.strip_prefix("Open MPI ").unwrap_or_default();
-    match release
-        .split('.')
-        .next()
-        .and_then(|major| major.parse().ok())
-    {
-        Some(5u32..) => false,
+    match open_mpi_version(name).map(|[major, ..]| major) {
+        Some(5..) => false,
         Some(4) => {
             let symbol = |component: &str| CString::new(format!("{component}_component")).ok();
             let within = |component: &str| {

@@ -16,6 +16,7 @@
 mod dynamic;
 mod epochs;
 mod exposure;
+mod faults;
 pub(crate) mod handle;
 mod layouts;
 mod narrow_sums;

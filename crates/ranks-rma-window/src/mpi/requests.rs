@@ -96,7 +96,7 @@ impl<T: Pod> Window<T> {
     ) -> Result<StartedOp> {
         const NAME: &str = "MPI_Rget_accumulate";
         let (op, datatype) = self.known::<O>(NAME)?;
-        if narrow_sums::may_be_wrong(op, size_of::<T>()) || data.len() > self.got_at_once {
+        if narrow_sums::may_be_wrong(op, size_of::<T>()) || data.len() > self.faults.got_at_once {
             // SAFETY: by contract.
             unsafe { self.get_accumulate::<O>(data, into, place) }?;
             narrow_sums::all_or_none(self.flush(place.rank), false)?;

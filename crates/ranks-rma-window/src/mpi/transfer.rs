@@ -198,7 +198,7 @@ impl<T: Pod> Window<T> {
     ) -> Result<()> {
         const NAME: &str = "MPI_Get_accumulate";
         let (op, datatype) = self.known::<O>(NAME)?;
-        if narrow_sums::may_be_wrong(op, size_of::<T>()) || data.len() > self.got_at_once {
+        if narrow_sums::may_be_wrong(op, size_of::<T>()) || data.len() > self.faults.got_at_once {
             // SAFETY: by contract.
             return unsafe { self.get_accumulate_in_pieces::<O>(data, into, place) };
         }
@@ -220,7 +220,7 @@ impl<T: Pod> Window<T> {
     ) -> Result<()> {
         const NAME: &str = "MPI_Get_accumulate";
         let (op, datatype) = self.known::<O>(NAME)?;
-        let mut piece = self.got_at_once;
+        let mut piece = self.faults.got_at_once;
         if narrow_sums::may_be_wrong(op, size_of::<T>()) {
             piece = piece.min(narrow_sums::piece(NAME)?);
         }
@@ -330,7 +330,7 @@ impl<T: Pod> Window<T> {
         T: Integer,
     {
         const NAME: &str = "MPI_Compare_and_swap";
-        if size_of::<T>() == 8 && !self.swaps_words {
+        if size_of::<T>() == 8 && !self.faults.swaps_words {
             return Err(no_swap());
         }
         // SAFETY: by contract; the datatype of an integer is one item.
@@ -356,7 +356,7 @@ impl<T: Pod> Window<T> {
         operation: &'static str,
     ) -> Result<(MPI_Op, MPI_Datatype)> {
         let (op, datatype) = O::predefined().ok_or_else(|| unknown::<T>(operation))?;
-        if network_atomics::is_wrong(self.wrong_atomics, op, datatype, size_of::<T>()) {
+        if network_atomics::is_wrong(self.faults.wrong_atomics, op, datatype, size_of::<T>()) {
             return Err(network_atomics::wrong(operation));
         }
         Ok((op, datatype))

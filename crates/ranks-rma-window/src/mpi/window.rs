@@ -9,15 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Pod;
-use ranks_comm::backend::{
-    Child, FreedTogether, MpiComm, TypeOf, WrongAtomics, check, check_with, wrong_atomics,
-};
+use ranks_comm::backend::{Child, FreedTogether, MpiComm, TypeOf, check, check_with};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Win, native};
 
 use super::dynamic::Attachments;
+use super::faults::Faults;
 use super::nothing;
 use super::own_comm::OwnComm;
 use crate::epoch::epochs::Epochs;
@@ -39,13 +38,7 @@ pub(crate) struct Window<T: Pod> {
     pub(super) elements: Elements<T>,
     /// The handle in the terms of the standard ABI.
     pub(super) canonical: MPI_Win,
-    /// True if the library can swap words, see [`swaps_words`].
-    pub(super) swaps_words: bool,
-    /// Number of elements that the library gets and accumulates rightly at once, see
-    /// [`got_at_once`].
-    pub(super) got_at_once: usize,
-    /// Operations that the library computes wrong in it.
-    pub(super) wrong_atomics: WrongAtomics,
+    pub(super) faults: Faults,
     start: usize,
     /// `None` if it is another view of a window to which memory is attached.
     child: Option<Child<Made<T>>>,
@@ -265,12 +258,7 @@ impl<T: Pod> Window<T> {
             datatype: unsafe { native::datatype(TypeOf::<T>::datatype()) },
             elements: child.elements,
             canonical: child.canonical,
-            swaps_words: sys::loaded().is_none_or(|loaded| swaps_words(loaded.name())),
-            got_at_once: match sys::loaded() {
-                Some(loaded) if !allocated => got_at_once(loaded.name()),
-                _ => usize::MAX,
-            },
-            wrong_atomics: wrong_atomics(allocated),
+            faults: Faults::of(allocated),
             start,
             child: Some(child),
         }
@@ -289,9 +277,7 @@ impl<T: Pod> Window<T> {
             elements,
             canonical: self.canonical,
             start,
-            swaps_words: self.swaps_words,
-            got_at_once: self.got_at_once,
-            wrong_atomics: self.wrong_atomics,
+            faults: self.faults,
             child: None,
         }
     }
@@ -457,30 +443,6 @@ impl<T: Pod> fmt::Debug for Window<T> {
     }
 }
 
-/// Returns true if `MPI_Compare_and_swap` of 8 bytes works: Open MPI up to 4.1.4 follows a null
-/// pointer there (<https://github.com/open-mpi/ompi/issues/7967>,
-/// <https://github.com/open-mpi/ompi/issues/11349>).
-fn swaps_words(library: &str) -> bool {
-    open_mpi(library).is_none_or(|version| version >= [Some(4), Some(1), Some(5)])
-}
-
-/// Number of elements, of memory that is not the library's, which `MPI_Get_accumulate` gets rightly
-/// at once: Open MPI 4.1.4 goes by pieces of 512, and gives no values of a last one that is short;
-/// 4.1.8 does.
-fn got_at_once(library: &str) -> usize {
-    match open_mpi(library) {
-        Some(version) if version < [Some(4), Some(1), Some(8)] => 512,
-        _ => usize::MAX,
-    }
-}
-
-/// The version of an Open MPI.
-fn open_mpi(library: &str) -> Option<[Option<u32>; 3]> {
-    let version = library.strip_prefix("Open MPI ")?;
-    let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
-    Some([(); 3].map(|()| numbers.next().flatten()))
-}
-
 /// A number of bytes that is known to be one of memory.
 #[expect(
     clippy::cast_possible_wrap,
@@ -488,26 +450,4 @@ fn open_mpi(library: &str) -> Option<[Option<u32>; 3]> {
 )]
 pub(super) fn aint(bytes: usize) -> MPI_Aint {
     bytes as MPI_Aint
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn libraries_that_swap_words_are_known() {
-        let swap = [
-            "MPICH 3.4.3",
-            "Open MPI 4.1.5",
-            "Open MPI 4.1.8",
-            "Open MPI 5.0.11",
-        ];
-        assert!(swap.into_iter().all(swaps_words));
-        let do_not = ["Open MPI 4.1.4", "Open MPI 4.0.7", "Open MPI 3.1"];
-        assert!(!do_not.into_iter().any(swaps_words));
-        assert_eq!(do_not.map(got_at_once), [512; 3]);
-        for library in ["Open MPI 4.1.8", "Open MPI 5.0.11", "MPICH 4.0.2"] {
-            assert_eq!(got_at_once(library), usize::MAX);
-        }
-    }
 }

@@ -23,7 +23,8 @@ impl Comm {
         let destinations = ints(named.destinations);
         let weights = Weights::new(named.weights);
         // Open MPI 4 waits for ever, now and then, if there were nonblocking collectives before.
-        let waits = sys::loaded().is_some_and(|loaded| loaded.name().starts_with("Open MPI 4."));
+        let version = sys::loaded().and_then(|loaded| sys::open_mpi_version(loaded.name()));
+        let waits = version.is_some_and(|[major, ..]| major == 4);
         let fresh = waits.then(|| self.plain()).transpose()?;
         let old = fresh.as_ref().map_or(self.canonical, |fresh| fresh.0);
         self.make(parent, "MPI_Dist_graph_create", |new| {

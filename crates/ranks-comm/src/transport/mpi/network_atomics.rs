@@ -14,7 +14,7 @@
 use std::sync::OnceLock;
 
 use ranks_launch::{Environment, NETWORK_ATOMICS};
-use ranks_mpi_sys::Loaded;
+use ranks_mpi_sys::{Loaded, open_mpi_version};
 
 use super::over_hosts::are_several;
 use super::parameters;
@@ -60,9 +60,7 @@ pub fn wrong_atomics(allocated: bool) -> WrongAtomics {
 }
 
 fn of_library(name: &str) -> WrongAtomics {
-    let version = name.strip_prefix("Open MPI ");
-    let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
-    match major {
+    match open_mpi_version(name).map(|[major, ..]| major) {
         None => WrongAtomics::None,
         Some(..5) => WrongAtomics::Logical,
         Some(5..) => WrongAtomics::Bitwise,
