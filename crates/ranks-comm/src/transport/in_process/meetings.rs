@@ -26,6 +26,8 @@ struct Book<W, O> {
 struct Meeting<W, O> {
     /// The words that ranks have brought, by rank.
     brought: Box<[Option<W>]>,
+    /// The number of ranks that have not come.
+    missing: usize,
     /// The outcome, or the rank that has given it up.
     outcome: Option<Result<O, usize>>,
     /// The number of ranks that have come and not left.
@@ -48,12 +50,14 @@ impl<W, O: Clone> Meetings<W, O> {
         let ranks = book.attended.len();
         let meeting = book.open.entry(number).or_insert_with(|| Meeting {
             brought: (0..ranks).map(|_| None).collect(),
+            missing: ranks,
             outcome: None,
             present: 0,
         });
         meeting.brought[me] = Some(what);
+        meeting.missing -= 1;
         meeting.present += 1;
-        (number, meeting.brought.iter().all(Option::is_some))
+        (number, meeting.missing == 0)
     }
 
     /// The outcome, which `end` makes of what ranks have brought, once it can; the rank that has
@@ -87,7 +91,8 @@ impl<W, O: Clone> Meetings<W, O> {
         };
         meeting.present -= 1;
         let mut brought = meeting.brought.iter().enumerate();
-        if meeting.present == 0 && brought.all(|(rank, what)| what.is_some() || gone(rank)) {
+        let will_come = |(rank, what): (usize, &Option<W>)| what.is_none() && !gone(rank);
+        if meeting.present == 0 && (meeting.missing == 0 || !brought.any(will_come)) {
             book.open.remove(&number);
         }
     }
