@@ -63,7 +63,7 @@ const MAY: [(&str, &str); 32] = [
         "without a limit: `wait_any` looks under one",
     ),
     (
-        "crates/ranks-comm/src/op/scope/inner.rs",
+        "crates/ranks-comm/src/op/scope/give_up.rs",
         "after a panic, with an end of its own",
     ),
     (

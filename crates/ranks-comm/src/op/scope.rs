@@ -22,6 +22,7 @@ use crate::transport::mpi::SendMode;
 pub use request::{Borrowed, ScopedRequest};
 
 mod batches;
+mod give_up;
 mod inner;
 mod request;
 mod rest;
