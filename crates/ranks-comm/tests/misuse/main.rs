@@ -13,6 +13,8 @@
 )]
 
 mod buffered;
+#[path = "../../../../testing/giving_up.rs"]
+mod giving_up;
 mod newer;
 mod time_limits;
 

@@ -5,8 +5,10 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Result, Runtime};
+use ranks_comm::{Backend, Communicator, Error, ErrorKind, Result, Runtime};
 use ranks_rma_window::{NodeArena, NodeShared, SharedWindow, Window};
+
+use crate::giving_up::a_call_that_a_rank_gives_up_ends_for_all;
 
 /// A rank that never comes was waited for without an end, whatever the limit.
 #[ranks_test::ranks(2, 3)]
@@ -174,37 +176,6 @@ fn a_rank_that_failed_is_told_of_by_the_call_that_waits_for_it() {
         "{text}"
     );
     assert!(!text.contains("MPI_Iprobe"), "{text}");
-}
-
-/// Rank 0 gives a call up at its limit while rank 1 waits in it, and rank 2 comes when both have
-/// left: these two waited without an end, in that call or in the next one.
-fn a_call_that_a_rank_gives_up_ends_for_all(call: impl Fn(&Communicator) -> Result<()> + Sync) {
-    let names_rank_0 = |outcome: Result<()>| {
-        let error = outcome.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::PeerFailed, "{error}");
-        assert!(error.to_string().contains("rank 0 of 3 "), "{error}");
-    };
-    for checks in [Checks::Local, Checks::Collective] {
-        let builder = Runtime::builder().backend(Backend::InProcess).ranks(3);
-        let body = |world: Communicator| {
-            let comm = world.dup()?;
-            match world.rank() {
-                0 => {
-                    let late = comm.within(Duration::from_millis(60), &call).unwrap_err();
-                    assert_eq!(late.kind(), ErrorKind::TimedOut, "{late}");
-                }
-                1 => names_rank_0(call(&comm)),
-                _ => {
-                    world.recv(&mut [0u8], 0, 0)?;
-                    world.recv(&mut [0u8], 1, 0)?;
-                    names_rank_0(call(&comm));
-                    return Ok::<(), Error>(());
-                }
-            }
-            world.send(&[0u8], 2, 0)
-        };
-        builder.checks(checks).run(body).unwrap();
-    }
 }
 
 #[test]

@@ -8,6 +8,8 @@
 )]
 
 mod defects;
+#[path = "../../../../testing/giving_up.rs"]
+mod giving_up;
 mod jacobi;
 mod limits;
 mod locks;
