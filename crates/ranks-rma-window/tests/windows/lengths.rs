@@ -1,4 +1,4 @@
-//! What was there before, of so many elements that a library gets them in pieces.
+//! Old values, of so many elements that a library gets them in pieces.
 
 use ranks_collectives::Number;
 use ranks_collectives::ops::{Max, Sum};

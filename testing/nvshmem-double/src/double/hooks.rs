@@ -53,18 +53,17 @@ impl Setting {
     }
 }
 
-/// Whether PEs that call different things end with a diagnosis.
+/// Ends PEs that call different things with a diagnosis.
 pub(crate) static STRICT: Setting = Setting::new("NVSHMEM_DOUBLE_STRICT", 1);
-/// Whether PEs share a GPU without MPS.
+/// Lets PEs share a GPU without MPS.
 pub(crate) static LIMITED: Setting = Setting::new("NVSHMEM_DOUBLE_LIMITED", 0);
-/// Whether they share one with MPS.
+/// Lets them share one with MPS.
 pub(crate) static FULL: Setting = Setting::new("NVSHMEM_DOUBLE_FULL", 0);
-/// Whether there is no GPU, whatever the driver says.
+/// Takes the GPU away, whatever the driver says.
 pub(crate) static NO_GPU: Setting = Setting::new("NVSHMEM_DOUBLE_NO_GPU", 0);
-/// Whether the heaps of other PEs cannot be loaded from and stored to, so that `nvshmem_ptr` gives
-/// NULL.
+/// Keeps PEs from loading from and storing to the heaps of others: `nvshmem_ptr` gives NULL.
 pub(crate) static REMOTE: Setting = Setting::new("NVSHMEM_DOUBLE_REMOTE", 0);
-/// Whether memory of the program is taken into the heap, where no other PE has a part of it.
+/// Takes memory of the program into the heap, where no other PE has a part of it.
 pub(crate) static TAKES_MEMORY: Setting = Setting::new("NVSHMEM_DOUBLE_TAKES_MEMORY", 0);
 /// The microseconds for which a put is in flight, unless somebody waits for it.
 pub(crate) static DELAY: Setting = Setting::new("NVSHMEM_DOUBLE_DELAY_US", 2000);
