@@ -50,6 +50,22 @@ fn the_error_lists_every_candidate_with_its_own_reason() {
 }
 
 #[test]
+fn a_library_for_another_processor_was_told_of_as_missing() {
+    let folder = std::env::temp_dir();
+    let file = folder.join(format!("ranks-load-{}-other.so", std::process::id()));
+    let mut bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    let of_itself = |file| open(&[Candidate::new(file, "$RANKS_MPI")]).unwrap_err();
+    let says_so = |error: ranks_load::LoadError| error.to_string().contains("another processor");
+    std::fs::write(&file, &bytes).unwrap();
+    assert!(!says_so(of_itself(&file)));
+    // The number of the processor.
+    bytes[18] ^= 0x7f;
+    std::fs::write(&file, &bytes).unwrap();
+    assert!(says_so(of_itself(&file)));
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
 fn a_name_that_is_not_ascii_was_escaped_in_the_reason() {
     let error = open(&[Candidate::new("/opt/é \"m\"/libmpi.so.12", "$RANKS_MPI")]).unwrap_err();
     let reason = &error.attempts()[0].reason;

@@ -157,6 +157,19 @@ fn a_library_that_cannot_be_opened() {
     );
 }
 
+/// It was to be installed with what it lacks.
+#[test]
+fn a_library_for_another_processor() {
+    let scratch = Scratch::new("processor");
+    let of_none = "\u{7f}ELF\u{2}\u{1}\u{1}\0\0\0\0\0\0\0\0\0\u{3}\0\u{7f}\u{7f}";
+    let library = scratch.put("lib/libmpi.so.12", of_none);
+    let report = said(bare().arg("doctor").env("RANKS_MPI", &library));
+    report.is_trouble(
+        &["no MPI library can be opened", "for another processor"],
+        &["install one for this processor", "RANKS_MPI=/path/to"],
+    );
+}
+
 #[test]
 fn a_launcher_that_says_nonsense() {
     let mut command = bare();

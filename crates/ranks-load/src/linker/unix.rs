@@ -1,6 +1,8 @@
 //! The dynamic linker of Unix.
 
 use std::ffi::{CStr, c_void};
+use std::fs::File;
+use std::io::Read;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,8 @@ use libloading::os::unix::Library;
 pub(crate) struct Handle(ManuallyDrop<Library>);
 
 impl Handle {
-    /// Opens a file. The error has the dynamic linker's own words.
+    /// Opens a file. The error has the dynamic linker's own words, which are about a missing file
+    /// where it is one for another processor.
     ///
     /// # Safety
     /// The initialisers of the file may run in this process.
@@ -22,7 +25,10 @@ impl Handle {
         // SAFETY: the caller vouches for the initialisers.
         let opened = unsafe { Library::open(Some(file), flags) };
         let kept = opened.map(Handle::keep);
-        kept.map_err(|error| error.to_string())
+        kept.map_err(|error| match is_of_another_processor(file) {
+            true => format!("it is made for another processor than this program is: {error}"),
+            false => error.to_string(),
+        })
     }
 
     /// All that is in this process, if `symbol` is; with its address.
@@ -62,6 +68,26 @@ impl Handle {
     fn keep(library: Library) -> Handle {
         Handle(ManuallyDrop::new(library))
     }
+}
+
+/// Returns `true` if a library is one for another processor than this program.
+fn is_of_another_processor(library: &Path) -> bool {
+    let own = std::env::current_exe().ok();
+    let ours = own.and_then(|own| processor(&own));
+    // The header of a pipe may never come.
+    let theirs = Some(library).filter(|file| file.is_file());
+    let theirs = theirs.and_then(processor);
+    ours.zip(theirs)
+        .is_some_and(|(ours, theirs)| ours != theirs)
+}
+
+/// The width, the order of bytes and the processor of an ELF file.
+fn processor(file: &Path) -> Option<[u8; 4]> {
+    let mut header = [0; 20];
+    File::open(file).ok()?.read_exact(&mut header).ok()?;
+    // With one of the two widths that there are.
+    let is_elf = header.starts_with(b"\x7fELF") && matches!(header[4], 1 | 2);
+    is_elf.then(|| [header[4], header[5], header[18], header[19]])
 }
 
 /// All that is in this process; `None` in one without a dynamic linker.

@@ -9,6 +9,9 @@ use super::{Finding, Installed, Libraries};
 /// The words of a dynamic linker for a file that is not there.
 const NOT_THERE: &str = "No such file";
 
+/// The words of ranks for a file that is none of this processor.
+const OF_ANOTHER: &str = "made for another processor";
+
 impl Libraries {
     pub(in super::super) fn findings(&self) -> Vec<Finding> {
         let mut list = Vec::new();
@@ -98,16 +101,25 @@ impl Libraries {
                 "no MPI library can be opened; {}: {reason}",
                 tried.file.display()
             );
-            let remedy = format!(
-                "install what it lacks (in a container: bind it; `ldd {}` outside names all), or name another one: RANKS_MPI={}",
-                tried.file.display(),
-                names.first().unwrap_or(&"/path/to/libmpi.so.12")
+            let other = names.first().unwrap_or(&"/path/to/libmpi.so.12");
+            let install = if reason.contains(OF_ANOTHER) {
+                "install one for this processor".to_owned()
+            } else {
+                format!(
+                    "install what it lacks (in a container: bind it; `ldd {}` outside names all)",
+                    tried.file.display()
+                )
+            };
+            return Finding::trouble(
+                what,
+                format!("{install}, or name another one: RANKS_MPI={other}"),
             );
-            return Finding::trouble(what, remedy);
         }
+        let chosen = std::env::var(super::CHOICE).ok();
+        let chosen = chosen.map_or_else(String::new, |name| format!(" (RANKS_MPI is {name})"));
         if let Some(name) = names.first() {
             let what = format!(
-                "no MPI is where programs look for it, and {} are installed: {}",
+                "no MPI is where programs look for it{chosen}, and {} are installed: {}",
                 names.len(),
                 names.join(", ")
             );
@@ -116,8 +128,6 @@ impl Libraries {
                 format!("RANKS_MPI={name}, or start programs with ranks run --mpi {name}"),
             );
         }
-        let chosen = std::env::var(super::CHOICE).ok();
-        let chosen = chosen.map_or_else(String::new, |name| format!(" (RANKS_MPI is {name})"));
         if self.environment.launcher.is_some() {
             return Finding::trouble(
                 format!(
