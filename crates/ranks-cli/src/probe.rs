@@ -2,9 +2,11 @@
 //! has opened it, and may end it.
 #![allow(unsafe_code)]
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -103,9 +105,17 @@ pub(crate) struct GpuLibrary {
     pub(crate) reaches: Vec<Vec<usize>>,
 }
 
-/// The MPI that the file is, or the dynamic linker's or our reason why it does not serve.
+/// The MPI that the file is, or the dynamic linker's or our reason why it does not serve. Each file
+/// is asked once.
 pub(crate) fn mpi(file: &Path) -> Result<Mpi, String> {
-    ask(&["mpi".as_ref(), file.as_os_str()])
+    static ANSWERS: Mutex<BTreeMap<PathBuf, Result<Mpi, String>>> = Mutex::new(BTreeMap::new());
+    let answers = || ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(answer) = answers().get(file) {
+        return answer.clone();
+    }
+    let answer = ask(&["mpi".as_ref(), file.as_os_str()]);
+    answers().insert(file.to_path_buf(), answer.clone());
+    answer
 }
 
 /// Asks the library whether it takes memory of GPUs; `None` if it cannot be asked.

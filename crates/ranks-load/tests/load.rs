@@ -65,6 +65,13 @@ fn a_library_for_another_processor_was_told_of_as_missing() {
     std::fs::remove_file(&file).unwrap();
 }
 
+/// The dynamic linker waited for the first byte of a pipe.
+#[test]
+fn what_is_no_file_is_not_opened() {
+    let error = open(&[Candidate::new(std::env::temp_dir(), "$RANKS_MPI")]).unwrap_err();
+    assert_eq!(error.attempts()[0].reason, "it is no file");
+}
+
 #[test]
 fn a_name_that_is_not_ascii_was_escaped_in_the_reason() {
     let error = open(&[Candidate::new("/opt/é \"m\"/libmpi.so.12", "$RANKS_MPI")]).unwrap_err();

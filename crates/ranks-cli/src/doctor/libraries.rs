@@ -227,21 +227,12 @@ impl Libraries {
 /// Asks each of these libraries, side by side; the same file once.
 fn ask_all(files: &[&Path]) -> Vec<Result<Mpi, String>> {
     let distinct: BTreeSet<&Path> = files.iter().copied().collect();
-    let answers = thread::scope(|scope| {
-        let asked: Vec<_> = distinct
-            .iter()
-            .map(|file| (*file, scope.spawn(|| probe::mpi(file))))
-            .collect();
-        let gone = |_| Err("the thread that asked it ended".to_owned());
-        asked
-            .into_iter()
-            .map(|(file, answer)| (file, answer.join().unwrap_or_else(gone)))
-            .collect::<std::collections::BTreeMap<_, _>>()
+    thread::scope(|scope| {
+        for file in distinct {
+            scope.spawn(|| probe::mpi(file));
+        }
     });
-    files
-        .iter()
-        .filter_map(|file| answers.get(file).cloned())
-        .collect()
+    files.iter().map(|file| probe::mpi(file)).collect()
 }
 
 /// Linker scripts in the folders that the dynamic linker or we look into.

@@ -21,6 +21,10 @@ impl Handle {
     /// # Safety
     /// The initialisers of the file may run in this process.
     pub(crate) unsafe fn open(file: &Path) -> Result<Handle, String> {
+        if file.is_absolute() && file.exists() && !file.is_file() {
+            // The dynamic linker would wait for a pipe's first byte.
+            return Err("it is no file".to_owned());
+        }
         let flags = libc::RTLD_LAZY | libc::RTLD_LOCAL;
         // SAFETY: the caller vouches for the initialisers.
         let opened = unsafe { Library::open(Some(file), flags) };
