@@ -15,7 +15,9 @@ use crate::ops::{Op, Reduction};
 ///
 /// The closure gets two elements, that of the lower ranks first, and returns what the two come to.
 /// It must be associative: in which groups the ranks' elements are taken together is up to the
-/// library. It may use what it borrows or holds, and there is no limit to how many there are.
+/// library. It may use what it borrows or holds, and there is no limit to how many there are. All
+/// ranks pass the same one: where calls are compared, closures that are written in one function
+/// count as the same.
 ///
 /// ```
 /// use ranks::collectives::{Collectives, ops::UserOp};
@@ -36,8 +38,8 @@ use crate::ops::{Op, Reduction};
 /// # What the closure must not do
 ///
 /// It cannot communicate: libraries call it from within the operation, and would wait for ever.
-/// Every call of ranks that communicates is an error there,
-/// [`WrongThread`](ErrorKind::WrongThread); nor can it wait for another thread that communicates.
+/// Calls of ranks are errors there, [`WrongThread`](ErrorKind::WrongThread), but for those of a
+/// world in process that the closure starts; nor can it wait for another thread that communicates.
 /// It may run on a thread that the library has started for its progress, hence the bound [`Sync`].
 ///
 /// A panic does not leave the library's call: it is caught, and the operation is an
