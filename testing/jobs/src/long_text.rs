@@ -1,6 +1,8 @@
-//! Errors about which the library has as much to say as `MPI_MAX_ERROR_STRING` allows, or more.
+//! Errors about which the library has as much to say as `MPI_MAX_ERROR_STRING` allows, or more, and
+//! a name as long as `MPI_MAX_OBJECT_NAME`.
 //!
-//! Some releases of MPICH write past the end of a buffer of that size then.
+//! Some releases of MPICH write past the end of a buffer of that size then, Open MPI 5 past its own
+//! for the name of the world.
 
 use std::ffi::{CStr, CString, c_int};
 
@@ -38,6 +40,18 @@ pub(crate) fn main() -> Outcome {
         println!("{operation}: the library wrote {} bytes", length(code)?);
     }
     world.send::<u8>(&[], None, 0)?;
+    Ok(())
+}
+
+pub(crate) fn name_of_the_world() -> Outcome {
+    let runtime = Runtime::builder().backend(Backend::Mpi).init()?;
+    let world = runtime.world();
+    let long = "x".repeat(5000);
+    world.set_name(&long)?;
+    let name = world.name()?;
+    if name.len() < 13 || !long.starts_with(&name) {
+        return Err(format!("the name is {name:?}").into());
+    }
     Ok(())
 }
 

@@ -81,6 +81,7 @@ fn main() -> Outcome {
         ["in-flight", "left", folder, level] => in_flight::left(folder.as_ref(), level),
         ["little-memory", bytes] => little_memory::main(bytes),
         ["long-text"] => long_text::main(),
+        ["long-text", "name"] => long_text::name_of_the_world(),
         ["one-sided", "apart"] => one_sided::apart(),
         ["one-sided", "closes-alone"] => one_sided::closes_alone(),
         ["one-sided", "kept"] => one_sided::kept(),

@@ -216,8 +216,8 @@ impl Communicator {
     /// Sets the name of the communicator, on this rank only.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if the name holds a zero byte; libraries cut names of more than 63
-    /// bytes.
+    /// [`ErrorKind::Argument`] if the name holds a zero byte. Libraries cut names of more than 63
+    /// bytes, for Open MPI 5 that of the world after 13.
     ///
     /// MPI 5.0 §7.8 (`MPI_Comm_set_name`).
     #[doc(alias = "MPI_Comm_set_name")]

@@ -13,11 +13,13 @@ use super::claims::Claims;
 use super::deferred_free::Waiting;
 use super::error::check;
 use super::free_by_group::{Dropped, Members};
+use super::object_name::object_name;
 use super::peer::Sentinels;
 use super::session::Session;
 use super::status::CountWord;
 use super::unreceived;
 use crate::call::callback;
+use crate::call::checks::cut;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::comparison::Comparison;
 
@@ -158,10 +160,28 @@ impl Comm {
         name_of(self.canonical)
     }
 
+    /// Sets the name, which is cut to the room that there is.
     pub(crate) fn set_name(&self, name: &CStr) -> Result<()> {
+        let whole = name.to_str().unwrap_or_default();
+        let name = object_name("MPI_Comm_set_name", cut(whole, self.room_for_name()))?;
         // SAFETY: the communicator is alive, and the name ends with a zero.
         let code = unsafe { sys::MPI_Comm_set_name(self.canonical, name.as_ptr()) };
         check(code, "MPI_Comm_set_name")
+    }
+
+    /// The longest name that may be set.
+    ///
+    /// Open MPI 5 has room for the first name of what is there from the start, and writes longer
+    /// ones past its end: <https://github.com/open-mpi/ompi/pull/13280>.
+    fn room_for_name(&self) -> usize {
+        let version = sys::loaded().and_then(|loaded| sys::open_mpi_version(loaded.name()));
+        let overruns = version.is_some_and(|[major, ..]| major >= 5);
+        let from_the_start = [sys::MPI_COMM_WORLD, sys::MPI_COMM_SELF].contains(&self.canonical);
+        if overruns && from_the_start {
+            "MPI_COMM_SELF".len()
+        } else {
+            NAME
+        }
     }
 
     /// Frees it now. Collective.
