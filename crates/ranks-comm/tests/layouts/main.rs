@@ -69,6 +69,7 @@ trait Sample: Pod + PartialEq + std::fmt::Debug {
 
 impl Sample for u8 {}
 impl Sample for i16 {}
+impl Sample for f32 {}
 impl Sample for f64 {}
 impl Sample for [u8; 3] {}
 impl Sample for [f64; 2] {}
@@ -114,6 +115,48 @@ fn what_a_layout_takes_arrives_where_another_says(world: Communicator) -> Result
     through_layouts::<f64>(&world)?;
     through_layouts::<[u8; 3]>(&world)?;
     through_layouts::<[f64; 2]>(&world)
+}
+
+/// Intel's MPI took blocks that overlap for one, where they begin as many bytes apart as they have
+/// items.
+#[ranks_test::ranks(1, 2)]
+fn what_is_sent_may_be_selected_twice(world: Communicator) -> Result<()> {
+    fn through<T: Sample>(world: &Communicator) -> Result<()> {
+        let (next, previous) = ring(world);
+        let mut layouts = vec![
+            Layout::indexed(&[(4, 2), (5, 1), (3, 5)]),
+            Layout::indexed(&[(0, 3), (1, 3)]).repeat_every(3, 1),
+            Layout::indexed(&[(0, 2), (1, 2), (9, 1)]).repeat_every(2, 14),
+        ];
+        for length in 1..=9 {
+            for stride in 0..length {
+                layouts.push(Layout::vector(3, length, stride));
+                layouts.push(Layout::indexed(&[(1, length), (1 + stride, length)]));
+                layouts.push(Layout::vector(2, length, stride).repeat_every(2, 1));
+            }
+        }
+        let data = numbered::<T>();
+        for layout in layouts {
+            let expected: Vec<T> = indices(&layout).into_iter().map(|at| data[at]).collect();
+            let mut sent = vec![T::sample(0xEE); expected.len()];
+            let (from, into) = (layout.of(&data)?, &mut ViewMut::whole(&mut sent));
+            world.sendrecv_view(&from, next, 3, into, previous, 3)?;
+            assert_eq!(sent, expected, "{layout:?}");
+            let mut packed = Vec::new();
+            world.pack(&from, &mut packed)?;
+            assert_eq!(
+                packed,
+                bytemuck::cast_slice::<T, u8>(&expected),
+                "{layout:?}"
+            );
+        }
+        Ok(())
+    }
+    through::<u8>(&world)?;
+    through::<i16>(&world)?;
+    through::<f32>(&world)?;
+    through::<f64>(&world)?;
+    through::<[u8; 3]>(&world)
 }
 
 #[ranks_test::ranks(2)]

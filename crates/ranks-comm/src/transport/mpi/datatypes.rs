@@ -301,7 +301,8 @@ impl One {
         repeat(length * self.items, self.size, &self.datatype)
     }
 
-    /// Runs of a predefined datatype, if the parts are such and an `int` counts each.
+    /// Runs of a predefined datatype, if the parts are such, an `int` counts each, and no library
+    /// takes them for one ([`seem_one`]).
     fn indexed(&self, parts: &[(usize, Shape)]) -> Result<Option<Made>> {
         if !self.datatype.predefined {
             return Ok(None);
@@ -317,27 +318,42 @@ impl One {
             lengths.push(length);
             places.push(address(start * self.stride())?);
         }
+        let mut pairs = lengths.iter().zip(places.iter().zip(places.iter().skip(1)));
+        if pairs.any(|(&length, (place, next))| seem_one(length, next - place, self.size)) {
+            return Ok(None);
+        }
         hindexed(&lengths, &places, &self.datatype).map(Some)
     }
 }
 
+/// Returns `true` if Intel's MPI takes a block of so many items and one that overlaps it for one
+/// block: that begins as many bytes behind as there are items, where it should be as many items.
+fn seem_one(length: c_int, stride: MPI_Aint, width: usize) -> bool {
+    stride == length as MPI_Aint && width > 1
+}
+
 /// `count` blocks of `length` items of `width` bytes each, `stride` bytes apart.
 fn blocks(count: usize, length: usize, stride: usize, width: usize, of: &Made) -> Result<Made> {
-    let (Ok(count), Ok(length)) = (c_int::try_from(count), c_int::try_from(length)) else {
-        return repeat(count, stride, &repeat(length, width, of)?);
-    };
-    hvector(count, length, address(stride)?, of)
+    let bytes = address(stride)?;
+    match (c_int::try_from(count), c_int::try_from(length)) {
+        (Ok(count), Ok(length)) if !seem_one(length, bytes, width) => {
+            hvector(count, length, bytes, of)
+        }
+        _ => repeat(count, stride, &repeat(length, width, of)?),
+    }
 }
 
 /// `count` equal datatypes, `stride` bytes apart.
 fn repeat(count: usize, stride: usize, of: &Made) -> Result<Made> {
     const CHUNK: c_int = 1 << 30;
     const LENGTH: usize = 1 << 30;
-    if let Ok(count) = c_int::try_from(count) {
+    if let Ok(count) = c_int::try_from(count)
+        && (of.predefined || stride != 1)
+    {
         return hvector(count, 1, address(stride)?, of);
     }
     // Blocks of one datatype, and no struct of two: MPICH 3.4.3 and Intel's MPI take a struct
-    // apart, down to every run.
+    // apart, down to every run. Nor a vector of what is a byte apart (`seem_one`).
     let of = resized(of, address(stride)?)?;
     let (chunks, rest) = (count / LENGTH, count % LENGTH);
     let mut lengths = vec![CHUNK; chunks];
