@@ -11,7 +11,7 @@ const VALUE: usize = 1023;
 ///
 /// It is plain data, needs no library, and becomes a library object for the call that takes it. A
 /// library ignores keys that it does not know. The maximum length of keys and values depends on the
-/// library: the standard promises 31 bytes for a key; Open MPI takes 36 and 256, MPICH 255 and
+/// library: the standard promises 31 bytes for a key; Open MPI takes 35 and 255, MPICH 255 and
 /// 1023.
 ///
 /// ```

@@ -21,6 +21,23 @@ fn a_communicator_takes_hints(world: Communicator) -> Result<()> {
     comm.free()
 }
 
+/// What it was about was not told.
+#[ranks_test::ranks(1, 2)]
+fn a_key_or_a_value_that_is_too_long_is_named(world: Communicator) -> Result<()> {
+    let (long, longer) = ("key ".repeat(50), "value ".repeat(100));
+    for (key, value) in [(long.trim(), "v"), ("key", longer.trim())] {
+        let info = Info::new().with(key, value)?;
+        // Open MPI takes neither.
+        if let Err(error) = world.dup_with_info(&info) {
+            let text = error.to_string();
+            let of = format!("a key of {} bytes ({}", key.len(), &key[..3]);
+            let with = format!("with a value of {}", value.len());
+            assert!(text.contains(&of) && text.contains(&with), "{text}");
+        }
+    }
+    Ok(())
+}
+
 #[ranks_test::ranks(1, 2)]
 fn keys_that_are_too_long_for_the_library_are_an_error(world: Communicator) -> Result<()> {
     let comm = world.dup()?;

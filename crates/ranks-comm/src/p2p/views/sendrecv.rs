@@ -48,8 +48,9 @@ impl Communicator {
     /// one selects; as in the exchange of a [halo](crate::layout::Halo).
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if the two layouts select a common element; as [`Layout::of`] and
-    /// [`Layout::of_mut`]; as [`sendrecv_view`](Self::sendrecv_view).
+    /// [`ErrorKind::Argument`] if the two layouts select a common element, for which all that lies
+    /// between the ends of a layout counts that selects more elements than lie there; as
+    /// [`Layout::of`] and [`Layout::of_mut`]; as [`sendrecv_view`](Self::sendrecv_view).
     ///
     /// MPI 5.0 §3.10 (`MPI_Sendrecv` of derived datatypes).
     #[doc(alias = "MPI_Sendrecv")]

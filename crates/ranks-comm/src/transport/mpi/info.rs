@@ -6,7 +6,8 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Info};
 
 use super::communicator::Comm;
-use super::error::check;
+use super::error::{check, check_with};
+use crate::call::checks::cut;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::info::Info;
 
@@ -27,11 +28,17 @@ impl InfoHandle {
         // SAFETY: the library is initialised, and the handle is ours.
         let code = unsafe { sys::MPI_Info_create(&raw mut handle.0) };
         check(code, "MPI_Info_create")?;
-        for (key, value) in info.iter() {
-            let (key, value) = (c_string(key)?, c_string(value)?);
+        for (name, text) in info.iter() {
+            let (key, value) = (c_string(name)?, c_string(text)?);
             // SAFETY: the info is alive, and both texts end with a zero.
             let code = unsafe { sys::MPI_Info_set(handle.0, key.as_ptr(), value.as_ptr()) };
-            check(code, "MPI_Info_set")?;
+            check_with(code, "MPI_Info_set", || {
+                let (beginning, bytes) = (cut(name, 40), name.len());
+                format!(
+                    "a key of {bytes} bytes ({beginning}) with a value of {}",
+                    text.len()
+                )
+            })?;
         }
         Ok(handle)
     }
