@@ -2,8 +2,6 @@
 //!
 //! All of them are begun whatever becomes of one, so that ranks stay in step.
 
-use std::fmt;
-
 use ranks_comm::Result;
 use ranks_comm::backend::{InFlight, Keep, StartedOp};
 
@@ -29,17 +27,7 @@ pub(super) fn all(parts: impl Iterator<Item = Result<StartedOp>>) -> Result<Star
 /// Memory that the library uses, of several operations.
 struct Shared(#[expect(dead_code, reason = "it is kept")] SharedCopy);
 
-impl Keep for Shared {
-    fn ended(&mut self, _: &'static str) -> Result<()> {
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
-    }
-}
+impl Keep for Shared {}
 
 /// The same, which keeps this.
 pub(super) fn keeping(begun: StartedOp, kept: Option<&SharedCopy>) -> StartedOp {

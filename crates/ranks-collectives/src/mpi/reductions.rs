@@ -141,13 +141,12 @@ fn large<F: Reduces, T: Pod, O: Reduction<T>>(
 }
 
 /// Counts, and what the library calls back.
-#[derive(Debug)]
 struct Counted<C> {
     _counts: Vec<C>,
     operation: Option<Box<dyn Keep>>,
 }
 
-impl<C: Send + std::fmt::Debug> Keep for Counted<C> {
+impl<C: Send> Keep for Counted<C> {
     fn ended(&mut self, operation: &'static str) -> Result<()> {
         match &mut self.operation {
             Some(keep) => keep.ended(operation),
@@ -157,7 +156,7 @@ impl<C: Send + std::fmt::Debug> Keep for Counted<C> {
 }
 
 /// Keeps counts and operation until the reduction is complete. The counts stay where they are.
-fn keep<C: Send + std::fmt::Debug + 'static>(
+fn keep<C: Send + 'static>(
     counts: Option<Vec<C>>,
     operation: Option<Box<dyn Keep>>,
 ) -> Option<Box<dyn Keep>> {

@@ -12,7 +12,6 @@
 
 use std::any::Any;
 use std::ffi::{c_int, c_void};
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -119,15 +118,6 @@ impl<'o> Registered<'o> {
 impl Keep for Registered<'static> {
     fn ended(&mut self, operation: &'static str) -> Result<()> {
         self.outcome(operation)
-    }
-}
-
-impl fmt::Debug for Registered<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registered")
-            .field("op", &self.op)
-            .field("datatype", &self.datatype)
-            .finish_non_exhaustive()
     }
 }
 

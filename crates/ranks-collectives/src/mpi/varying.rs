@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::ffi::c_int;
-use std::{fmt, ptr};
+use std::ptr;
 
 use bytemuck::Pod;
 use ranks_comm::backend::{Keep, MpiComm as Comm, Plain, StartedOp, TypeOf, check_collective};
@@ -228,17 +228,7 @@ struct InFlightNumbers<A: Abi, T: Pod> {
     _copy: Option<Plain<T>>,
 }
 
-impl<A: Abi, T: Pod> Keep for InFlightNumbers<A, T> {
-    fn ended(&mut self, _: &'static str) -> Result<()> {
-        Ok(())
-    }
-}
-
-impl<A: Abi, T: Pod> fmt::Debug for InFlightNumbers<A, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InFlightNumbers").finish_non_exhaustive()
-    }
-}
+impl<A: Abi, T: Pod> Keep for InFlightNumbers<A, T> {}
 
 pub(super) fn blocking<F: Moves, T: Pod>(comm: &Comm, varying: Varying<'_, T>) -> Result<()> {
     let Varying { send, recv, root } = varying;

@@ -39,13 +39,16 @@ impl Over {
 /// a callback.
 ///
 /// It stays in its box; memory whose address the library has must not move when the box does.
-pub trait Keep: Send + fmt::Debug {
+pub trait Keep: Send {
     /// Called when the library has completed the operation of that C name, once for each start,
-    /// before its memory is given back.
+    /// before its memory is given back. Does nothing by default.
     ///
     /// # Errors
     /// A failure that the library did not report: the operation has failed then.
-    fn ended(&mut self, operation: &'static str) -> Result<()>;
+    fn ended(&mut self, operation: &'static str) -> Result<()> {
+        let _ = operation;
+        Ok(())
+    }
 }
 
 /// Memory on which an operation may be pending. Dropped, it is leaked.
@@ -118,7 +121,6 @@ impl InFlight<Box<dyn Keep>> {
 }
 
 /// The work to be done at the completion of an operation, in that order.
-#[derive(Debug)]
 struct Both(Box<dyn Keep>, Box<dyn Keep>);
 
 impl Keep for Both {

@@ -1,7 +1,6 @@
 //! Exchange of bytes among all ranks, and of words that are joined, with a limit on the wait.
 
 use std::ffi::{c_int, c_void};
-use std::fmt;
 use std::time::Duration;
 
 use ranks_mpi_sys as sys;
@@ -49,12 +48,6 @@ impl<E: Send, F: Fn(&[E]) -> Result<()> + Send> Keep for Exchanging<E, F> {
         // SAFETY: this is called when the library has said that it is over.
         let all = memory.map(|memory| memory.give_back(unsafe { Over::new() }).all);
         (self.then)(&all.unwrap_or_default())
-    }
-}
-
-impl<E, F> fmt::Debug for Exchanging<E, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exchanging").finish_non_exhaustive()
     }
 }
 
