@@ -23,8 +23,6 @@ const HELPERS: [Helpers; 3] = [
             "MPI_Start",
             "MPI_Type_commit",
             "MPI_Type_contiguous",
-            "MPI_Type_contiguous_c",
-            "MPI_Type_create_hindexed",
             "MPI_Type_free",
             "MPI_Wait",
         ],

@@ -11,7 +11,8 @@ use std::ptr;
 use bytemuck::Pod;
 use ranks_comm::backend::{OpInfo, TypeOf};
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Op, MPI_Request, native};
+use ranks_mpi_sys::native::{self, DatatypeWord};
+use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Op, MPI_Request};
 
 use super::begun::Cell;
 use super::pointer::{recv_pointer, send_pointer, standard_recv_pointer, standard_send_pointer};
@@ -188,6 +189,19 @@ pub(crate) trait Named {
     const INIT_ROLE: &'static OpInfo = &OpInfo::of(Self::INIT);
 }
 
+macro_rules! named {
+    ($operation:ident: $blocking:ident, $nonblocking:ident, $init:ident;) => {
+        #[doc = concat!("`", stringify!($blocking), "`.")]
+        pub(crate) enum $operation {}
+
+        impl Named for $operation {
+            const BLOCKING: &'static str = stringify!($blocking);
+            const NONBLOCKING: &'static str = stringify!($nonblocking);
+            const INIT: &'static str = stringify!($init);
+        }
+    };
+}
+
 macro_rules! functions {
     ($(#[$family:meta])* $trait:ident($arguments:ident) { $($operation:ident($($argument:ident),*):
        $blocking:ident $blocking_c:ident, $nonblocking:ident $nonblocking_c:ident, $init:ident $init_c:ident;)* }) => {
@@ -211,14 +225,7 @@ macro_rules! functions {
         }
 
         $(
-            #[doc = concat!("`", stringify!($blocking), "`.")]
-            pub(crate) enum $operation {}
-
-            impl Named for $operation {
-                const BLOCKING: &'static str = stringify!($blocking);
-                const NONBLOCKING: &'static str = stringify!($nonblocking);
-                const INIT: &'static str = stringify!($init);
-            }
+            named! { $operation: $blocking, $nonblocking, $init; }
 
             impl $trait for $operation {
                 const BLOCKING_C: &'static str = stringify!($blocking_c);
@@ -316,21 +323,94 @@ functions! {
     }
 }
 
-macro_rules! named {
-    ($($operation:ident: $blocking:ident, $nonblocking:ident, $init:ident;)*) => { $(
-        #[doc = concat!("`", stringify!($blocking), "`.")]
-        pub(crate) enum $operation {}
-
-        impl Named for $operation {
-            const BLOCKING: &'static str = stringify!($blocking);
-            const NONBLOCKING: &'static str = stringify!($nonblocking);
-            const INIT: &'static str = stringify!($init);
-        }
-    )* };
+/// The arguments of a function that moves parts with a datatype each. Datatypes are in the form in
+/// which the function reads them.
+pub(crate) struct Exchanged<D, W> {
+    pub(super) send: *const c_void,
+    pub(super) send_counts: *const c_int,
+    pub(super) send_displacements: *const D,
+    pub(super) send_types: *const W,
+    pub(super) recv: *mut c_void,
+    pub(super) recv_counts: *const c_int,
+    pub(super) recv_displacements: *const D,
+    pub(super) recv_types: *const W,
 }
 
-// Those whose functions take arguments of their own, or another operation's.
-named! {
-    Alltoallw: MPI_Alltoallw, MPI_Ialltoallw, MPI_Alltoallw_init;
-    NeighborAlltoallw: MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, MPI_Neighbor_alltoallw_init;
+macro_rules! exchanges {
+    ($($operation:ident($Displacement:ty): $blocking:ident, $nonblocking:ident, $init:ident;)*) => {
+        $(named! { $operation: $blocking, $nonblocking, $init; })*
+
+        /// The functions of an operation that moves parts with a datatype each.
+        ///
+        /// # Safety
+        /// As that of [`Moves`].
+        pub(crate) trait Exchanges: Named {
+            /// In bytes, of a part.
+            type Displacement: Copy + Default + Send + TryFrom<usize> + 'static;
+
+            unsafe fn blocking(with: Exchanged<Self::Displacement, MPI_Datatype>, comm: MPI_Comm) -> c_int;
+            unsafe fn nonblocking(
+                with: Exchanged<Self::Displacement, DatatypeWord>,
+                comm: MPI_Comm,
+                request: *mut MPI_Request,
+            ) -> c_int;
+            unsafe fn init(
+                with: Exchanged<Self::Displacement, DatatypeWord>,
+                comm: MPI_Comm,
+                request: *mut MPI_Request,
+            ) -> c_int;
+        }
+
+        $(
+            impl Exchanges for $operation {
+                type Displacement = $Displacement;
+
+                unsafe fn blocking(with: Exchanged<$Displacement, MPI_Datatype>, comm: MPI_Comm) -> c_int {
+                    // SAFETY: the contract of this function.
+                    unsafe { exchange!($blocking(with) comm) }
+                }
+
+                unsafe fn nonblocking(
+                    with: Exchanged<$Displacement, DatatypeWord>,
+                    comm: MPI_Comm,
+                    request: *mut MPI_Request,
+                ) -> c_int {
+                    // SAFETY: the contract of this function.
+                    unsafe { exchange!($nonblocking(with) comm, request) }
+                }
+
+                unsafe fn init(
+                    with: Exchanged<$Displacement, DatatypeWord>,
+                    comm: MPI_Comm,
+                    request: *mut MPI_Request,
+                ) -> c_int {
+                    // SAFETY: the contract of this function.
+                    unsafe { exchange!($init(with) comm, sys::MPI_INFO_NULL, request) }
+                }
+            }
+        )*
+    };
+}
+
+/// A call with these arguments, and what comes after them.
+macro_rules! exchange {
+    ($function:ident($with:ident) $($after:expr),*) => {
+        sys::$function(
+            $with.send,
+            $with.send_counts,
+            $with.send_displacements,
+            $with.send_types,
+            $with.recv,
+            $with.recv_counts,
+            $with.recv_displacements,
+            $with.recv_types,
+            $($after),*
+        )
+    };
+}
+
+exchanges! {
+    Alltoallw(c_int): MPI_Alltoallw, MPI_Ialltoallw, MPI_Alltoallw_init;
+    NeighborAlltoallw(MPI_Aint):
+        MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, MPI_Neighbor_alltoallw_init;
 }

@@ -1,280 +1,273 @@
-//! All to all, of what layouts take: each part by its derived datatype and its place.
+//! Exchanges of parts that have a datatype each: of what layouts take, among all ranks or
+//! neighbours.
 
-use std::ffi::{c_int, c_void};
-use std::fmt::Debug;
+use std::ffi::c_int;
+use std::ops::Range;
 
 use bytemuck::Pod;
-use ranks_comm::Result;
-use ranks_comm::backend::{Keep, MpiComm as Comm, Portion, StartedOp, check_collective};
+use ranks_comm::backend::{Keep, MpiComm as Comm, Plain, Portion, StartedOp, check_collective};
 use ranks_comm::layout::Layout;
-use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Aint, MPI_Count, MPI_Datatype, native};
+use ranks_comm::{Result, SendBuffer};
+use ranks_mpi_sys::{MPI_Datatype, native};
 
 use super::begun::begin_large;
-use super::functions::is_in_library;
+use super::functions::{Alltoallw, Exchanged, Exchanges, NeighborAlltoallw, is_in_library};
+use super::neighbor_order::{NeighborFunction, slots_for};
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
-use crate::arguments::layouts::Pattern;
+use crate::arguments::layouts::{Layouts, Pattern};
+use crate::arguments::neighbors::Trade;
 use crate::in_flight::stable::Stable;
 
 /// The parts of a slice in the order in which the library has them. The datatypes are there as long
 /// as this lives.
-#[derive(Debug)]
-pub(super) struct Parts {
-    pub(super) counts: Vec<c_int>,
-    pub(super) places: Vec<MPI_Aint>,
-    pub(super) types: Vec<MPI_Datatype>,
+struct Parts<D> {
+    counts: Vec<c_int>,
+    displacements: Vec<D>,
+    types: Vec<MPI_Datatype>,
     _portions: Vec<Portion>,
 }
 
-impl Parts {
-    /// The datatypes as calls read them that go on after they have returned.
-    pub(super) fn words(&self) -> native::Datatypes {
-        // SAFETY: the library is loaded, as there are datatypes of it.
-        unsafe { native::Datatypes::new(&self.types) }
-    }
-
+impl<D: Default + TryFrom<usize>> Parts<D> {
+    /// Displacements are not more than `farthest`.
+    ///
     /// # Errors
     /// Errors of the library about the datatypes.
-    pub(super) fn of<'l, T: Pod>(
+    fn of<'l, T: Pod>(
         comm: &Comm,
         layouts: impl Iterator<Item = &'l Layout>,
+        farthest: usize,
     ) -> Result<Self> {
         let portions: Vec<Portion> = layouts
-            .map(|layout| comm.portion::<T>(layout))
+            .map(|layout| comm.portion::<T>(layout, farthest))
             .collect::<Result<_>>()?;
-        let place = |portion: &Portion| MPI_Aint::try_from(portion.offset).unwrap_or(0);
+        let displacement = |portion: &Portion| D::try_from(portion.offset).unwrap_or_default();
         Ok(Self {
             counts: portions.iter().map(|portion| portion.count).collect(),
-            places: portions.iter().map(place).collect(),
+            displacements: portions.iter().map(displacement).collect(),
             types: portions.iter().map(|portion| portion.datatype).collect(),
             _portions: portions,
         })
     }
-
-    /// The places as `MPI_Alltoallw` takes them, if an `int` can say them.
-    pub(super) fn near(&self) -> Option<Vec<c_int>> {
-        let int = |place: &MPI_Aint| c_int::try_from(*place).ok();
-        self.places.iter().map(int).collect()
-    }
-
-    /// The beginning of a part that is the only one, which is from there on. Open MPI 4.1 and 5.0
-    /// take the place of the only one for a number of items, and write behind the slice
-    /// (`coll_self_alltoallw.c`).
-    pub(super) fn begin(&mut self) -> MPI_Aint {
-        match &mut self.places[..] {
-            [only] => std::mem::take(only),
-            _ => 0,
-        }
-    }
-
-    pub(super) fn wide_counts(&self) -> Vec<MPI_Count> {
-        self.counts.iter().map(|&count| count.into()).collect()
-    }
 }
 
-/// Memory that the library reads until the operation is complete: counts, places and datatypes of
-/// what is sent and of what is received.
-#[derive(Debug)]
-pub(super) struct Sides<F> {
-    pub(super) sent: Parts,
-    pub(super) received: Parts,
-    /// The datatypes of both, as the library reads them.
-    pub(super) types: [native::Datatypes; 2],
-    pub(super) form: F,
+/// Slices, and the parts of them that go to each rank or neighbour and come from each. They lie in
+/// their slices, and those that are received have no element in common.
+pub(crate) struct Exchange<'a, T, D> {
+    pub(super) send: &'a [T],
+    recv: &'a mut [T],
+    sent: Parts<D>,
+    received: Parts<D>,
 }
 
-/// Numbers in the form of the function that is called: those among neighbours need nothing.
-#[derive(Debug)]
-enum Reach {
-    /// Places that an `int` can say.
-    Near([Vec<c_int>; 2]),
-    /// Counts for places that it cannot.
-    Far([Vec<MPI_Count>; 2]),
-}
-
-impl<F> Sides<F> {
-    /// The counts of what is sent and of what is received.
-    pub(super) fn counts(&self) -> [&Vec<c_int>; 2] {
-        [&self.sent.counts, &self.received.counts]
-    }
-
-    /// Their places.
-    pub(super) fn places(&self) -> [&Vec<MPI_Aint>; 2] {
-        [&self.sent.places, &self.received.places]
-    }
-}
-
-impl<F: Send + Debug> Keep for Sides<F> {
-    fn ended(&mut self, _: &'static str) -> Result<()> {
-        Ok(())
-    }
-}
-
-impl Sides<Reach> {
-    /// Those of all ranks, and where places count from.
-    fn of<T: Pod>(
+impl<'a, T: Pod> Exchange<'a, T, c_int> {
+    /// Among all ranks.
+    fn among_all<'l>(
         comm: &Comm,
-        pattern: Pattern<'_, T>,
-    ) -> Result<(*const c_void, *mut c_void, Box<Self>)> {
-        let ((send, here), (recv, there)) = (pattern.send, pattern.recv);
-        let mut sent = Parts::of::<T>(comm, here.layouts().iter())?;
-        let mut received = Parts::of::<T>(comm, there.layouts().iter())?;
-        let from = standard_send_pointer(Some(send)).wrapping_byte_offset(sent.begin());
-        let to = standard_recv_pointer(Some(recv)).wrapping_byte_offset(received.begin());
-        let form = match (sent.near(), received.near()) {
-            (Some(here), Some(there)) => Reach::Near([here, there]),
-            _ => Reach::Far([sent.wide_counts(), received.wide_counts()]),
+        (send, here): (&'a [T], impl ExactSizeIterator<Item = &'l Layout>),
+        (recv, there): (&'a mut [T], impl ExactSizeIterator<Item = &'l Layout>),
+    ) -> Result<Self> {
+        let farthest = match here.len() {
+            // Open MPI 4.1 and 5.0 take the displacement of the only part for a number of items,
+            // and write behind the slice (`coll_self_alltoallw.c`).
+            1 => 0,
+            _ => c_int::MAX.unsigned_abs() as usize,
         };
-        let types = [sent.words(), received.words()];
-        let sides = Self {
+        Ok(Self {
+            send,
+            recv,
+            sent: Parts::of::<T>(comm, here, farthest)?,
+            received: Parts::of::<T>(comm, there, farthest)?,
+        })
+    }
+
+    /// Of a block of `send` for each of so many ranks, and a block of `recv` of each, or nothing.
+    pub(super) fn of_blocks(
+        comm: &Comm,
+        ranks: usize,
+        (send, here): (&'a [T], impl Fn(usize) -> Option<Range<usize>>),
+        (recv, there): (&'a mut [T], impl Fn(usize) -> Option<Range<usize>>),
+    ) -> Result<Self> {
+        let layout = |block: Option<Range<usize>>| {
+            let block = block.unwrap_or(0..0);
+            Layout::contiguous(block.len()).at(block.start)
+        };
+        let here: Vec<Layout> = (0..ranks).map(|rank| layout(here(rank))).collect();
+        let there: Vec<Layout> = (0..ranks).map(|rank| layout(there(rank))).collect();
+        Self::among_all(comm, (send, here.iter()), (recv, there.iter()))
+    }
+}
+
+/// Operations on what layouts take.
+pub(crate) trait LaidOut: Exchanges {
+    type Proven<'a, T: Pod>;
+
+    /// The exchange that `form` is called with.
+    fn exchange<'a, T: Pod>(
+        comm: &Comm,
+        form: NeighborFunction,
+        proven: Self::Proven<'a, T>,
+    ) -> Result<Exchange<'a, T, Self::Displacement>>;
+}
+
+impl LaidOut for Alltoallw {
+    type Proven<'a, T: Pod> = Pattern<'a, T>;
+
+    fn exchange<'a, T: Pod>(
+        comm: &Comm,
+        _: NeighborFunction,
+        proven: Self::Proven<'a, T>,
+    ) -> Result<Exchange<'a, T, c_int>> {
+        let Pattern { send, recv, .. } = proven;
+        let (here, there) = (send.1.layouts().iter(), recv.1.layouts().iter());
+        Exchange::among_all(comm, (send.0, here), (recv.0, there))
+    }
+}
+
+impl LaidOut for NeighborAlltoallw {
+    type Proven<'a, T: Pod> = Trade<'a, T, &'a Layouts>;
+
+    fn exchange<'a, T: Pod>(
+        comm: &Comm,
+        form: NeighborFunction,
+        trade: Self::Proven<'a, T>,
+    ) -> Result<Exchange<'a, T, Self::Displacement>> {
+        let (here, there) = (trade.send.blocks.layouts(), trade.recv.blocks.layouts());
+        let received = match slots_for(form, trade.around)? {
+            None => Parts::of::<T>(comm, there.iter(), usize::MAX),
+            Some(slots) => Parts::of::<T>(comm, slots.iter().map(|&it| &there[it]), usize::MAX),
+        };
+        Ok(Exchange {
+            send: trade.send.slice,
+            recv: trade.recv.slice,
+            sent: Parts::of::<T>(comm, here.iter(), usize::MAX)?,
+            received: received?,
+        })
+    }
+}
+
+pub(crate) fn blocking<F: LaidOut, T: Pod>(comm: &Comm, proven: F::Proven<'_, T>) -> Result<()> {
+    exchange::<F, T>(comm, F::exchange(comm, NeighborFunction::Layouts, proven)?)
+}
+
+pub(super) fn exchange<F: Exchanges, T: Pod>(
+    comm: &Comm,
+    exchange: Exchange<'_, T, F::Displacement>,
+) -> Result<()> {
+    let Exchange {
+        send,
+        recv,
+        sent,
+        received,
+    } = exchange;
+    let with = Exchanged {
+        send: standard_send_pointer(Some(send)),
+        send_counts: sent.counts.as_ptr(),
+        send_displacements: sent.displacements.as_ptr(),
+        send_types: sent.types.as_ptr(),
+        recv: standard_recv_pointer(Some(recv)),
+        recv_counts: received.counts.as_ptr(),
+        recv_displacements: received.displacements.as_ptr(),
+        recv_types: received.types.as_ptr(),
+    };
+    // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in
+    // common, as `Exchange` says; there is one for each rank or neighbour.
+    let code = unsafe { F::blocking(with, comm.canonical) };
+    check_collective(code, F::BLOCKING)
+}
+
+/// Memory that the library reads until an operation is complete.
+struct Sides<T: Pod, D> {
+    sent: Parts<D>,
+    received: Parts<D>,
+    /// The datatypes of both, as the library reads them.
+    types: [native::Datatypes; 2],
+    /// The elements that are sent, if they are a copy.
+    copy: Option<Plain<T>>,
+}
+
+impl<T: Pod, D: Send> Keep for Sides<T, D> {}
+
+impl<T: Pod, D: Send + 'static> Sides<T, D> {
+    /// The arguments of a call, and what has to be kept of them.
+    fn of(
+        exchange: Stable<Exchange<'_, T, D>>,
+        copy: Option<Plain<T>>,
+    ) -> (Exchanged<D, native::DatatypeWord>, Box<Self>) {
+        let Exchange {
+            send,
+            recv,
+            sent,
+            received,
+        } = exchange.into_inner();
+        // SAFETY: the library is loaded, as there are datatypes of it.
+        let types = [&sent, &received].map(|side| unsafe { native::Datatypes::new(&side.types) });
+        let sides = Box::new(Self {
             sent,
             received,
             types,
-            form,
+            copy,
+        });
+        let from = sides.copy.as_ref().map_or(send, SendBuffer::as_slice);
+        let with = Exchanged {
+            send: standard_send_pointer(Some(from)),
+            send_counts: sides.sent.counts.as_ptr(),
+            send_displacements: sides.sent.displacements.as_ptr(),
+            send_types: sides.types[0].as_ptr(),
+            recv: standard_recv_pointer(Some(recv)),
+            recv_counts: sides.received.counts.as_ptr(),
+            recv_displacements: sides.received.displacements.as_ptr(),
+            recv_types: sides.types[1].as_ptr(),
         };
-        Ok((from, to, Box::new(sides)))
+        (with, sides)
     }
 }
 
-pub(crate) fn blocking<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<()> {
-    let ((send, here), (recv, there)) = (pattern.send, pattern.recv);
-    let mut sent = Parts::of::<T>(comm, here.layouts().iter())?;
-    let mut received = Parts::of::<T>(comm, there.layouts().iter())?;
-    let from = standard_send_pointer(Some(send)).wrapping_byte_offset(sent.begin());
-    let to = standard_recv_pointer(Some(recv)).wrapping_byte_offset(received.begin());
-    let (Some(send_places), Some(recv_places)) = (sent.near(), received.near()) else {
-        let (send_counts, recv_counts) = (sent.wide_counts(), received.wide_counts());
-        // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element
-        // in common, as `Pattern` has proven; there is one for each rank, `from` and `to` being
-        // where places count from.
-        let code = unsafe {
-            sys::MPI_Alltoallw_c(
-                from,
-                send_counts.as_ptr(),
-                sent.places.as_ptr(),
-                sent.types.as_ptr(),
-                to,
-                recv_counts.as_ptr(),
-                received.places.as_ptr(),
-                received.types.as_ptr(),
-                comm.canonical,
-            )
-        };
-        return check_collective(code, "MPI_Alltoallw_c");
-    };
-    // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in
-    // common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where
-    // places count from.
-    let code = unsafe {
-        sys::MPI_Alltoallw(
-            from,
-            sent.counts.as_ptr(),
-            send_places.as_ptr(),
-            sent.types.as_ptr(),
-            to,
-            received.counts.as_ptr(),
-            recv_places.as_ptr(),
-            received.types.as_ptr(),
-            comm.canonical,
-        )
-    };
-    check_collective(code, "MPI_Alltoallw")
-}
-
-/// Starts or prepares an operation on layouts by the C function of that name, with `sides` that are
-/// kept, counts and places of what is sent and of what is received, and where places count from.
-/// What a persistent one takes besides comes last.
-macro_rules! begin_layouts {
-    ($function:ident, $comm:expr, $sides:expr, $counts:expr, $places:expr, $from:expr, $to:expr $(, $info:expr)?) => {{
-        let [send_counts, recv_counts] = $counts.map(|counts| counts.as_ptr());
-        let [send_places, recv_places] = $places.map(|places| places.as_ptr());
-        let [send_types, recv_types] = $sides.types.each_ref().map(|types| types.as_ptr());
-        let (from, to) = ($from, $to);
-        begin_large(stringify!($function), Some($sides), |request| {
-            // SAFETY: what each part takes lies in its slice, and the parts of what is received
-            // have no element in common, as `Pattern` and `Trade` have proven; there is one for
-            // each rank or neighbour, `from` and `to` being where places count from; slices and
-            // arrays last, as `Stable` says and the sides do.
-            unsafe {
-                sys::$function(
-                    from, send_counts, send_places, send_types, to, recv_counts, recv_places, recv_types, $comm.canonical,
-                    $($info,)? request,
-                )
-            }
-        })
-    }};
-}
-pub(super) use begin_layouts;
-
-pub(crate) fn nonblocking<T: Pod>(
+/// The exchange of slices that last.
+fn stable<'a, F: LaidOut, T: Pod>(
     comm: &Comm,
-    pattern: Stable<Pattern<'_, T>>,
+    form: NeighborFunction,
+    proven: Stable<F::Proven<'a, T>>,
+) -> Result<Stable<Exchange<'a, T, F::Displacement>>> {
+    // SAFETY: an exchange has the slices of what was proven, and no others.
+    unsafe { proven.proven(|proven| F::exchange(comm, form, proven)) }
+}
+
+pub(crate) fn nonblocking<F: LaidOut, T: Pod>(
+    comm: &Comm,
+    proven: Stable<F::Proven<'_, T>>,
 ) -> Result<StartedOp> {
-    let (from, to, sides) = Sides::of(comm, pattern.into_inner())?;
-    match &sides.form {
-        Reach::Near(places) => {
-            let places = places.each_ref();
-            begin_layouts!(
-                MPI_Ialltoallw,
-                comm,
-                sides,
-                sides.counts(),
-                places,
-                from,
-                to
-            )
-        }
-        Reach::Far(counts) => {
-            let counts = counts.each_ref();
-            begin_layouts!(
-                MPI_Ialltoallw_c,
-                comm,
-                sides,
-                counts,
-                sides.places(),
-                from,
-                to
-            )
-        }
-    }
+    let exchange = stable::<F, T>(comm, NeighborFunction::NonblockingLayouts, proven)?;
+    begin_exchange::<F, T>(comm, exchange, None)
 }
 
-pub(crate) fn init<T: Pod>(
+/// Sends the copy in the place of the slice, if there is one.
+pub(super) fn begin_exchange<F: Exchanges, T: Pod>(
     comm: &Comm,
-    pattern: Stable<Pattern<'_, T>>,
+    exchange: Stable<Exchange<'_, T, F::Displacement>>,
+    copy: Option<Plain<T>>,
+) -> Result<StartedOp> {
+    let (with, sides) = Sides::of(exchange, copy);
+    begin_large(F::NONBLOCKING, Some(sides), |request| {
+        // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element
+        // in common, as `Exchange` says; there is one for each rank or neighbour; slices last, as
+        // `Stable` says, and the sides are kept.
+        unsafe { F::nonblocking(with, comm.canonical, request) }
+    })
+}
+
+/// Nothing where the library has no such function: the operation is begun anew at each start then.
+pub(crate) fn init<F: LaidOut, T: Pod>(
+    comm: &Comm,
+    proven: Stable<F::Proven<'_, T>>,
 ) -> Result<Option<StartedOp>> {
-    if !is_in_library("MPI_Alltoallw_init") {
+    if !is_in_library(F::INIT) {
         return Ok(None);
     }
-    let (from, to, sides) = Sides::of(comm, pattern.into_inner())?;
-    let info = sys::MPI_INFO_NULL;
-    match &sides.form {
-        Reach::Near(places) => {
-            let places = places.each_ref();
-            begin_layouts!(
-                MPI_Alltoallw_init,
-                comm,
-                sides,
-                sides.counts(),
-                places,
-                from,
-                to,
-                info
-            )
-        }
-        Reach::Far(counts) => {
-            let counts = counts.each_ref();
-            begin_layouts!(
-                MPI_Alltoallw_init_c,
-                comm,
-                sides,
-                counts,
-                sides.places(),
-                from,
-                to,
-                info
-            )
-        }
-    }
+    let exchange = stable::<F, T>(comm, NeighborFunction::PersistentLayouts, proven)?;
+    let (with, sides) = Sides::of(exchange, None);
+    begin_large(F::INIT, Some(sides), |request| {
+        // SAFETY: as those of a nonblocking call; slices and sides last until it is freed.
+        unsafe { F::init(with, comm.canonical, request) }
+    })
     .map(Some)
 }

@@ -38,7 +38,6 @@ mod in_pieces;
 pub(crate) mod intercommunicators;
 mod large_varying;
 pub(crate) mod layouts;
-pub(crate) mod neighbor_layouts;
 mod neighbor_order;
 pub(crate) mod neighbors;
 mod operation;
@@ -48,7 +47,6 @@ mod reduce_local;
 pub(crate) mod reductions;
 pub(crate) mod scatterings;
 pub(crate) mod transfers;
-mod typed_blocks;
 mod user_op;
 mod varying;
 

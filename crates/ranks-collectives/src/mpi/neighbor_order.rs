@@ -20,7 +20,7 @@ use crate::arguments::neighbors::{Order, slots};
 
 /// Functions that may differ in it.
 #[derive(Clone, Copy)]
-pub(super) enum NeighborFunction {
+pub(crate) enum NeighborFunction {
     /// `MPI_Neighbor_alltoall`.
     Even,
     /// `MPI_Neighbor_alltoallv`.

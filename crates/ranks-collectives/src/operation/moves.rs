@@ -401,7 +401,7 @@ movers! {
         mpi(exchanges) in_process(alltoallv, ialltoall);
     functions::Alltoallw: ((here, there) in (&'a Layouts, &'a Layouts)) root(None)
         prove(Pattern, |operation, comm, send, recv| Pattern::among_all(operation, comm, (send, here), (recv, there)))
-        mpi(layouts) in_process(alltoallw, ialltoallw);
+        mpi(layouts::<Alltoallw>) in_process(alltoallw, ialltoallw);
 
     BetweenGroups<functions::Bcast>: (root in RootGroup) root(None)
         prove(Crossing, |operation, comm, _, recv| Crossing::from_root(operation, comm, recv, root))
@@ -424,5 +424,5 @@ movers! {
         mpi(neighbors::<NeighborAlltoallv>) in_process(neighbor_exchange, ineighbor_exchange);
     functions::NeighborAlltoallw: ((around, here, there) in (&'a dyn Neighborhood, &'a Layouts, &'a Layouts)) root(None)
         prove(LaidOut, |operation, _, send, recv| Trade::laid_out(operation, around, (send, here), (recv, there)))
-        mpi(neighbor_layouts) in_process(neighbor_alltoallw, ineighbor_alltoallw);
+        mpi(layouts::<NeighborAlltoallw>) in_process(neighbor_alltoallw, ineighbor_alltoallw);
 }

@@ -1,6 +1,6 @@
 //! Parts of slices that are no blocks: matrices are transposed, halos are filled.
 
-use ranks_collectives::{Layouts, NeighborCollectives, VaryingCollectives};
+use ranks_collectives::{Layouts, NeighborCollectives, NonblockingCollectives, VaryingCollectives};
 use ranks_comm::layout::Layout;
 use ranks_comm::{Communicator, ErrorKind, Result};
 
@@ -40,6 +40,40 @@ fn matrices_are_transposed(world: Communicator) {
     transposed::<Particle>(&world, 3);
     transposed::<[u8; 3]>(&world, 5);
     transposed::<()>(&world, 2);
+}
+
+/// Three elements for each rank, those of rank 0 near the beginning, those of others with or
+/// without gaps farther away than an `int` says.
+fn far_parts(size: usize) -> (Layouts, usize) {
+    let far = (1 << 31) + 11;
+    let part = |rank: usize| match rank {
+        0 => Layout::vector(3, 1, 2).at(1),
+        1 => Layout::contiguous(3).at(far + 8),
+        _ => Layout::vector(3, 1, 2).at(far + 8 * rank),
+    };
+    (Layouts::new((0..size).map(part)), far + 8 * size)
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn parts_that_an_int_cannot_place(world: Communicator) -> Result<()> {
+    // Nothing but the parts is touched, so that the gap takes no memory.
+    let (me, size) = (world.rank(), world.size());
+    let (layouts, length) = far_parts(size);
+    let (mut send, mut recv) = (vec![0_u8; length], vec![0_u8; length]);
+    let values = |from: usize, to: usize| [1, 2, 3].map(|i| (100 * from + 10 * to + i) as u8);
+    for (to, layout) in layouts.layouts().iter().enumerate() {
+        layout.of_mut(&mut send)?.scatter(&values(me, to));
+    }
+    world.alltoallw(&send, &layouts, &mut recv, &layouts)?;
+    for (from, layout) in layouts.layouts().iter().enumerate() {
+        assert_eq!(layout.of(&recv)?.to_vec(), values(from, me));
+    }
+    let request = world.ialltoallw(send, vec![0_u8; length], &layouts, &layouts)?;
+    let ((_, recv), _) = request.wait()?;
+    for (from, layout) in layouts.layouts().iter().enumerate() {
+        assert_eq!(layout.of(&recv)?.to_vec(), values(from, me));
+    }
+    Ok(())
 }
 
 /// The number of elements that go from one rank to another.

@@ -92,7 +92,8 @@ fn portions<T: Pod>(
         let why = "a window over MPI has a communicator that is not";
         return Err(Error::new(ErrorKind::Library, operation, why));
     };
-    Ok((comm.portion::<T>(here)?, comm.portion::<T>(there)?))
+    let portion = |layout| comm.portion::<T>(layout, usize::MAX);
+    Ok((portion(here)?, portion(there)?))
 }
 
 /// Begin of a portion of the part at `place`; the sum is no more than the end of the part.

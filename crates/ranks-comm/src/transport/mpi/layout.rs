@@ -13,7 +13,7 @@ use ranks_mpi_sys::{MPI_Datatype, MPI_Status};
 
 use super::buffer::{to_read, to_write};
 use super::communicator::Comm;
-use super::datatypes::{Committed, Description, Items};
+use super::datatypes::{Committed, Description, Frame, Items};
 use super::error::{check, check_with, library};
 use super::peer::to_standard;
 use super::pending_op::Cell;
@@ -378,21 +378,39 @@ pub struct Portion {
 }
 
 impl Comm {
-    /// The elements of `T` that `layout`, which fits the slice in question, selects.
+    /// The elements of `T` that `layout`, which fits the slice in question, selects: not more than
+    /// `farthest` bytes behind the beginning, which the datatype knows itself if it is more.
     ///
     /// # Errors
     /// Errors of the library about the datatype.
-    pub fn portion<T: Pod>(&self, layout: &Layout) -> Result<Portion> {
+    pub fn portion<T: Pod>(&self, layout: &Layout, farthest: usize) -> Result<Portion> {
         let taken = Taken {
             layout: layout.clone(),
             element: Element::whole::<T>(),
         };
         let described = self.describe(&taken, Items::Typed, |offset| offset)?;
+        let start = described.pointer;
+        if start <= farthest {
+            return Ok(Portion {
+                offset: start,
+                count: described.count,
+                datatype: described.datatype,
+                _committed: described._committed,
+            });
+        }
+        // Of no account, as it is used once.
+        let extent = taken.bytes();
+        let committed = self.session.datatypes.get(Description {
+            known: Arc::clone(layout.known()),
+            element: taken.element,
+            items: Items::Typed,
+            frame: Some(Frame { start, extent }),
+        })?;
         Ok(Portion {
-            offset: described.pointer,
-            count: described.count,
-            datatype: described.datatype,
-            _committed: described._committed,
+            offset: 0,
+            count: 1,
+            datatype: committed.handle(),
+            _committed: Some(committed),
         })
     }
 }
@@ -401,11 +419,7 @@ impl Comm {
 #[derive(Debug)]
 struct Held(#[expect(dead_code, reason = "it is only held")] Arc<Committed>);
 
-impl Keep for Held {
-    fn ended(&mut self, _operation: &'static str) -> Result<()> {
-        Ok(())
-    }
-}
+impl Keep for Held {}
 
 /// The destination of one message and the source of another.
 #[derive(Clone, Copy)]

@@ -197,16 +197,19 @@ macro_rules! continued {
 }
 
 blocking!(MPI_Alltoallw in coll, peers, c_int, c_int);
+#[cfg(feature = "whole")]
 blocking!(MPI_Alltoallw_c in coll, peers, MPI_Count, MPI_Aint);
 blocking!(MPI_Neighbor_alltoallw in neighbor, neighbors, c_int, MPI_Aint);
 #[cfg(feature = "whole")]
 blocking!(MPI_Neighbor_alltoallw_c in neighbor, neighbors, MPI_Count, MPI_Aint);
 continued!(MPI_Ialltoallw in coll, c_int, c_int);
+#[cfg(feature = "whole")]
 continued!(MPI_Ialltoallw_c in coll, MPI_Count, MPI_Aint);
 continued!(MPI_Ineighbor_alltoallw in neighbor, c_int, MPI_Aint);
 #[cfg(feature = "whole")]
 continued!(MPI_Ineighbor_alltoallw_c in neighbor, MPI_Count, MPI_Aint);
 continued!(MPI_Alltoallw_init in coll, c_int, c_int, info: MPI_Info);
+#[cfg(feature = "whole")]
 continued!(MPI_Alltoallw_init_c in coll, MPI_Count, MPI_Aint, info: MPI_Info);
 continued!(MPI_Neighbor_alltoallw_init in neighbor, c_int, MPI_Aint, info: MPI_Info);
 #[cfg(feature = "whole")]

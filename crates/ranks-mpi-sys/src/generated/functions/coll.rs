@@ -48,10 +48,12 @@ functions! {
     /// `int MPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)` (MPI 3.1 or earlier)
     hand "3.1" MPI_Alltoallw(sendbuf: ConstBuf, sendcounts: Same<*const c_int>, sdispls: Same<*const c_int>, sendtypes: Same<*const MPI_Datatype>, recvbuf: Buf, recvcounts: Same<*const c_int>, rdispls: Same<*const c_int>, recvtypes: Same<*const MPI_Datatype>, comm: Comm) -> Code;
     /// `int MPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Alltoallw_c(sendbuf: ConstBuf, sendcounts: Same<*const MPI_Count>, sdispls: Same<*const MPI_Aint>, sendtypes: Same<*const MPI_Datatype>, recvbuf: Buf, recvcounts: Same<*const MPI_Count>, rdispls: Same<*const MPI_Aint>, recvtypes: Same<*const MPI_Datatype>, comm: Comm) -> Code;
     /// `int MPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 4.0)
     hand "4.0" MPI_Alltoallw_init(sendbuf: ConstBuf, sendcounts: Same<*const c_int>, sdispls: Same<*const c_int>, sendtypes: Same<*const crate::native::DatatypeWord>, recvbuf: Buf, recvcounts: Same<*const c_int>, rdispls: Same<*const c_int>, recvtypes: Same<*const crate::native::DatatypeWord>, comm: Comm, info: Info, request: OutRequest) -> Code;
     /// `int MPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Alltoallw_init_c(sendbuf: ConstBuf, sendcounts: Same<*const MPI_Count>, sdispls: Same<*const MPI_Aint>, sendtypes: Same<*const crate::native::DatatypeWord>, recvbuf: Buf, recvcounts: Same<*const MPI_Count>, rdispls: Same<*const MPI_Aint>, recvtypes: Same<*const crate::native::DatatypeWord>, comm: Comm, info: Info, request: OutRequest) -> Code;
     /// `int MPI_Barrier(MPI_Comm comm)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Barrier(comm: Comm) -> Code;
@@ -112,6 +114,7 @@ functions! {
     /// `int MPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)` (MPI 3.1 or earlier)
     hand "3.1" MPI_Ialltoallw(sendbuf: ConstBuf, sendcounts: Same<*const c_int>, sdispls: Same<*const c_int>, sendtypes: Same<*const crate::native::DatatypeWord>, recvbuf: Buf, recvcounts: Same<*const c_int>, rdispls: Same<*const c_int>, recvtypes: Same<*const crate::native::DatatypeWord>, comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     hand "4.0" MPI_Ialltoallw_c(sendbuf: ConstBuf, sendcounts: Same<*const MPI_Count>, sdispls: Same<*const MPI_Aint>, sendtypes: Same<*const crate::native::DatatypeWord>, recvbuf: Buf, recvcounts: Same<*const MPI_Count>, rdispls: Same<*const MPI_Aint>, recvtypes: Same<*const crate::native::DatatypeWord>, comm: Comm, request: OutRequest) -> Code;
     /// `int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Ibarrier(comm: Comm, request: OutRequest) -> Code;

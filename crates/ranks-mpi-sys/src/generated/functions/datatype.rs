@@ -18,6 +18,7 @@ functions! {
     /// `int MPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_contiguous(count: Same<c_int>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Type_contiguous) "4.0" MPI_Type_contiguous_c(count: Same<MPI_Count>, oldtype: Datatype, newtype: OutDatatype) -> Code;
     /// `int MPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 3.1 or earlier)
     #[cfg(feature = "whole")]
