@@ -24,6 +24,7 @@ mod paths;
 mod phrases;
 mod promises;
 mod publish;
+mod table;
 mod text;
 pub(crate) mod tree;
 mod umbrella;
@@ -60,7 +61,7 @@ const CHECKS: [Check; 19] = [
     }),
     (
         "crates depend on each other as the table says",
-        |_, metadata| edges::check(metadata),
+        edges::check,
     ),
     ("modules of a crate use those below", |tree, _| {
         layers::check(tree)

@@ -4,177 +4,31 @@ use std::collections::BTreeMap;
 
 use super::code::{before_tests, is_word, words};
 use super::finding::Finding;
+use super::table;
 use super::tree::Tree;
 
-/// A crate and its layers, from the bottom up.
-type Row = (&'static str, &'static [&'static str]);
-
-const TABLE: &[Row] = &[
-    (
-        "crates/ranks-comm/src/",
-        &[
-            "result",
-            "data",
-            "call",
-            "transport",
-            "communicator",
-            "op",
-            "p2p",
-            "intercommunicator",
-            "topology",
-            "runtime",
-            "interop",
-            "backend",
-        ],
-    ),
-    (
-        "crates/ranks-collectives/src/",
-        &[
-            "ops",
-            "arguments",
-            "in_flight",
-            "agreement",
-            "mpi",
-            "in_process",
-            "operation",
-            "reproducible",
-            "traits",
-            "composed",
-            "topology",
-            "backend",
-        ],
-    ),
-    (
-        "crates/ranks-rma-window/src/",
-        &[
-            "preflight",
-            "page",
-            "epoch",
-            "mpi",
-            "in_process",
-            "region",
-            "window",
-            "shared_window",
-            "node_shared",
-            "interop",
-        ],
-    ),
-    (
-        "crates/ranks-nvshmem/src/",
-        &[
-            "call",
-            "backend",
-            "pe",
-            "heap",
-            "stream",
-            "one_sided",
-            "team",
-            "device",
-            "raw",
-            "fuzzing",
-        ],
-    ),
-    (
-        "crates/ranks-cli/src/",
-        &[
-            "tell",
-            "operations",
-            "probe",
-            "rank_file",
-            "choice",
-            "postmortem",
-            "run",
-            "doctor",
-            "timeline",
-            "fuzzing",
-        ],
-    ),
-    (
-        "crates/ranks-nccl/src/",
-        &[
-            "error",
-            "element",
-            "options",
-            "state",
-            "communicator",
-            "reduction",
-            "call",
-            "memory",
-            "queue",
-            "one_sided",
-            "owned",
-            "raw",
-        ],
-    ),
-    (
-        "crates/ranks-numr/src/",
-        &[
-            "element",
-            "options",
-            "communicator",
-            "failure",
-            "spans",
-            "agreement",
-            "rank_order",
-            "calls",
-            "adapter",
-            "v0_5",
-            "v0_14",
-        ],
-    ),
-    (
-        "crates/ranks-cuda/src/",
-        &[
-            "table",
-            "error",
-            "driver",
-            "pinned",
-            "stream",
-            "device_vec",
-            "module",
-            "cudarc",
-            "fake",
-        ],
-    ),
-    (
-        "crates/ranks-launch/src/",
-        &[
-            "count",
-            "duration",
-            "family",
-            "environment",
-            "machine",
-            "allocation",
-            "library",
-            "ground",
-            "mismatch",
-            "job",
-            "fuzzing",
-        ],
-    ),
-    (
-        "crates/ranks-raw/src/",
-        &["driver", "memory", "raw_collectives", "raw_comm", "backend"],
-    ),
-];
-
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let table = match table::of(tree) {
+        Ok(table) => table,
+        Err(finding) => return vec![finding],
+    };
     let mut findings = Vec::new();
-    for &(root, layers) in TABLE {
+    for (name, row) in table.iter().filter(|(_, row)| !row.layers.is_empty()) {
+        let root = format!("crates/{name}/src/");
         let exports = tree
             .code_of(&format!("{root}lib.rs"))
             .map(exports)
             .unwrap_or_default();
-        let layer_of = |name: &str| layers.iter().position(|layer| *layer == name);
+        let layer_of = |name: &str| row.layers.iter().position(|layer| layer == name);
         for (path, code) in tree.code() {
-            let Some(modules) = path.strip_prefix(root).map(modules) else {
+            let Some(modules) = path.strip_prefix(&root).map(modules) else {
                 continue;
             };
             let Some(first) = modules.first() else {
                 continue;
             };
             let Some(own) = layer_of(first) else {
-                let fix = "say in the table of this rule which layer it is";
+                let fix = "say in the table of crates which layer it is";
                 findings.push(Finding::new(path, 0, "it is in no layer", fix));
                 continue;
             };
@@ -265,7 +119,12 @@ mod tests {
 
     fn found(path: &str, text: &str) -> Vec<String> {
         let lib = "pub use runtime::{\n    Builder,\n    Runtime,\n};\npub use result::Error;\n";
-        let tree = Tree::of(&[("crates/ranks-comm/src/lib.rs", lib), (path, text)]);
+        let table = "[ranks-comm]\nlayers = ['result', 'call', 'runtime']\n";
+        let tree = Tree::of(&[
+            (table::PATH, table),
+            ("crates/ranks-comm/src/lib.rs", lib),
+            (path, text),
+        ]);
         check(&tree)
             .into_iter()
             .map(|finding| finding.what)

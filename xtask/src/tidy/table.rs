@@ -1,0 +1,35 @@
+//! The table of crates: what each stands on, and its layers.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::finding::Finding;
+use super::tree::Tree;
+
+/// The file of the table, for those who have to change it.
+pub(super) const PATH: &str = "xtask/src/tidy/crates.toml";
+
+/// A crate.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Row {
+    /// What it depends on.
+    pub(super) on: Vec<String>,
+    /// What its tests use besides.
+    pub(super) in_tests: Vec<String>,
+    /// The modules at its top, from the bottom up; none if their order is not held.
+    pub(super) layers: Vec<String>,
+}
+
+/// The rows, by the names of the crates.
+///
+/// # Errors
+/// A finding if it is no table.
+pub(super) fn of(tree: &Tree) -> Result<BTreeMap<String, Row>, Finding> {
+    let text = tree.text(PATH).unwrap_or_default();
+    toml::from_str(text).map_err(|error| {
+        let what = error.to_string();
+        Finding::new(PATH, 0, what, "write tables of crates, as the others are")
+    })
+}
