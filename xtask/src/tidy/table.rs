@@ -1,8 +1,9 @@
-//! The table of crates: what each stands on, and its layers.
+//! The table of crates: what each stands on, and its layers; and how tables are read.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::finding::Finding;
 use super::tree::Tree;
@@ -27,9 +28,16 @@ pub(super) struct Row {
 /// # Errors
 /// A finding if it is no table.
 pub(super) fn of(tree: &Tree) -> Result<BTreeMap<String, Row>, Finding> {
-    let text = tree.text(PATH).unwrap_or_default();
-    toml::from_str(text).map_err(|error| {
-        let what = error.to_string();
-        Finding::new(PATH, 0, what, "write tables of crates, as the others are")
+    read(tree, PATH)
+}
+
+/// Reads the table in a file.
+///
+/// # Errors
+/// A finding if it is no table of that form.
+pub(super) fn read<T: DeserializeOwned>(tree: &Tree, path: &str) -> Result<T, Finding> {
+    toml::from_str(tree.text(path).unwrap_or_default()).map_err(|error| {
+        let fix = "write rows as the others are";
+        Finding::new(path, 0, error.to_string(), fix)
     })
 }

@@ -1,11 +1,14 @@
 //! Nothing waits outside of the one wait, which ends at the time limit and is seen by the watchdog.
 //!
 //! Who waits for other ranks looks by `ranks_comm::backend::look`, or for so long by
-//! `Pause::until`, or rests in a mailbox. What passes time in another way is in the table below,
-//! with the reason why it need not; each line of it has something behind it.
+//! `Pause::until`, or rests in a mailbox. What passes time in another way is in `waits.toml`,
+//! with the reason why it may; each line of it has something behind it.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::{self, words};
 use super::finding::Finding;
+use super::table;
 use super::tree::Tree;
 
 /// Words that pass time.
@@ -22,135 +25,16 @@ const WAITS: [&str; 7] = [
 /// The same by more than a word.
 const LOOPS: [&str; 2] = ["Pause::default", "mpsc::channel"];
 
-/// Files and folders that pass time, and why they may.
-const MAY: [(&str, &str); 32] = [
-    // The wait itself.
-    (
-        "crates/ranks-comm/src/call/limit/pause.rs",
-        "the time between two looks",
-    ),
-    (
-        "crates/ranks-comm/src/call/limit/in_time.rs",
-        "the wait: until something is there, or the limit",
-    ),
-    (
-        "crates/ranks-comm/src/transport/in_process/world.rs",
-        "what ranks that are threads rest on, by `Mailbox::rest`",
-    ),
-    (
-        "crates/ranks-comm/src/transport/in_process/waiting.rs",
-        "`Mailbox::rest`, which ends at the limit",
-    ),
-    (
-        "crates/ranks-comm/src/transport/in_process/patience.rs",
-        "so many looks before a rank rests",
-    ),
-    // Parts of a call whose thread looks at the limit, or is looked at by the watchdog.
-    (
-        "crates/ranks-comm/src/transport/mpi/claims.rs",
-        "without a limit: `Flight::wait` looks under one",
-    ),
-    (
-        "crates/ranks-comm/src/transport/mpi/turn.rs",
-        "without a limit: probes look under one",
-    ),
-    (
-        "crates/ranks-comm/src/op/pending_op.rs",
-        "until the limit of the comparison",
-    ),
-    (
-        "crates/ranks-comm/src/op/requests.rs",
-        "without a limit: `wait_any` looks under one",
-    ),
-    (
-        "crates/ranks-comm/src/op/scope/give_up.rs",
-        "after a panic, with an end of its own",
-    ),
-    (
-        "crates/ranks-rma-window/src/window/inner.rs",
-        "for another thread's call, which has its limit",
-    ),
-    // Threads of ours, which nobody waits for.
-    (
-        "crates/ranks-comm/src/op/future.rs",
-        "the thread that wakes futures",
-    ),
-    (
-        "crates/ranks-comm/src/call/limit/watchdog.rs",
-        "the watchdog",
-    ),
-    (
-        "crates/ranks-comm/src/transport/mpi/progress.rs",
-        "the thread that looks after receives",
-    ),
-    (
-        "crates/ranks-comm/src/transport/mpi/query_ranks.rs",
-        "the watchdog's questions, each with an end",
-    ),
-    // The end of a job.
-    (
-        "crates/ranks-comm/src/runtime/run.rs",
-        "for the threads of ranks, which are joined",
-    ),
-    (
-        "crates/ranks-comm/src/call/limit/last_resort.rs",
-        "the thread that ends the process",
-    ),
-    (
-        "crates/ranks-comm/src/transport/mpi/over_hosts.rs",
-        "a tenth of a second before the end",
-    ),
-    (
-        "crates/ranks-comm/src/call/last_words.rs",
-        "last words, to be read",
-    ),
-    // Limits of their own.
-    ("crates/ranks-bootstrap/src/", "the limit of a bootstrap"),
-    (
-        "crates/ranks-raw/src/raw_comm/in_flight.rs",
-        "the limit of the raw communicator, and its thread",
-    ),
-    (
-        "crates/ranks-raw/src/backend/waiting.rs",
-        "the wait for NCCL, NVSHMEM or a stream",
-    ),
-    ("crates/ranks-nccl/src/state/call_lock.rs", "the same limit"),
-    (
-        "crates/ranks-cuda/src/driver/pause.rs",
-        "the wait for a device",
-    ),
-    (
-        "crates/ranks-nvshmem/src/backend/in_process/event.rs",
-        "the limit of a wait for a stream",
-    ),
-    (
-        "crates/ranks-nvshmem/src/backend/in_process/stream.rs",
-        "a stream's thread, for work",
-    ),
-    (
-        "crates/ranks-nvshmem/src/backend/in_process/world.rs",
-        "the limit of the heap",
-    ),
-    // Processes, for which there are deadlines of jobs.
-    ("crates/ranks-launch/src/job/", "jobs"),
-    (
-        "crates/ranks-launch/src/mismatch.rs",
-        "a second in which other ranks of the job are seen",
-    ),
-    (
-        "crates/ranks-cli/src/run/system/unix.rs",
-        "20 ms between two ends that a launcher tells apart",
-    ),
-    (
-        "crates/ranks-cli/src/probe.rs",
-        "a process that is asked, with an end",
-    ),
-    ("crates/ranks-test/src/", "tests"),
-];
+/// The file of the table, for those who have to change it.
+const PATH: &str = "xtask/src/tidy/waits.toml";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let may: BTreeMap<String, String> = match table::read(tree, PATH) {
+        Ok(may) => may,
+        Err(finding) => return vec![finding],
+    };
     let mut findings = Vec::new();
-    let mut used = [false; MAY.len()];
+    let mut used = BTreeSet::new();
     for (path, code) in tree.code().filter(|(path, _)| is_of_a_library(path)) {
         let lines = code::lines(code::before_tests(code));
         for (number, line) in lines.filter(|(_, line)| !line.starts_with("use ")) {
@@ -159,25 +43,21 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             else {
                 continue;
             };
-            match MAY.iter().position(|(place, _)| path.starts_with(place)) {
-                Some(index) => used[index] = true,
-                None => findings.push(Finding::new(
-                    path,
-                    number,
-                    format!("`{word}`: a wait that no time limit ends and no watchdog sees"),
-                    "wait by ranks_comm::backend::look within a call that was entered, or say in xtask/src/tidy/waits.rs why not",
-                )),
-            }
+            let Some(place) = may.keys().find(|place| path.starts_with(*place)) else {
+                let what = format!("`{word}`: a wait that no time limit ends and no watchdog sees");
+                let fix = format!(
+                    "wait by ranks_comm::backend::look within a call that was entered, or say in {PATH} why not"
+                );
+                findings.push(Finding::new(path, number, what, fix));
+                continue;
+            };
+            used.insert(place);
         }
     }
-    let idle = MAY.iter().zip(used).filter(|(_, used)| !used);
-    findings.extend(idle.map(|((place, _), _)| {
-        Finding::new(
-            place,
-            0,
-            "passes no time",
-            "take its line out of xtask/src/tidy/waits.rs",
-        )
+    let idle = may.keys().filter(|place| !used.contains(place));
+    findings.extend(idle.map(|place| {
+        let fix = format!("take its line out of {PATH}");
+        Finding::new(place, 0, "passes no time", fix)
     }));
     findings
 }
@@ -194,7 +74,8 @@ mod tests {
 
     /// The findings about a file, and not about the table.
     fn found(path: &str, text: &str) -> Vec<usize> {
-        let findings = check(&Tree::of(&[(path, text)]));
+        let table = include_str!("waits.toml");
+        let findings = check(&Tree::of(&[(PATH, table), (path, text)]));
         let here = findings
             .into_iter()
             .filter(|finding| finding.path == path && finding.line > 0);
@@ -235,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_line_of_the_table_with_nothing_behind_it_is_found() {
-        let idle = check(&Tree::default());
-        assert_eq!(idle.len(), MAY.len());
+        let table = "'crates/a/src/b.rs' = 'c'\n'crates/a/src/d.rs' = 'e'\n";
+        assert_eq!(check(&Tree::of(&[(PATH, table)])).len(), 2);
     }
 }
