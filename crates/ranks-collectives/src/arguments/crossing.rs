@@ -1,6 +1,5 @@
 //! Arguments of an operation between two groups.
 
-use std::borrow::Cow;
 use std::ffi::c_int;
 
 use bytemuck::Pod;
@@ -106,10 +105,6 @@ impl<'a, T> Crossing<'a, T> {
 impl<T> Proven for Crossing<'_, T> {
     fn elements(&self) -> usize {
         self.block
-    }
-
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
     }
 }
 

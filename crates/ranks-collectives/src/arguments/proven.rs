@@ -15,7 +15,9 @@ use crate::arguments::varying::{Exchange, Gathering, Scattering};
 /// The slices of a call, proven to fit it on this rank.
 pub(crate) trait Proven {
     /// The lengths that must be the same on every rank, in elements.
-    fn lengths(&self) -> Cow<'_, [usize]>;
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(&[])
+    }
 
     /// An argument other than a slice that must be the same on every rank.
     fn argument(&self) -> Option<&dyn Debug> {
@@ -40,18 +42,10 @@ pub(crate) trait Proven {
     }
 }
 
-impl Proven for () {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-}
+impl Proven for () {}
 
 /// Arguments that are each rank's own affair.
-impl<A, B> Proven for (A, B) {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-}
+impl<A, B> Proven for (A, B) {}
 
 impl<T> Proven for Transfer<'_, T> {
     fn elements(&self) -> usize {
@@ -76,30 +70,18 @@ impl<T> Proven for Scattering<'_, T> {
 }
 
 impl<T> Proven for Exchange<'_, T> {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-
     fn pairs(&self) -> Option<[&[usize]; 2]> {
         Some([self.send.blocks.counts(), self.recv.blocks.counts()])
     }
 }
 
 impl<T> Proven for Pattern<'_, T> {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-
     fn pairs(&self) -> Option<[&[usize]; 2]> {
         Some([self.send.1.counts(), self.recv.1.counts()])
     }
 }
 
 impl<T, D: Division> Proven for Trade<'_, T, D> {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-
     fn edges(&self) -> Option<[Vec<Edge>; 2]> {
         Some([self.outgoing().collect(), self.incoming().collect()])
     }

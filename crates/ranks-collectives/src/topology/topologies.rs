@@ -1,6 +1,5 @@
 //! The questions that a communicator answers about its ranks.
 
-use std::borrow::Cow;
 use std::fmt::Debug;
 
 use ranks_comm::{Communicator, Error, ErrorKind, Result, backend::Backend};
@@ -106,10 +105,6 @@ impl Topologies for Communicator {
 struct Equal<A>(A);
 
 impl<A: Debug> Proven for Equal<A> {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-
     fn argument(&self) -> Option<&dyn Debug> {
         Some(&self.0)
     }
