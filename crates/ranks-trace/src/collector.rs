@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use crate::call::{Call, Comm, Home};
 use crate::clock::Clock;
 use crate::observer::{self, Failure};
-use crate::statistics::part::{Line, Part};
-use crate::statistics::{OperationStatistics, Statistics, Table, sizes};
+use crate::statistics::{OperationStatistics, Part, Statistics, Table, sizes};
 use crate::timeline::{self, Event, Events, Member, Whose};
 use crate::wanted::Wanted;
 
@@ -231,15 +230,11 @@ impl Collected {
 
     /// The rank's part of the table of the job.
     pub(crate) fn part(&self) -> Part {
-        let lines = self.table.sums.iter().map(|(key, sum)| Line {
-            operation: key.operation.into(),
-            communicator: self.name(key.communicator).into(),
-            class: key.class,
-            sum: *sum,
+        let lines = self.table.sums.iter();
+        let lines = lines.map(|(key, sum)| {
+            let name = self.name(key.communicator);
+            (key.operation, name, key.class, *sum)
         });
-        Part {
-            lines: lines.collect(),
-            elapsed: self.since.elapsed(),
-        }
+        Part::of_rank(self.who.rank, self.since.elapsed(), lines)
     }
 }

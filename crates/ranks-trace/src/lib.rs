@@ -149,16 +149,16 @@ pub fn end_of_world(world: u64) {
     let Some(who) = first.and_then(|&home| collector.with(home, |kept| kept.who.clone())) else {
         return;
     };
-    let mut job = Job::new(who.size, &who.library);
+    let mut ranks = Part::default();
     for rank in 0..who.size {
         let home = Home { world, rank };
         match part(home) {
-            Some(part) => job.add(rank, part),
-            None => job.miss(rank, "it did not begin"),
+            Some(part) => ranks.add(part),
+            None => ranks.miss(rank..=rank, "it did not begin"),
         }
         end(home);
     }
-    publish(&job);
+    publish(&Job::new(who.size, &who.library, ranks));
 }
 
 /// The statistics of a rank so far, on one communicator or on all; empty if nothing is kept.
@@ -168,3 +168,7 @@ pub fn statistics(home: Home, communicator: Option<u64>) -> Statistics {
         .and_then(|collector| collector.with(home, |kept| kept.statistics(communicator)));
     kept.unwrap_or_else(|| Statistics::new(Vec::new(), Duration::ZERO))
 }
+
+#[cfg(test)]
+#[global_allocator]
+static COUNTING: ranks_scale::Counting = ranks_scale::Counting;

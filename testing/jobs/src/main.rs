@@ -71,6 +71,7 @@ fn main() -> Outcome {
         ["pending"] => surviving::pending(),
         ["silent", "late"] => silent::late(),
         ["silent", "compared"] => silent::compared(),
+        ["silent", "last", rank] => silent::last(rank),
         ["silent", what] => silent::main(what),
         ["left-behind"] => left_behind::main(),
         ["left-behind", "windows"] => left_behind::windows(),

@@ -162,3 +162,21 @@ pub(crate) fn compared() -> Outcome {
         Ok(())
     })
 }
+
+/// A rank comes to the end when rank 0 waits for it no longer.
+pub(crate) fn last(rank: &str) -> Outcome {
+    const LIMIT: Duration = Duration::from_millis(300);
+    let last: usize = rank.parse()?;
+    Runtime::builder().checks(Checks::Local).run(|world| {
+        world.barrier()?;
+        if world.rank() == 0 {
+            // The end has the longest limit that has passed.
+            let nothing = world.within(LIMIT, |world| world.recv(&mut [0u8], 1, 0));
+            if nothing.is_ok() {
+                return Err::<(), Failure>("a message came".into());
+            }
+        }
+        wait_if(world.rank() == last);
+        Ok(())
+    })
+}

@@ -1,44 +1,143 @@
-//! The contribution of one rank to the statistics of a job, and its encoding for rank 0.
+//! The statistics of some ranks of a job as one, and their encoding for the rank that joins them.
 
-use std::borrow::Cow;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::statistics::Sum;
 
-/// A rank's part.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The statistics of some ranks. It is as long for many as for one, but for the reasons why others
+/// are missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Part {
-    pub(crate) lines: Vec<Line>,
+    pub(crate) rows: Sorted<Name, Row>,
+    /// The time for which they have counted, in total and of the rank that counted longest.
     pub(crate) elapsed: Duration,
+    pub(crate) longest: Duration,
+    /// Ranks that are missing, and the reason.
+    pub(crate) missing: Vec<(RangeInclusive<usize>, String)>,
 }
 
-/// The calls of one operation, communicator and size.
+/// The key of a row: an operation on communicators of one name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Name {
+    pub(crate) operation: String,
+    pub(crate) communicator: String,
+}
+
+/// The calls of the ranks that have made such.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub(crate) operation: Cow<'static, str>,
-    pub(crate) communicator: Cow<'static, str>,
-    pub(crate) class: u8,
-    pub(crate) sum: Sum,
+pub(crate) struct Row {
+    /// The number of these ranks.
+    pub(crate) ranks: usize,
+    /// The least time of one of them.
+    pub(crate) least: Duration,
+    /// The most, and the last of the ranks with it.
+    pub(crate) most: (Duration, usize),
+    /// The sums by the number of bits of a call's number of bytes.
+    pub(crate) sizes: Sorted<u8, Sum>,
+}
+
+/// Values in the order of their keys.
+pub(crate) type Sorted<K, V> = Vec<(K, V)>;
+
+/// Joins a value with that of its key, if there is one.
+fn join<K: Ord, V>(list: &mut Sorted<K, V>, key: K, value: V, join: impl FnOnce(&mut V, V)) {
+    match list.binary_search_by(|(other, _)| other.cmp(&key)) {
+        Ok(at) => join(&mut list[at].1, value),
+        Err(at) => list.insert(at, (key, value)),
+    }
 }
 
 /// The first byte: the version of the encoding.
-const FORM: u8 = 1;
+const FORM: u8 = 2;
 
 impl Part {
+    /// The statistics of a rank: the operation, the communicator's name, the number of bits of the
+    /// number of bytes, and the sum of each of its lines.
+    pub(crate) fn of_rank(
+        rank: usize,
+        elapsed: Duration,
+        lines: impl Iterator<Item = (&'static str, String, u8, Sum)>,
+    ) -> Self {
+        let mut rows = Vec::new();
+        for (operation, communicator, class, sum) in lines {
+            let operation = operation.to_owned();
+            let name = Name {
+                operation,
+                communicator,
+            };
+            join(&mut rows, name, vec![(class, sum)], |sizes, line| {
+                join_sizes(sizes, line);
+            });
+        }
+        let rows = rows.into_iter().map(|(name, sizes)| {
+            let time = total(&sizes).time;
+            let row = Row {
+                ranks: 1,
+                least: time,
+                most: (time, rank),
+                sizes,
+            };
+            (name, row)
+        });
+        Self {
+            rows: rows.collect(),
+            elapsed,
+            longest: elapsed,
+            missing: Vec::new(),
+        }
+    }
+
+    /// Adds the statistics of other ranks.
+    pub fn add(&mut self, other: Self) {
+        for (name, row) in other.rows {
+            join(&mut self.rows, name, row, Row::add);
+        }
+        self.elapsed = self.elapsed.saturating_add(other.elapsed);
+        self.longest = self.longest.max(other.longest);
+        self.missing.extend(other.missing);
+    }
+
+    /// Notes that ranks are missing, and the reason.
+    pub fn miss(&mut self, ranks: RangeInclusive<usize>, why: impl Into<String>) {
+        self.missing.push((ranks, why.into()));
+    }
+
+    /// Returns `true` if a rank is noted as missing.
+    #[must_use]
+    pub fn misses(&self, rank: usize) -> bool {
+        self.missing.iter().any(|(ranks, _)| ranks.contains(&rank))
+    }
+
     /// Encodes it.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![FORM];
         put_time(&mut out, self.elapsed);
-        for line in &self.lines {
-            put_text(&mut out, &line.operation);
-            put_text(&mut out, &line.communicator);
-            out.push(line.class);
-            for number in [line.sum.calls, line.sum.failed, line.sum.bytes] {
-                out.extend(number.to_le_bytes());
+        put_time(&mut out, self.longest);
+        put_number(&mut out, self.rows.len());
+        for (name, row) in &self.rows {
+            put_text(&mut out, &name.operation);
+            put_text(&mut out, &name.communicator);
+            put_number(&mut out, row.ranks);
+            put_time(&mut out, row.least);
+            let (most, rank) = row.most;
+            put_time(&mut out, most);
+            put_number(&mut out, rank);
+            put_number(&mut out, row.sizes.len());
+            for (class, sum) in &row.sizes {
+                out.push(*class);
+                for number in [sum.calls, sum.failed, sum.bytes] {
+                    out.extend(number.to_le_bytes());
+                }
+                put_time(&mut out, sum.time);
+                put_time(&mut out, sum.longest);
             }
-            put_time(&mut out, line.sum.time);
-            put_time(&mut out, line.sum.longest);
+        }
+        for (ranks, why) in &self.missing {
+            put_number(&mut out, *ranks.start());
+            put_number(&mut out, *ranks.end());
+            put_text(&mut out, why);
         }
         out
     }
@@ -50,30 +149,79 @@ impl Part {
         if reader.byte()? != FORM {
             return None;
         }
-        let elapsed = reader.time()?;
-        let mut lines = Vec::new();
-        while !reader.0.is_empty() {
-            lines.push(Line {
-                operation: reader.text()?.into(),
-                communicator: reader.text()?.into(),
-                class: reader.byte()?,
-                sum: Sum {
+        let mut part = Self {
+            elapsed: reader.time()?,
+            longest: reader.time()?,
+            ..Self::default()
+        };
+        for _ in 0..reader.number()? {
+            let name = Name {
+                operation: reader.text()?,
+                communicator: reader.text()?,
+            };
+            let mut row = Row {
+                ranks: reader.size()?,
+                least: reader.time()?,
+                most: (reader.time()?, reader.size()?),
+                sizes: Vec::new(),
+            };
+            for _ in 0..reader.number()? {
+                let class = reader.byte()?;
+                let sum = Sum {
                     calls: reader.number()?,
                     failed: reader.number()?,
                     bytes: reader.number()?,
                     time: reader.time()?,
                     longest: reader.time()?,
-                },
-            });
+                };
+                join_sizes(&mut row.sizes, vec![(class, sum)]);
+            }
+            join(&mut part.rows, name, row, Row::add);
         }
-        Some(Self { lines, elapsed })
+        while !reader.0.is_empty() {
+            let ranks = reader.size()?..=reader.size()?;
+            part.miss(ranks, reader.text()?);
+        }
+        Some(part)
     }
 }
 
-/// Appends a time in nanoseconds: enough for 584 years.
+impl Row {
+    fn add(&mut self, other: Self) {
+        self.ranks = self.ranks.saturating_add(other.ranks);
+        self.least = self.least.min(other.least);
+        self.most = self.most.max(other.most);
+        join_sizes(&mut self.sizes, other.sizes);
+    }
+
+    /// The sum of all sizes.
+    pub(crate) fn sum(&self) -> Sum {
+        total(&self.sizes)
+    }
+}
+
+fn join_sizes(sizes: &mut Sorted<u8, Sum>, others: Sorted<u8, Sum>) {
+    for (class, sum) in others {
+        join(sizes, class, sum, |all, sum| all.add(&sum));
+    }
+}
+
+fn total(sizes: &Sorted<u8, Sum>) -> Sum {
+    let mut all = Sum::default();
+    for (_, sum) in sizes {
+        all.add(sum);
+    }
+    all
+}
+
+/// Appends a time: of many ranks it may be more nanoseconds than 64 bits can count.
 fn put_time(out: &mut Vec<u8>, time: Duration) {
-    let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    out.extend(nanos.to_le_bytes());
+    out.extend(time.as_secs().to_le_bytes());
+    out.extend(time.subsec_nanos().to_le_bytes());
+}
+
+fn put_number(out: &mut Vec<u8>, number: usize) {
+    out.extend(u64::try_from(number).unwrap_or(u64::MAX).to_le_bytes());
 }
 
 /// Appends a text of up to 255 bytes; a longer one is cut.
@@ -104,8 +252,14 @@ impl<'a> Reader<'a> {
         self.take(8)?.try_into().ok().map(u64::from_le_bytes)
     }
 
+    fn size(&mut self) -> Option<usize> {
+        self.number()?.try_into().ok()
+    }
+
     fn time(&mut self) -> Option<Duration> {
-        self.number().map(Duration::from_nanos)
+        let seconds = Duration::from_secs(self.number()?);
+        let nanos = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
+        seconds.checked_add(Duration::from_nanos(nanos.into()))
     }
 
     fn text(&mut self) -> Option<String> {
@@ -117,46 +271,113 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
+    use ranks_scale::row;
+
     use super::*;
 
-    fn part() -> Part {
-        let line = |operation: &'static str, communicator: &str, class| Line {
-            operation: operation.into(),
-            communicator: communicator.to_owned().into(),
-            class,
-            sum: Sum {
-                calls: 3,
-                failed: 1,
-                bytes: u64::MAX,
-                time: Duration::from_nanos(1234),
-                longest: Duration::from_secs(1),
-            },
-        };
-        Part {
-            lines: vec![line("MPI_Send", "world", 0), line("MPI_Recv", "Größe", 64)],
-            elapsed: Duration::from_millis(1),
+    fn sum(calls: u64, millis: u64) -> Sum {
+        Sum {
+            calls,
+            failed: 1,
+            bytes: u64::MAX,
+            time: Duration::from_millis(millis),
+            longest: Duration::from_millis(1),
         }
+    }
+
+    fn part(rank: usize) -> Part {
+        let millis = 10 + rank as u64;
+        let lines = [
+            ("MPI_Send", "world".to_owned(), 0, sum(3, millis)),
+            ("MPI_Recv", "Größe".to_owned(), 64, sum(1, 100 - millis)),
+            ("MPI_Send", "world".to_owned(), 5, sum(4, millis)),
+        ];
+        Part::of_rank(rank, Duration::new(u64::MAX / 2, 7), lines.into_iter())
     }
 
     #[test]
     fn bytes_come_back_as_they_went() {
-        assert_eq!(Part::from_bytes(&part().to_bytes()), Some(part()));
+        let mut whole = part(0);
+        whole.miss(3..=3, "it is late");
+        whole.add(part(1));
+        whole.miss(4..=7, "they are lost");
+        assert_eq!(Part::from_bytes(&whole.to_bytes()), Some(whole));
+        assert_eq!(
+            Part::from_bytes(&Part::default().to_bytes()),
+            Some(Part::default())
+        );
+    }
+
+    #[test]
+    fn a_long_name_is_cut() {
         let name = "ä".repeat(200);
-        let mut long = part();
-        long.lines[0].communicator = name.clone().into();
+        let lines = [("MPI_Send", name.clone(), 0, sum(1, 1))];
+        let long = Part::of_rank(0, Duration::ZERO, lines.into_iter());
         let back = Part::from_bytes(&long.to_bytes()).unwrap();
-        assert_eq!(back.lines[0].communicator, name[..254]);
-        assert_eq!(back.lines[1], long.lines[1]);
+        assert_eq!(back.rows[0].0.communicator, name[..254]);
+    }
+
+    /// The order in which ranks are joined is that of a tree, or of their arrival.
+    #[test]
+    fn parts_are_the_same_in_any_order() {
+        let of = |order: &[usize]| {
+            let mut whole = Part::default();
+            order.iter().for_each(|&rank| whole.add(part(rank)));
+            whole
+        };
+        let mut tree = of(&[0, 1]);
+        tree.add(of(&[3, 2]));
+        assert_eq!(tree, of(&[0, 1, 2, 3]));
+        assert_eq!(tree, of(&[3, 1, 2, 0]));
+        let [(_, recv), (_, send)] = &tree.rows[..] else {
+            panic!("{tree:?}");
+        };
+        let millis = Duration::from_millis;
+        assert_eq!(
+            (recv.ranks, recv.least, recv.most),
+            (4, millis(87), (millis(90), 0))
+        );
+        assert_eq!((send.least, send.most), (millis(20), (millis(26), 3)));
+        assert_eq!((send.sum().calls, send.sum().time), (28, millis(92)));
+    }
+
+    /// As docs/scale.md has it: rank 0 had one of each rank.
+    #[test]
+    fn a_part_of_many_is_as_long_as_that_of_one() {
+        let mut many = part(0);
+        (1..1000).for_each(|rank| many.add(part(rank % 8)));
+        assert_eq!(many.to_bytes().len(), part(0).to_bytes().len());
+        let sent = |rank| {
+            let lines = (0..100u8).map(|line| {
+                let name = format!("communicator {}", line / 4);
+                ("MPI_Allreduce", name, line, sum(1, 1))
+            });
+            Part::of_rank(rank, Duration::from_secs(1), lines).to_bytes()
+        };
+        row(
+            "statistics of all ranks, with 100 lines of each",
+            (0, 64 << 10),
+            |ranks| (0..=ranks.ilog2() as usize).map(sent).collect(),
+            |_, sent: &Vec<Vec<u8>>| {
+                let parts = sent.iter().filter_map(|bytes| Part::from_bytes(bytes));
+                parts.fold(Part::default(), |mut all, part| {
+                    all.add(part);
+                    all
+                })
+            },
+        );
     }
 
     #[test]
     fn what_was_cut_or_changed_is_no_reason_to_panic() {
-        let whole = part().to_bytes();
+        let mut part = part(0);
+        part.miss(1..=2, "lost");
+        let whole = part.to_bytes();
         let ends: Vec<usize> = (0..whole.len())
             .filter(|&end| Part::from_bytes(&whole[..end]).is_some())
             .collect();
-        // Only where a line ends.
-        assert_eq!(ends.len(), 2, "{ends:?}");
+        // Only where none is missing.
+        assert_eq!(ends.len(), 1, "{ends:?}");
         for at in 0..whole.len() {
             for byte in [0, 1, 127, 255] {
                 let mut changed = whole.clone();

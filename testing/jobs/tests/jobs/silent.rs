@@ -61,6 +61,39 @@ fn the_end_has_its_limit_where_statistics_are_kept_too() {
     }
 }
 
+/// Ranks 2 and 3 send to rank 0 as one. Rank 2 has no limit, and does not wait for rank 3 longer
+/// than rank 0 for it.
+#[test]
+#[ignore = "needs an MPI"]
+fn who_is_last_is_missing_with_those_whose_statistics_it_has() {
+    let late = "it did not come to the end in time";
+    let some = "whose statistics rank 2 was to send";
+    let cases = [
+        ("3", 3, format!("missing: rank 3, {late}\n")),
+        ("2", 2, format!("missing: ranks 2 to 3, {some}: {late}\n")),
+    ];
+    for installation in named() {
+        for (last, ranks, missing) in &cases {
+            let name = format!("{}, rank {last} is last", installation.name);
+            let job = job(&["silent", "last", last]).on(installation.clone());
+            let outcome = job.ranks(4).env("RANKS_STATS", "1").run().unwrap();
+            assert_done(&name, &outcome);
+            let said = said(&outcome);
+            assert!(said.contains(missing), "{name}: {outcome}");
+            assert_eq!(said.matches("missing:").count(), 1, "{name}: {outcome}");
+            let barriers = said.lines().find(|line| line.contains("MPI_Barrier "));
+            let words: Vec<&str> = barriers.unwrap_or("").split_whitespace().collect();
+            let counted = words.iter().position(|&word| word == "MPI_COMM_WORLD");
+            let counted = counted.and_then(|at| words.get(at + 1));
+            assert_eq!(
+                counted,
+                Some(&ranks.to_string().as_str()),
+                "{name}: {outcome}"
+            );
+        }
+    }
+}
+
 /// A limit beyond all clocks is none, at the end as elsewhere.
 #[test]
 #[ignore = "needs an MPI"]

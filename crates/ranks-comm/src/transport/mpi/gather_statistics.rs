@@ -3,17 +3,26 @@
 //!
 //! Not all of them need observe: a launcher may not pass a variable on to other hosts. So the ranks
 //! find out at the start, with a message to rank 0 and a limit on the wait. Only if all observe do
-//! they exchange more, in `internal_comm`. Every later wait has a limit too: a rank that does not
-//! come is reported as missing.
+//! they exchange more, in `internal_comm`. A message to any other rank could be received by a
+//! program that has begun there. Every later wait has a limit too: a rank that does not come is
+//! reported as missing.
+//!
+//! At the end statistics are joined by a binomial tree: each rank receives from ranks after it,
+//! joins what they send with its own, and sends it to a rank before it.
 
+mod tree;
+
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::MPI_Comm;
 use ranks_trace::{Clock, Home, Job, Part, Reading, Together, Who};
 
+use self::tree::Tree;
 use super::exchange::test;
-use super::internal_comm::{self, ANSWERED, PART, QUESTION, READING};
+use super::fault_tolerance;
+use super::internal_comm::{self, ANSWERED, DUE, PART, QUESTION, READING};
 use crate::call::limit::{Limit, OnTimeLimit, Pause};
 use crate::data::in_flight::Over;
 use crate::data::source::Source;
@@ -24,8 +33,11 @@ use crate::transport::facts::Facts;
 /// then.
 const AT_START: Duration = Duration::from_secs(30);
 
-/// The time that rank 0 waits at the end for ranks that are still at work, without a time limit.
+/// The time that a rank waits at the end for ranks that are still at work, without a time limit.
 const AT_END: Duration = Duration::from_secs(600);
+
+/// The time for what a rank has so far to come to the next one in the tree.
+const HOP: Duration = Duration::from_secs(1);
 
 /// The longest time for an answer from a rank that waits for the question.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -36,13 +48,6 @@ const ROUNDS: usize = 20;
 /// The remedy where ranks differ in whether they observe.
 const FOR_ALL: &str =
     "pass them to all hosts (with Open MPI: mpiexec -x RANKS_STATS -x RANKS_TIMELINE)";
-
-/// The reason why a rank is missing.
-enum Missing {
-    /// It does not answer in time.
-    Late,
-    For(String),
-}
 
 /// The ranks of a job that all observe.
 #[derive(Debug)]
@@ -105,23 +110,23 @@ impl GatherStatistics {
     /// Ends the observation of this rank alone, where the ranks do not all meet at the end.
     pub(crate) fn close_alone(self) {
         if self.together.statistics && self.rank == 0 {
-            let mut job = self.job();
-            for rank in 1..self.size {
-                job.miss(rank, "the ranks did not come to the end together");
-            }
-            ranks_trace::publish(&job);
+            self.publish(self.alone("the ranks did not come to the end together"));
         }
         ranks_trace::end(Home::PROCESS);
     }
 
-    /// A table with the observations of this rank.
-    fn job(&self) -> Job {
-        let library = ranks_mpi_sys::loaded().map_or("MPI", ranks_mpi_sys::Loaded::name);
-        let mut job = Job::new(self.size, library);
-        if let Some(part) = ranks_trace::part(Home::PROCESS) {
-            job.add(self.rank, part);
+    /// The statistics of this rank, without those of the others.
+    fn alone(&self, why: &str) -> Part {
+        let mut part = own_part();
+        if self.size > 1 {
+            part.miss(1..=self.size - 1, why);
         }
-        job
+        part
+    }
+
+    fn publish(&self, ranks: Part) {
+        let library = ranks_mpi_sys::loaded().map_or("MPI", ranks_mpi_sys::Loaded::name);
+        ranks_trace::publish(&Job::new(self.size, library, ranks));
     }
 
     fn bring_together(&self, limit: Duration) -> Result<()> {
@@ -129,22 +134,15 @@ impl GatherStatistics {
         let left = || limit.saturating_sub(begin.elapsed());
         let mut others: Vec<usize> = (1..self.size).collect();
         if self.together.statistics && self.rank == 0 {
-            let mut job = self.job();
-            others.retain(|&rank| {
-                let part = self.part_of(rank, left()).map_err(|why| match why {
-                    Missing::Late => format!("it did not come to the end within {limit:?}"),
-                    Missing::For(why) => why,
-                });
-                part.map(|part| job.add(rank, part))
-                    .map_err(|why| job.miss(rank, why))
-                    .is_ok()
-            });
-            ranks_trace::publish(&job);
+            let part = self.join(limit)?;
+            others.retain(|&rank| !part.misses(rank));
+            self.publish(part);
         } else if self.together.statistics
             && let Some(comm) = self.comm
         {
-            let part = ranks_trace::part(Home::PROCESS).map(|part| part.to_bytes());
-            if !post(comm, 0, PART, part.unwrap_or_default(), left())? {
+            let part = self.join(limit)?.to_bytes();
+            let parent = self.tree().parent(self.rank);
+            if !post(comm, parent, PART, part, left().max(HOP))? {
                 return Ok(());
             }
         }
@@ -152,17 +150,50 @@ impl GatherStatistics {
         Ok(())
     }
 
-    /// Receives the statistics of a rank.
-    fn part_of(&self, rank: usize, limit: Duration) -> Result<Part, Missing> {
-        let why = |why: &str| Missing::For(why.to_owned());
-        let comm = self.comm;
-        let comm = comm.ok_or_else(|| why("ranks observe each for itself in this job"))?;
-        let bytes = match take(comm, rank, PART, limit) {
-            Ok(bytes) => bytes.ok_or(Missing::Late)?,
-            Err(error) if error.kind().is_loss() => return Err(why("it is lost")),
-            Err(error) => return Err(why(&error.to_string())),
+    fn tree(&self) -> Tree {
+        Tree {
+            size: self.size,
+            is_flat: fault_tolerance::is_on(),
+        }
+    }
+
+    /// The statistics of this rank, and of those that send theirs to it within the limit or until
+    /// its own are due.
+    fn join(&self, limit: Duration) -> Result<Part> {
+        let tree = self.tree();
+        let Some(comm) = self.comm else {
+            return Ok(self.alone("ranks observe each for itself in this job"));
         };
-        Part::from_bytes(&bytes).ok_or_else(|| why("its message is no statistics"))
+        let mut part = own_part();
+        let mut awaited: Vec<_> = tree.children(self.rank).collect();
+        let mut receive = |awaited: &mut Vec<_>| {
+            awaited.retain(|child| match part_of(comm, child) {
+                None => true,
+                Some(Ok(theirs)) => {
+                    part.add(theirs);
+                    false
+                }
+                Some(Err(why)) => {
+                    miss(&mut part, child, &why);
+                    false
+                }
+            });
+            awaited.is_empty()
+        };
+        let parent = Source::Rank(tree.parent(self.rank));
+        let is_due = || internal_comm::take(comm, parent, DUE).map(|due| due.is_some());
+        Pause::until(limit, || {
+            Ok(receive(&mut awaited) || self.rank > 0 && is_due()?)
+        })?;
+        for child in &awaited {
+            // One that it does not reach does not answer.
+            let _ = post(comm, child.start, DUE, Vec::new(), HOP);
+        }
+        Pause::until(HOP * tree.height(self.rank), || Ok(receive(&mut awaited)))?;
+        for child in awaited {
+            miss(&mut part, &child, "it did not come to the end in time");
+        }
+        Ok(part)
     }
 
     /// Compares this rank's clock with rank 0's, which asks the `others`; `None` if that is not
@@ -191,6 +222,35 @@ impl GatherStatistics {
         }
         Ok(Some(Reading::own()))
     }
+}
+
+/// The statistics of this rank.
+fn own_part() -> Part {
+    ranks_trace::part(Home::PROCESS).unwrap_or_default()
+}
+
+/// The statistics that the first of these ranks sends, or the reason why it never will; `None` if
+/// they have not arrived.
+fn part_of(comm: MPI_Comm, ranks: &Range<usize>) -> Option<Result<Part, String>> {
+    let sent = match internal_comm::take(comm, Source::Rank(ranks.start), PART) {
+        Ok(sent) => Ok(sent?.0),
+        Err(error) if error.kind().is_loss() => Err("it is lost".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    Some(sent.and_then(|bytes| {
+        let part = Part::from_bytes(&bytes);
+        part.ok_or_else(|| "its message is no statistics".to_owned())
+    }))
+}
+
+/// Notes that these ranks are missing, as the first of them sends nothing.
+fn miss(part: &mut Part, ranks: &Range<usize>, why: &str) {
+    let first = ranks.start;
+    let why = match ranks.len() {
+        1 => why.to_owned(),
+        _ => format!("whose statistics rank {first} was to send: {why}"),
+    };
+    part.miss(first..=ranks.end - 1, why);
 }
 
 /// The time that the end may wait.

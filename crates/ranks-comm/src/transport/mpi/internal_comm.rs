@@ -23,6 +23,7 @@ pub(crate) const PART: i32 = 2;
 pub(crate) const QUESTION: i32 = 3;
 pub(crate) const ANSWERED: i32 = 4;
 pub(crate) const READING: i32 = 5;
+pub(crate) const DUE: i32 = 6;
 
 static COMM: Mutex<Option<MPI_Comm>> = Mutex::new(None);
 
