@@ -13,25 +13,35 @@ fn names_rank_0(outcome: Result<()>) {
     assert!(error.to_string().contains("rank 0 of 3 "), "{error}");
 }
 
-/// Rank 0 gives a call up at its limit while rank 1 waits in it, and rank 2 comes when both have
-/// left: these two waited without an end, in that call or in the next one.
+/// As [`a_call_on_what_ranks_have_that_one_gives_up_ends_for_all`], on a communicator.
 pub(crate) fn a_call_that_a_rank_gives_up_ends_for_all(
     call: impl Fn(&Communicator) -> Result<()> + Sync,
+) {
+    let given = |comm: &Communicator| Ok(comm.clone());
+    a_call_on_what_ranks_have_that_one_gives_up_ends_for_all(given, |comm| call(&comm));
+}
+
+/// Rank 0 gives a call up at its limit while rank 1 waits in it, and rank 2 comes when both have
+/// left: these two waited without an end, in that call or in the next one.
+pub(crate) fn a_call_on_what_ranks_have_that_one_gives_up_ends_for_all<S>(
+    make: impl Fn(&Communicator) -> Result<S> + Sync,
+    call: impl Fn(S) -> Result<()> + Sync,
 ) {
     for checks in [Checks::Local, Checks::Collective] {
         let builder = Runtime::builder().backend(Backend::InProcess).ranks(3);
         let body = |world: Communicator| {
             let comm = world.dup()?;
+            let given = make(&comm)?;
             match world.rank() {
                 0 => {
-                    let late = comm.within(LIMIT, &call).unwrap_err();
+                    let late = comm.within(LIMIT, |_| call(given)).unwrap_err();
                     assert_eq!(late.kind(), ErrorKind::TimedOut, "{late}");
                 }
-                1 => names_rank_0(call(&comm)),
+                1 => names_rank_0(call(given)),
                 _ => {
                     world.recv(&mut [0u8], 0, 0)?;
                     world.recv(&mut [0u8], 1, 0)?;
-                    names_rank_0(call(&comm));
+                    names_rank_0(call(given));
                     return Ok::<(), Error>(());
                 }
             }

@@ -28,7 +28,7 @@ pub use crate::runtime::run::message_of_panic;
 pub use crate::runtime::settings::{checks, refused};
 pub use crate::transport::backend::{Backend, StartedOp};
 pub use crate::transport::in_process::{
-    Collective, Comm as InProcessComm, INLINE, KIND, Lending, Round, Taken, Watch,
+    Collective, Comm as InProcessComm, INLINE, KIND, Lending, Round, Taken,
 };
 pub use crate::transport::join::Join;
 pub use crate::transport::mpi::{

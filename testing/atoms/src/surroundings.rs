@@ -18,6 +18,7 @@ pub(crate) enum ErrorKind {
     Mismatch,
     PeerFailed,
     Revoked,
+    TimedOut,
     WrongThread,
 }
 

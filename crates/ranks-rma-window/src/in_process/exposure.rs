@@ -14,7 +14,7 @@ impl LocalWindow {
     /// # Errors
     /// `ErrorKind::Rank`.
     pub(crate) fn post(&self, origins: &[usize]) -> Result<()> {
-        let size = self.watch().size();
+        let size = self.comm().size();
         for &origin in origins {
             self.segment("MPI_Win_post", origin)?;
         }
@@ -27,7 +27,7 @@ impl LocalWindow {
         }
         drop(state);
         for &origin in origins {
-            self.watch().wake(origin);
+            self.comm().wake(origin);
         }
         Ok(())
     }
@@ -39,7 +39,7 @@ impl LocalWindow {
     /// `ErrorKind::Rank`; `ErrorKind::PeerFailed` if one is gone. Nothing is started then.
     pub(crate) fn start(&self, targets: &[usize]) -> Result<()> {
         const OPERATION: &str = "MPI_Win_start";
-        let me = self.watch().rank();
+        let me = self.comm().rank();
         let mut group: Vec<usize> = targets.to_vec();
         group.sort_unstable();
         group.dedup();
@@ -63,11 +63,11 @@ impl LocalWindow {
     /// # Errors
     /// None that can be met.
     pub(crate) fn complete(&self) -> Result<()> {
-        let me = self.watch().rank();
+        let me = self.comm().rank();
         for target in std::mem::take(&mut *self.started()) {
             let segment = self.segment("MPI_Win_complete", target)?;
             segment.state().dealings[me].completes += 1;
-            self.watch().wake(target);
+            self.comm().wake(target);
         }
         Ok(())
     }

@@ -8,7 +8,6 @@
 //! ends in an error if the rank that is waited for has ended or dropped the window.
 
 mod accumulate;
-mod barrier;
 mod exposure;
 mod passive;
 mod region;

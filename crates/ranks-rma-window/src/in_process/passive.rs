@@ -32,7 +32,7 @@ impl LocalWindow {
     /// # Errors
     /// As [`lock`](Self::lock); nothing is locked then.
     pub(crate) fn lock_all(&self) -> Result<()> {
-        for rank in 0..self.watch().size() {
+        for rank in 0..self.comm().size() {
             if let Err(error) = self.acquire(LOCK_ALL, false, rank) {
                 for locked in 0..rank {
                     self.release(LOCK_ALL, locked)?;
@@ -49,14 +49,14 @@ impl LocalWindow {
     /// As [`unlock`](Self::unlock), for the first rank that is not held; the others are let go.
     pub(crate) fn unlock_all(&self) -> Result<()> {
         let mut outcome = Ok(());
-        for rank in 0..self.watch().size() {
+        for rank in 0..self.comm().size() {
             outcome = outcome.and(self.release("MPI_Win_unlock_all", rank));
         }
         outcome
     }
 
     fn acquire(&self, operation: &'static str, exclusive: bool, rank: usize) -> Result<()> {
-        let me = self.watch().rank();
+        let me = self.comm().rank();
         let segment = self.segment(operation, rank)?;
         self.wait_for(operation, || {
             let mut state = segment.state();
@@ -87,7 +87,7 @@ impl LocalWindow {
     }
 
     fn release(&self, operation: &'static str, rank: usize) -> Result<()> {
-        let me = self.watch().rank();
+        let me = self.comm().rank();
         let mut state = self.segment(operation, rank)?.state();
         if !state.is_held_by(me) {
             let detail = format_args!("rank {me} holds no lock on rank {rank}");
@@ -96,7 +96,7 @@ impl LocalWindow {
         state.exclusive = state.exclusive.filter(|&holder| holder != me);
         state.shared.retain(|&holder| holder != me);
         drop(state);
-        self.watch().wake_all();
+        self.comm().wake_all();
         Ok(())
     }
 }

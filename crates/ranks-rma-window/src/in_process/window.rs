@@ -3,11 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ranks_comm::backend::{InProcessComm, Watch};
+use ranks_comm::backend::{CallDescription, INLINE, InProcessComm, digest};
 use ranks_comm::{Error, ErrorKind, Pod, Result};
 use ranks_launch::Count;
 
-use super::barrier::Barrier;
 use super::region::{Base, Region};
 use super::segment::{Phase, Segment};
 
@@ -15,7 +14,6 @@ use super::segment::{Phase, Segment};
 #[derive(Debug)]
 struct Common {
     segments: Box<[OnceLock<Result<Segment, String>>]>,
-    barrier: Barrier,
     /// Ranks that have dropped the window.
     left: Box<[AtomicBool]>,
 }
@@ -29,7 +27,8 @@ struct Common {
 /// otherwise, may the owner make references to what lies at [`base`](Self::base).
 #[derive(Debug)]
 pub(crate) struct LocalWindow {
-    watch: Watch,
+    /// The same ranks, for the rounds of this window alone.
+    comm: InProcessComm,
     common: Arc<Common>,
     base: Base,
     /// With whom an access epoch was started.
@@ -58,21 +57,20 @@ impl LocalWindow {
         operation: &'static str,
         region: Result<Region>,
     ) -> Result<Self> {
+        let comm = comm.of_its_own()?;
         let size = comm.size();
         let common = comm.share(|| Common {
             segments: (0..size).map(|_| OnceLock::new()).collect(),
-            barrier: Barrier::new(size),
             left: (0..size).map(|_| AtomicBool::new(false)).collect(),
         })?;
-        let watch = comm.watch();
         let mine = region
             .map(|region| Segment::new(region, size))
             .map_err(|error| error.to_string());
         // This rank alone sets its place, once.
-        let mine = common.segments[watch.rank()].get_or_init(|| mine);
+        let mine = common.segments[comm.rank()].get_or_init(|| mine);
         let base = mine.as_ref().map(Segment::base).ok();
         let window = Self {
-            watch,
+            comm,
             base: base.unwrap_or(Base::NOWHERE),
             common,
             started: Mutex::default(),
@@ -166,7 +164,7 @@ impl LocalWindow {
         length: usize,
         work: impl FnOnce(&mut [T]) -> R,
     ) -> Result<R> {
-        let ranks = (self.watch.rank(), rank);
+        let ranks = (self.comm.rank(), rank);
         self.segment(operation, rank)?
             .access(operation, ranks, at, length, work)
     }
@@ -207,18 +205,33 @@ impl LocalWindow {
     /// As [`fence`](Self::fence); [`ErrorKind::Mismatch`] on all ranks if they come for different
     /// operations.
     pub(crate) fn barrier(&self, operation: &'static str) -> Result<()> {
-        let round = self.common.barrier.arrive(self.watch.rank(), operation);
-        self.watch.wake_all();
-        self.wait_for(operation, || self.common.barrier.is_over(round, operation))?
+        let name = operation.as_bytes();
+        let words = (0, digest(name.iter().copied().map(u64::from)));
+        let carried = &name[..name.len().min(INLINE)];
+        let round = self.comm.round(operation, words, carried);
+        let round = round.map_err(|error| match self.who_left() {
+            Some(rank) if error.kind() == ErrorKind::PeerFailed => self.gone(operation, rank),
+            _ => error,
+        })?;
+        if round.differing().is_none() {
+            return Ok(());
+        }
+        let told = (0..self.comm.size()).flat_map(|rank| {
+            let name = round.carried(rank);
+            let name = String::from_utf8_lossy(&name);
+            let told = CallDescription::named(name.trim_end_matches('\0'));
+            told.bytes().to_vec()
+        });
+        CallDescription::compare(operation, &told.collect::<Vec<u8>>())
     }
 
-    /// Waits for what another rank does; see [`Watch::wait_for`].
+    /// Waits for what another rank does; see [`InProcessComm::wait_for`].
     pub(super) fn wait_for<R>(
         &self,
         operation: &'static str,
         mut look: impl FnMut() -> Result<R, usize>,
     ) -> Result<R> {
-        self.watch
+        self.comm
             .wait_for(operation, || self.look(operation, &mut look))?
     }
 
@@ -229,7 +242,7 @@ impl LocalWindow {
         mut look: impl FnMut() -> Result<R, usize>,
     ) -> Result<Option<R>> {
         let found = self
-            .watch
+            .comm
             .try_for(operation, || self.look(operation, &mut look))?;
         found.transpose()
     }
@@ -240,30 +253,43 @@ impl LocalWindow {
         operation: &'static str,
         look: &mut impl FnMut() -> Result<R, usize>,
     ) -> Result<Result<R>, usize> {
-        let left = |rank: usize| self.common.left[rank].load(Ordering::Acquire);
         match look() {
             Ok(found) => return Ok(Ok(found)),
-            Err(rank) if left(rank) => {}
+            Err(rank) if self.has_left(rank) => {}
             Err(rank) => return Err(rank),
         }
         // What it did before it left can be seen by now.
         match look() {
             Ok(found) => Ok(Ok(found)),
-            Err(rank) if left(rank) => {
-                let detail = format_args!("rank {rank} has let go of the window");
-                Ok(Err(Error::new(ErrorKind::PeerFailed, operation, detail)))
-            }
+            Err(rank) if self.has_left(rank) => Ok(Err(self.gone(operation, rank))),
             Err(rank) => Err(rank),
         }
     }
 
-    pub(super) fn watch(&self) -> &Watch {
-        &self.watch
+    /// The first rank that has dropped the window.
+    fn who_left(&self) -> Option<usize> {
+        (0..self.comm.size()).find(|&rank| self.has_left(rank))
+    }
+
+    /// Returns `true` if a rank has dropped the window.
+    fn has_left(&self, rank: usize) -> bool {
+        self.common.left[rank].load(Ordering::Acquire)
+    }
+
+    #[cold]
+    fn gone(&self, operation: &'static str, rank: usize) -> Error {
+        let size = self.comm.size();
+        let detail = format_args!("rank {rank} of {size} has let go of the window");
+        Error::new(ErrorKind::PeerFailed, operation, detail)
+    }
+
+    pub(super) fn comm(&self) -> &InProcessComm {
+        &self.comm
     }
 
     /// The segment of this rank.
     pub(super) fn mine(&self, operation: &'static str) -> Result<&Segment> {
-        self.segment(operation, self.watch.rank())
+        self.segment(operation, self.comm.rank())
     }
 
     /// The segment of `rank`.
@@ -271,7 +297,7 @@ impl LocalWindow {
         match self.common.segments.get(rank).and_then(OnceLock::get) {
             Some(Ok(segment)) => Ok(segment),
             _ => {
-                let size = self.watch.size();
+                let size = self.comm.size();
                 let detail = format_args!("rank {rank} of a window of {}", Count(size, "rank"));
                 Err(Error::new(ErrorKind::Rank, operation, detail))
             }
@@ -286,8 +312,8 @@ impl LocalWindow {
 
 impl Drop for LocalWindow {
     fn drop(&mut self) {
-        self.common.left[self.watch.rank()].store(true, Ordering::Release);
-        self.watch.wake_all();
+        self.common.left[self.comm.rank()].store(true, Ordering::Release);
+        self.comm.leave_others();
     }
 }
 

@@ -8,7 +8,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 
 use super::locks::Lock;
-use super::peers::Peers;
+use super::peers;
 use super::segments::Segments;
 use crate::epoch::epochs::Hold;
 
@@ -115,7 +115,7 @@ impl<T: Pod> Segments<T> {
     fn wait_for(&self, operation: &'static str, mut attempt: impl FnMut() -> bool) -> Result<()> {
         /// Number of attempts before the library gets to make progress.
         const SOON: u32 = 64;
-        let (mut attempts, mut peers) = (0, Peers::of(self.node()));
+        let mut attempts = 0;
         let holds = |rank: usize| {
             let mark = self.marks().get(rank);
             mark.is_some_and(|mark| mark.holds.load(Ordering::Relaxed) > 0)
@@ -126,7 +126,9 @@ impl<T: Pod> Segments<T> {
             }
             attempts += 1;
             if attempts > SOON {
-                peers.look(operation, |rank| rank != self.rank() && holds(rank))?;
+                peers::look(self.node(), operation, |rank| {
+                    rank != self.rank() && holds(rank)
+                })?;
             }
             Ok(None)
         })

@@ -11,7 +11,7 @@ use ranks_comm::backend;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use super::locks::Lock;
-use super::peers::Peers;
+use super::peers;
 
 /// The marks of all ranks.
 pub(super) type Marks = [Mark];
@@ -121,16 +121,23 @@ impl Step {
     ///
     /// # Errors
     /// [`ErrorKind::Mismatch`] if one arrives at something else, [`ErrorKind::PeerFailed`] if one
-    /// has dropped its window before, or has ended in process, [`ErrorKind::TimedOut`] at the time
-    /// limit of the call; what the library reports.
+    /// has dropped its window before, or in process has ended or given a step up,
+    /// [`ErrorKind::TimedOut`] at the time limit of the call; what the library reports.
     pub(super) fn wait(&self, marks: &Marks, node: &Communicator) -> Result<()> {
-        let mut peers = Peers::of(node);
-        self.wait_with(marks, || {
-            peers.look(self.operation, |rank| {
+        peers::nobody_gave_up(node, self.operation)?;
+        let waited = self.wait_with(marks, || {
+            peers::nobody_gave_up(node, self.operation)?;
+            peers::look(node, self.operation, |rank| {
                 let has = marks.get(rank).map(|mark| self.has(rank, mark));
                 matches!(has, Some(Ok(false)))
             })
-        })
+        });
+        if let Err(error) = &waited
+            && error.kind() == ErrorKind::TimedOut
+        {
+            peers::give_up(node);
+        }
+        waited
     }
 
     /// As [`wait`](Self::wait), with a function to call between looks.

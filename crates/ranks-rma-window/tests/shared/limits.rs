@@ -5,10 +5,14 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use ranks_collectives::ops::Sum;
 use ranks_comm::{Backend, Communicator, Error, ErrorKind, Result, Runtime};
 use ranks_rma_window::{NodeArena, NodeShared, SharedWindow, Window};
 
-use crate::giving_up::a_call_that_a_rank_gives_up_ends_for_all;
+use crate::giving_up::{
+    a_call_on_what_ranks_have_that_one_gives_up_ends_for_all,
+    a_call_that_a_rank_gives_up_ends_for_all,
+};
 
 /// A rank that never comes was waited for without an end, whatever the limit.
 #[ranks_test::ranks(2, 3)]
@@ -194,4 +198,31 @@ fn what_a_node_shares_and_a_rank_gives_up_is_made_by_none() {
             .map(drop)
     });
     a_call_that_a_rank_gives_up_ends_for_all(|comm| NodeArena::allocate(comm, 100).map(drop));
+}
+
+/// A rank that waited for one that came later waited without an end.
+#[test]
+fn a_phase_that_a_rank_gives_up_begins_for_none() {
+    let window = |comm: &Communicator| SharedWindow::<u64>::allocate(comm, 1);
+    a_call_on_what_ranks_have_that_one_gives_up_ends_for_all(window, |window| {
+        window.fence().map(drop)
+    });
+    a_call_on_what_ranks_have_that_one_gives_up_ends_for_all(window, |window| {
+        window.allreduce(Sum).map(drop)
+    });
+}
+
+/// So it did at a fence, where calls are not compared.
+#[test]
+fn a_fence_that_a_rank_gives_up_ends_for_none() {
+    let window = |comm: &Communicator| Window::<u64>::allocate(comm, 1);
+    a_call_on_what_ranks_have_that_one_gives_up_ends_for_all(window, |window| {
+        window.fence().map(drop)
+    });
+    let fenced = |comm: &Communicator| window(comm)?.fence();
+    a_call_on_what_ranks_have_that_one_gives_up_ends_for_all(fenced, |mut window| window.fence());
+    let passive = |comm: &Communicator| window(comm)?.passive();
+    a_call_on_what_ranks_have_that_one_gives_up_ends_for_all(passive, |window| {
+        window.close().map(drop)
+    });
 }

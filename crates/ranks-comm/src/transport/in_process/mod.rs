@@ -45,7 +45,7 @@ pub(crate) mod survivors;
 pub(crate) mod topology;
 mod unreceived;
 pub(crate) mod waiting;
-pub(crate) mod watch;
+mod watch;
 pub(crate) mod world;
 
 pub use collective::Collective;
@@ -55,4 +55,3 @@ pub(crate) use mailbox::Envelope;
 pub(crate) use payload::Sent;
 pub(crate) use pending_op::{Arrived, PendingOp};
 pub use round::{INLINE, KIND, Round};
-pub use watch::Watch;

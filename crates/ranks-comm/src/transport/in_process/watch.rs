@@ -1,45 +1,10 @@
 //! Waiting for changes that another rank makes to shared memory, of which no message tells.
 
-use std::sync::Arc;
-
 use super::comm::Comm;
-use super::world::World;
+use crate::call::limit;
 use crate::result::Result;
 
-/// A rank's means to wait for changes that the others make, and to tell them of its own. It does
-/// not keep the rank's place.
-#[derive(Debug, Clone)]
-pub struct Watch {
-    world: Arc<World>,
-    members: Arc<[usize]>,
-    rank: usize,
-}
-
 impl Comm {
-    /// A watch among the ranks of this communicator. Local.
-    #[must_use]
-    pub fn watch(&self) -> Watch {
-        Watch {
-            world: Arc::clone(&self.place.world),
-            members: Arc::clone(&self.members),
-            rank: self.rank,
-        }
-    }
-}
-
-impl Watch {
-    /// The rank.
-    #[must_use]
-    pub fn rank(&self) -> usize {
-        self.rank
-    }
-
-    /// The number of ranks.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.members.len()
-    }
-
     /// Waits until `look` returns a value. Until then it returns the rank that it waits for, or any
     /// one of several.
     ///
@@ -54,8 +19,7 @@ impl Watch {
         operation: &'static str,
         mut look: impl FnMut() -> Result<R, usize>,
     ) -> Result<R> {
-        let me = self.members[self.rank];
-        self.world.wait_for(operation, me, || {
+        self.ranks().wait_for(operation, self.place.rank, || {
             look().map_err(|awaited| (awaited, self.members[awaited]))
         })
     }
@@ -70,17 +34,45 @@ impl Watch {
         mut look: impl FnMut() -> Result<R, usize>,
     ) -> Result<Option<R>> {
         let mut look = || look().map_err(|awaited| (awaited, self.members[awaited]));
-        let me = self.members[self.rank];
-        self.world.look_for(operation, me, &mut look)
+        self.ranks().look_for(operation, self.place.rank, &mut look)
     }
 
     /// Tells `rank` to look again.
     pub fn wake(&self, rank: usize) {
-        self.world.wake(self.members[rank]);
+        self.ranks().wake(self.members[rank]);
     }
 
     /// Tells all ranks to look again.
     pub fn wake_all(&self) {
-        self.world.wake_each(self.members.iter().copied());
+        self.ranks().wake_each(self.members.iter().copied());
+    }
+
+    /// Returns an error if a rank has given up what all of them do together, unless this call has a
+    /// time limit of its own.
+    ///
+    /// # Errors
+    /// [`PeerFailed`](crate::ErrorKind::PeerFailed), [`Revoked`](crate::ErrorKind::Revoked).
+    pub fn nobody_gave_up(&self, operation: &'static str) -> Result<()> {
+        self.goes_on(operation, limit::is_limited)
+    }
+
+    /// Gives up what all ranks do together, for all of them and for good, at a time limit.
+    pub fn give_up(&self) {
+        self.break_off();
+    }
+
+    /// Comes to no later round, and ends the waits of those who have come to one for it.
+    pub fn leave_others(&self) {
+        self.common.board.break_off_between(self.rank, false);
+        self.wake_others();
+    }
+
+    /// A duplicate for what its ranks share, which nothing else waits on. Collective.
+    ///
+    /// # Errors
+    /// Those of [`share`](Self::share).
+    pub fn of_its_own(&self) -> Result<Self> {
+        let context = self.share(|| self.ranks().new_context())?;
+        Ok(self.child(*context, self.members.clone(), self.rank))
     }
 }
