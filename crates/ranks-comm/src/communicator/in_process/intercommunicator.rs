@@ -136,7 +136,10 @@ impl Comm {
         let last = if first { &self.peers } else { &self.members };
         let members: Arc<[usize]> = before.iter().chain(last.iter()).copied().collect();
         let context = self.agree(Purpose::Merge, &members);
-        Ok(self.child(context, members, after))
+        // The groups have nothing in common but the world.
+        let common = self.ranks().commons.find(context, &members);
+        let place = Arc::clone(&self.place);
+        Ok(Self::of(place, common, context, members, after))
     }
 
     fn of_both(&self) -> Vec<usize> {

@@ -133,7 +133,8 @@ impl Comm {
     }
 
     pub(crate) fn child(&self, context: u64, members: Arc<[usize]>, rank: usize) -> Self {
-        Self::of(Arc::clone(&self.place), context, members, rank)
+        let common = self.common.children.find(context, &members);
+        Self::of(Arc::clone(&self.place), common, context, members, rank)
     }
 
     /// A new context, which rank 0 makes and all ranks receive.

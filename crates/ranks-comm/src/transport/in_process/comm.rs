@@ -40,7 +40,7 @@ pub struct Comm {
     pub(crate) info: Mutex<Info>,
     /// The number of nonblocking collectives that this rank has started.
     pub(crate) begun: AtomicU64,
-    pub(super) common: Arc<Common>,
+    pub(crate) common: Arc<Common>,
     pub(crate) shape: Option<Arc<Shape>>,
     pub(crate) channels: Channels,
 }
@@ -60,19 +60,21 @@ impl Comm {
     pub(crate) fn world(place: Arc<Membership>) -> Self {
         let members = Arc::clone(&place.world.ranks);
         let rank = place.rank;
-        Self::of(place, WORLD_CONTEXT, members, rank)
+        let common = place.world.commons.find(WORLD_CONTEXT, &members);
+        Self::of(place, common, WORLD_CONTEXT, members, rank)
     }
 
     /// The communicator of these ranks of the world in that context, seen from `place`, which is
     /// rank `rank` of it.
     pub(crate) fn of(
         place: Arc<Membership>,
+        common: Arc<Common>,
         context: u64,
         members: Arc<[usize]>,
         rank: usize,
     ) -> Self {
         Self {
-            common: place.world.commons.find(context, &members),
+            common,
             place,
             context,
             peers: Arc::clone(&members),

@@ -17,6 +17,8 @@ pub(crate) struct Common {
     pub(super) exchanges: Meetings<Vec<u8>, Joined>,
     pub(super) agreements: Meetings<Word, Outcome>,
     pub(super) shared: Meetings<Option<Shared>, Option<Shared>>,
+    /// Those of communicators that are made of this one: what a rank never makes goes with it.
+    pub(crate) children: Commons,
 }
 
 impl Common {
@@ -26,6 +28,7 @@ impl Common {
             exchanges: Meetings::new(ranks),
             agreements: Meetings::new(ranks),
             shared: Meetings::new(ranks),
+            children: Commons::default(),
         }
     }
 }
@@ -41,7 +44,7 @@ pub(crate) struct Commons(Mutex<HashMap<Key, (Arc<Common>, usize)>>);
 
 impl Commons {
     /// That of a communicator of these ranks of the world; for each of them once.
-    pub(super) fn find(&self, context: u64, members: &[usize]) -> Arc<Common> {
+    pub(crate) fn find(&self, context: u64, members: &[usize]) -> Arc<Common> {
         let key = (context, members.first().copied());
         let mut all = lock(&self.0);
         let new = || (Arc::new(Common::new(members.len())), members.len());
@@ -97,13 +100,34 @@ mod tests {
                 ..
             } = &*comm.common;
             let open = (exchanges.open(), agreements.open(), shared.open());
-            assert_eq!((open, lock(&comm.ranks().commons.0).len()), ((0, 0, 0), 0));
+            assert_eq!((open, lock(&comm.common.children.0).len()), ((0, 0, 0), 0));
+            assert_eq!(lock(&comm.ranks().commons.0).len(), 0);
         };
         let [one, other] = [0, 1].map(of);
         thread::scope(|scope| {
             scope.spawn(|| run(other));
             run(one);
         });
+    }
+
+    /// It stayed as long as the world.
+    #[test]
+    fn what_one_of_its_ranks_never_makes_goes_with_what_it_is_made_of() {
+        let world = Arc::new(World::new(2));
+        let comparing = Comparing {
+            checks: Checks::Local,
+            limit: Duration::MAX,
+        };
+        let [one, other] = [0, 1].map(|rank| {
+            let place = Membership::new(world.clone(), rank, ThreadLevel::Multiple, comparing);
+            Comm::world(Arc::new(place))
+        });
+        let child = one.child(world.new_context(), one.members.clone(), 0);
+        let common = Arc::downgrade(&child.common);
+        drop((child, one));
+        assert!(common.upgrade().is_some(), "the other rank may make it");
+        drop(other);
+        assert!(common.upgrade().is_none());
     }
 
     #[test]

@@ -40,6 +40,7 @@ pub(crate) struct World {
     pub(crate) failures: Mutex<Vec<Failure>>,
     /// The number of failures.
     pub(crate) failed: AtomicUsize,
+    /// That of its own communicator, and those of two groups that are merged.
     pub(crate) commons: Commons,
     /// The names of communicators, by their contexts.
     pub(crate) names: Mutex<HashMap<u64, String>>,
