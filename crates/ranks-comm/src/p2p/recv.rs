@@ -31,7 +31,7 @@ impl Communicator {
     /// MPI 5.0 §3.2.4 (`MPI_Recv`).
     #[doc(alias = "MPI_Recv")]
     #[doc(alias = "MPI_Recv_c")]
-    #[inline]
+    #[inline(always)]
     pub fn recv<T: Pod>(
         &self,
         buf: &mut [T],
