@@ -18,7 +18,7 @@ pub(crate) struct Open {
     pub(crate) fenced: bool,
     /// All ranks are locked together.
     all: bool,
-    /// Ranks that are locked one by one, in ascending order. A set would allocate at each lock.
+    /// Ranks that are locked one by one, few as a rule. A set would allocate at each lock.
     ranks: Vec<usize>,
     /// Epochs of post and start.
     pub(crate) dealings: Dealings,
@@ -50,14 +50,11 @@ impl Epochs {
                 open.all = true;
                 true
             }
-            Hold::Rank(_) if open.all => false,
-            Hold::Rank(rank) => match open.ranks.binary_search(&rank) {
-                Ok(_) => false,
-                Err(place) => {
-                    open.ranks.insert(place, rank);
-                    true
-                }
-            },
+            Hold::Rank(rank) if open.all || open.ranks.contains(&rank) => false,
+            Hold::Rank(rank) => {
+                open.ranks.push(rank);
+                true
+            }
         };
         if free {
             return Ok(());
@@ -77,8 +74,8 @@ impl Epochs {
         match hold {
             Hold::All => open.all = false,
             Hold::Rank(rank) => {
-                if let Ok(place) = open.ranks.binary_search(&rank) {
-                    open.ranks.remove(place);
+                if let Some(place) = open.ranks.iter().position(|&one| one == rank) {
+                    open.ranks.swap_remove(place);
                 }
             }
         }

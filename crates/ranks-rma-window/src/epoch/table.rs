@@ -177,6 +177,7 @@ impl Table {
 
     /// # Errors
     /// [`ErrorKind::Rank`] if there is no such rank.
+    #[inline]
     pub(crate) fn check_rank(&self, operation: &'static str, rank: usize) -> Result<()> {
         if rank < self.parts.len() {
             return Ok(());

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::sync::MutexGuard;
 
 use bytemuck::Pod;
@@ -393,8 +394,9 @@ impl<'a, T: Pod> Locked<'a, T> {
     #[doc(alias = "MPI_Win_unlock")]
     #[doc(alias = "MPI_Win_unlock_all")]
     #[inline]
-    pub fn unlock(mut self) -> Result<()> {
-        self.release()
+    pub fn unlock(self) -> Result<()> {
+        // Nothing is left for `drop`.
+        ManuallyDrop::new(self).release()
     }
 
     fn release(&mut self) -> Result<()> {
