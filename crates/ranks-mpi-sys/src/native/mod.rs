@@ -303,6 +303,7 @@ pub fn any_tag() -> c_int {
 }
 
 /// `MPI_STATUS_IGNORE`, as the library has it: null in some.
+#[inline]
 pub fn status_ignore() -> *mut Status {
     match crate::load::family() {
         Family::Standard => crate::MPI_STATUS_IGNORE.cast(),

@@ -87,7 +87,7 @@ impl Inner<'_> {
     /// Ends everything as fast as possible; cannot fail.
     #[cold]
     fn give_up(&self) {
-        let patience = if self.late.get() {
+        let patience = if self.is_late() {
             LAST_CHANCE
         } else {
             PATIENCE
@@ -111,7 +111,7 @@ impl Inner<'_> {
                 if self.is_idle() {
                     return;
                 }
-                let why = if self.late.get() {
+                let why = if self.is_late() {
                     "has come to its time limit, or its ranks call different operations"
                 } else {
                     "was left by an error or a panic"

@@ -1,6 +1,6 @@
 //! The pending operations of a scope, and waiting for them.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::time::Instant;
@@ -31,12 +31,8 @@ pub(super) struct Inner<'a> {
     pub(super) lanes: ThreadFastPaths<'a>,
     /// Small operations over MPI, whose native requests lie side by side.
     pub(super) batch: Batch<&'a Rooms>,
-    /// All that have no room there; taken when the scope ends.
+    /// The state that few scopes have; taken when the scope ends.
     pub(super) rest: ManuallyDrop<OnceCell<Box<Rest>>>,
-    /// `true` if one of them cannot end in time: it has timed out, or ranks call different ones.
-    pub(super) late: Cell<bool>,
-    /// The first failure that no call has returned.
-    failed: Cell<Option<Error>>,
 }
 
 /// The start of an operation, forgotten when it has returned.
@@ -45,7 +41,7 @@ struct Beginning<'s, 'a>(&'s Inner<'a>);
 impl Drop for Beginning<'_, '_> {
     #[cold]
     fn drop(&mut self) {
-        self.0.rest.get_or_init(Box::default).unwound.set(true);
+        self.0.rest().unwound.set(true);
     }
 }
 
@@ -67,9 +63,11 @@ impl<'a> Inner<'a> {
             lanes: comm.lanes(),
             batch: Batch::new(comm, rooms),
             rest: ManuallyDrop::new(OnceCell::new()),
-            late: Cell::new(false),
-            failed: Cell::new(None),
         }
+    }
+
+    fn rest(&self) -> &Rest {
+        self.rest.get_or_init(Box::default)
     }
 
     /// Starts an operation and keeps it. If `begin` unwinds, it may have started one, and the scope
@@ -110,8 +108,8 @@ impl<'a> Inner<'a> {
     /// Records the failure of an operation, which only the end of the scope can report.
     #[cold]
     pub(super) fn fails(&self, error: Error) {
-        let first = self.failed.take();
-        self.failed.set(Some(first.unwrap_or(error)));
+        let failed = &self.rest().failed;
+        failed.set(Some(failed.take().unwrap_or(error)));
     }
 
     #[cold]
@@ -124,8 +122,7 @@ impl<'a> Inner<'a> {
         if matches!(&flight, PendingOp::Over(Ok(landed)) if landed.is_plain()) {
             return RequestSlot::Over;
         }
-        let rest = self.rest.get_or_init(Box::default);
-        RequestSlot::Other(rest.others.borrow_mut().insert(flight))
+        RequestSlot::Other(self.rest().others.borrow_mut().insert(flight))
     }
 
     /// Starts a small operation over MPI beyond the first batch: `begin` does it in the free room
@@ -134,10 +131,8 @@ impl<'a> Inner<'a> {
         &self,
         begin: impl FnOnce(&Batch<Box<Rooms>>, u32) -> Result<u32>,
     ) -> Result<RequestSlot> {
-        let rest = self.rest.get_or_init(Box::default);
-        rest.batches
-            .begin(self.comm, begin)
-            .map(RequestSlot::Batches)
+        let batches = &self.rest().batches;
+        batches.begin(self.comm, begin).map(RequestSlot::Batches)
     }
 
     /// Tests the operation at `place`; its outcome, if it is complete.
@@ -225,32 +220,27 @@ impl<'a> Inner<'a> {
 
     /// Notes that an operation cannot end in time, if so; it is pending until the scope ends.
     fn is_late_if(&self, late: bool) {
-        self.late.set(self.late.get() || late);
+        if late {
+            self.rest().late.set(true);
+        }
+    }
+
+    /// Returns `true` if an operation cannot end in time.
+    pub(super) fn is_late(&self) -> bool {
+        self.rest.get().is_some_and(|rest| rest.late.get())
     }
 
     /// Waits for all operations; returns the first error. Those that are left after one (of a
     /// forbidden thread, or of a time limit) are given up by `drop`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn finish(&self) -> Result<()> {
-        let outcome = match self.rest.get() {
+        match self.rest.get() {
             None if self.batch.is_empty() => Ok(()),
-            None => self.finish_batch(),
+            None => match self.lanes.fast_path_recorded(Call::of(WAITALL)) {
+                Some(comm) => self.batch.wait_all(comm),
+                None => self.finish_batches(None),
+            },
             Some(rest) => self.finish_all(rest),
-        };
-        match self.failed.take() {
-            None => outcome,
-            Some(failed) => Err(failed),
-        }
-    }
-
-    #[inline]
-    fn finish_batch(&self) -> Result<()> {
-        match self.comm.fast_path(1) {
-            Some(comm) => {
-                let comm = self.comm.recorded(comm, Call::of(WAITALL));
-                self.batch.wait_all(comm)
-            }
-            None => self.finish_batches(None),
         }
     }
 
@@ -263,21 +253,24 @@ impl<'a> Inner<'a> {
             self.finish_batches(Some(&rest.batches))
         };
         let others = self.finish_others(&rest.others);
-        batches.and(others)
+        match rest.failed.take() {
+            None => batches.and(others),
+            Some(failed) => Err(failed),
+        }
     }
 
     /// Waits for all batches, one after the other.
     #[cold]
     #[inline(never)]
     fn finish_batches(&self, batches: Option<&Batches>) -> Result<()> {
-        if self.late.get() {
+        if self.is_late() {
             return self.none_is_left();
         }
         let _entered = self.comm.enter(WAITALL)?;
         let under_way = limit::may_end();
         let mut outcome = self.finish_in(under_way.as_deref(), &self.batch);
         for batch in batches.map(Batches::all).iter().flat_map(|all| all.iter()) {
-            if self.late.get() {
+            if self.is_late() {
                 break;
             }
             outcome = outcome.and(self.finish_in(under_way.as_deref(), batch));
@@ -309,7 +302,7 @@ impl<'a> Inner<'a> {
         let left: Vec<usize> = others.borrow().iter().map(|(index, _)| index).collect();
         let mut left = left.as_slice();
         while let Some((&index, rest)) = left.split_first() {
-            if self.late.get() {
+            if self.is_late() {
                 return outcome.and(self.none_is_left());
             }
             left = rest;

@@ -11,7 +11,7 @@ use std::hint::unreachable_unchecked;
 use super::communicator::Comm;
 use super::fault_tolerance;
 use crate::call::fast_path::{CLOSED, FastPath, ThreadFastPath};
-use crate::call::record::{Call, Ring};
+use crate::call::record::{Call, Recorded, Ring};
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::transport::backend::Backend;
 use crate::transport::in_process;
@@ -35,6 +35,14 @@ impl<'a> ThreadFastPaths<'a> {
         let open = self.calls.takes(items);
         // SAFETY: a way of this communicator is open.
         open.then(|| self.posting(call, unsafe { self.way.comm() }))
+    }
+
+    /// As [`CommFastPath::fast_path`], for a call that waits, whose start is recorded.
+    #[inline(always)]
+    pub(crate) fn fast_path_recorded(&self, call: Call) -> Option<Recorded<'a, Comm>> {
+        let open = self.calls.takes(1);
+        // SAFETY: a way of this communicator is open.
+        open.then(|| Recorded::begin(unsafe { self.way.comm() }, self.messages, call))
     }
 
     /// As [`CommFastPath::fast_path_receive`], for a nonblocking call, which is recorded.
