@@ -32,17 +32,20 @@ impl Communicator {
         arguments: Result<A>,
         digest: impl FnOnce(&A) -> u64,
     ) -> Result<A> {
-        // No arguments have the words of a refusal.
-        let words = arguments.as_ref().map_or([0; 2], |arguments| {
-            let digest = digest(arguments);
-            [digest, !digest]
-        });
-        let joined = self.join(operation, arguments.as_ref().err(), words, Join::And);
+        let digest = arguments.as_ref().map(digest);
+        let agreed = self.all_have(operation, digest);
         // This rank's own reason is more to the point than that a rank refuses.
         let arguments = arguments?;
-        let [ones, zeros] = joined?;
+        agreed.map(|()| arguments)
+    }
+
+    /// Returns an error unless all ranks have the same digest.
+    fn all_have(&self, operation: &'static str, digest: Result<u64, &Error>) -> Result<()> {
+        // No arguments have the words of a refusal.
+        let words = digest.map_or([0; 2], |digest| [digest, !digest]);
+        let [ones, zeros] = self.join(operation, digest.err(), words, Join::And)?;
         if ones == !zeros {
-            return Ok(arguments);
+            return Ok(());
         }
         Err(Error::new(
             ErrorKind::Argument,

@@ -43,26 +43,30 @@ impl Communicator {
     /// [`ErrorKind::PeerFailed`] if any rank passes an `Err`; its text is cut after about a
     /// thousand bytes.
     pub fn agree<T, E: Display>(&self, result: Result<T, E>) -> Result<T> {
+        let failure = result.as_ref().err().map(ToString::to_string);
+        self.none_fails(failure.as_deref())?;
+        result.map_err(|error| Error::new(ErrorKind::PeerFailed, "Communicator::agree", error))
+    }
+
+    /// Returns the error of [`agree`](Self::agree) if this rank or another one has a failure.
+    fn none_fails(&self, failure: Option<&str>) -> Result<()> {
         const OPERATION: &str = "Communicator::agree";
         const ROOM: usize = 1024;
-        let mut told = [0u8; ROOM];
-        let failed = u8::from(result.is_err());
-        let value = result
-            .map_err(|error| put_text(&mut told, &error.to_string()))
-            .ok();
+        let failed = u8::from(failure.is_some());
         let _entered = self.enter(&AGREE)?;
         self.all_call(OPERATION, Ok(()))?;
         let any = self.join_within(OPERATION, &[failed.into()], Join::Or)?;
-        if let (Some(value), [0]) = (value, any.as_slice()) {
-            return Ok(value);
+        if any == [0] {
+            return Ok(());
         }
         let all = self.exchange_within(OPERATION, &[failed])?;
         let ranks = all.iter().enumerate();
         let mut failed = ranks.filter(|(_, failed)| **failed != 0);
         let rank = failed.next().map_or(self.rank(), |(rank, _)| rank);
+        let mut told = [0u8; ROOM];
         // The others have nothing to say.
-        if rank != self.rank() {
-            told = [0; ROOM];
+        if let Some(failure) = failure.filter(|_| rank == self.rank()) {
+            put_text(&mut told, failure);
         }
         let words: Vec<u64> = bytemuck::pod_collect_to_vec(&told);
         let words = self.join_within(OPERATION, &words, Join::Or)?;

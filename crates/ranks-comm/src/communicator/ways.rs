@@ -111,7 +111,6 @@ impl Communicator {
         Ok(entered)
     }
 
-    #[inline]
     fn let_in(&self, operation: &'static str) -> Result<CallGuard<'_>> {
         callback::none_is_under_way(operation)?;
         callback::do_what_is_left();

@@ -271,7 +271,7 @@ impl PendingOp {
 
     /// Waits up to `limit`; returns `true` if it is complete.
     pub(crate) fn wait_timeout(&mut self, comm: &Communicator, limit: Duration) -> Result<bool> {
-        Pause::until(limit, || self.test(comm))
+        Pause::until(limit, &mut || self.test(comm))
     }
 
     /// Returns `true` if it was a receive among threads whose message has arrived and fits, and is

@@ -13,7 +13,7 @@ impl Pause {
     /// Polls until `is_over` returns `true` or `limit` has passed; returns which.
     pub(crate) fn until(
         limit: Duration,
-        mut is_over: impl FnMut() -> Result<bool>,
+        is_over: &mut dyn FnMut() -> Result<bool>,
     ) -> Result<bool> {
         let end = Instant::now().checked_add(limit);
         let mut pause = Self::default();

@@ -219,7 +219,7 @@ impl Comm {
         high: bool,
     ) -> Result<Communicator> {
         const OPERATION: &str = "MPI_Intercomm_merge";
-        let made = self.make(parent, OPERATION, |new| {
+        let made = self.make(parent, OPERATION, &mut |new| {
             // SAFETY: an intercommunicator, which is alive; the new handle is ours.
             unsafe { sys::MPI_Intercomm_merge(self.canonical, c_int::from(high), new) }
         })?;

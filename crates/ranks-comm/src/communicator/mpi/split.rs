@@ -19,7 +19,7 @@ use crate::transport::mpi::peer;
 
 impl Comm {
     pub(crate) fn dup(&self, parent: &Communicator) -> Result<Communicator> {
-        let made = self.make_as(parent, "MPI_Comm_dup", self.between, |new| {
+        let made = self.make_as(parent, "MPI_Comm_dup", self.between, &mut |new| {
             // SAFETY: the communicator is alive, and the new handle is ours.
             unsafe { sys::MPI_Comm_dup(self.canonical, new) }
         })?;
@@ -29,7 +29,7 @@ impl Comm {
     pub(crate) fn dup_with_info(&self, parent: &Communicator, info: &Info) -> Result<Communicator> {
         const OPERATION: &str = "MPI_Comm_dup_with_info";
         let info = InfoHandle::new(info)?;
-        let made = self.make(parent, OPERATION, |new| {
+        let made = self.make(parent, OPERATION, &mut |new| {
             // SAFETY: communicator and info are alive, and the new handle is ours.
             unsafe { sys::MPI_Comm_dup_with_info(self.canonical, info.canonical(), new) }
         })?;
@@ -43,7 +43,7 @@ impl Comm {
         key: i32,
     ) -> Result<Option<Communicator>> {
         let color = color.unwrap_or(sys::MPI_UNDEFINED);
-        self.make(parent, "MPI_Comm_split", |new| {
+        self.make(parent, "MPI_Comm_split", &mut |new| {
             // SAFETY: the communicator is alive, and the new handle is ours.
             unsafe { sys::MPI_Comm_split(self.canonical, color, key, new) }
         })
@@ -63,7 +63,7 @@ impl Comm {
         let info = info
             .as_ref()
             .map_or(sys::MPI_INFO_NULL, InfoHandle::canonical);
-        self.make(parent, OPERATION, |new| {
+        self.make(parent, OPERATION, &mut |new| {
             // SAFETY: communicator and info are alive, and the new handle is ours.
             unsafe { sys::MPI_Comm_split_type(self.canonical, kind, key, info, new) }
         })
@@ -77,7 +77,7 @@ impl Comm {
     ) -> Result<Option<Communicator>> {
         let ranks: Vec<c_int> = world_ranks.iter().map(|&rank| peer::rank(rank)).collect();
         let group = Group::of(sys::MPI_COMM_WORLD)?.include(&ranks)?;
-        self.make(parent, "MPI_Comm_create", |new| {
+        self.make(parent, "MPI_Comm_create", &mut |new| {
             // SAFETY: communicator and group are alive, and the new handle is ours.
             unsafe { sys::MPI_Comm_create(self.canonical, group.0, new) }
         })
@@ -88,7 +88,7 @@ impl Comm {
         &self,
         parent: &Communicator,
         operation: &'static str,
-        call: impl FnOnce(*mut MPI_Comm) -> c_int,
+        call: &mut dyn FnMut(*mut MPI_Comm) -> c_int,
     ) -> Result<Option<Communicator>> {
         self.make_as(parent, operation, false, call)
     }
@@ -99,7 +99,7 @@ impl Comm {
         parent: &Communicator,
         operation: &'static str,
         between: bool,
-        call: impl FnOnce(*mut MPI_Comm) -> c_int,
+        call: &mut dyn FnMut(*mut MPI_Comm) -> c_int,
     ) -> Result<Option<Communicator>> {
         let done = self.children.done(self.session.are_at_rest());
         if !self.between {

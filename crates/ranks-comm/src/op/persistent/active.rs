@@ -125,7 +125,7 @@ impl<B: Send + 'static> Active<B> {
     /// # Errors
     /// As [`test`](Self::test).
     pub fn wait_timeout(&mut self, limit: Duration) -> Result<bool> {
-        Pause::until(limit, || self.test())
+        Pause::until(limit, &mut || self.test())
     }
 }
 

@@ -122,7 +122,7 @@ impl<B: Borrowed> ScopedRequest<'_, B> {
     /// # Errors
     /// As [`Request::test`](crate::Request::test).
     pub fn wait_timeout(&mut self, limit: Duration) -> Result<bool> {
-        Pause::until(limit, || self.test())
+        Pause::until(limit, &mut || self.test())
     }
 }
 

@@ -20,7 +20,7 @@ impl Comm {
         reorder: bool,
     ) -> Result<Option<Communicator>> {
         let (dims, periods) = (ints(grid.dims()), flags(grid.periods()));
-        self.make(parent, "MPI_Cart_create", |new| {
+        self.make(parent, "MPI_Cart_create", &mut |new| {
             // SAFETY: the communicator is alive, both lists are of this length, and the new handle
             // is ours.
             unsafe {
@@ -45,7 +45,7 @@ impl Comm {
             return self.cart_point(parent);
         }
         let remain = flags(remain);
-        self.make(parent, "MPI_Cart_sub", |new| {
+        self.make(parent, "MPI_Cart_sub", &mut |new| {
             // SAFETY: the communicator is alive and of as many dimensions as the list is long; the
             // new handle is ours.
             unsafe { sys::MPI_Cart_sub(self.canonical, remain.as_ptr(), new) }
@@ -56,7 +56,7 @@ impl Comm {
     /// make one for rank 0 and none for the others.
     fn cart_point(&self, parent: &Communicator) -> Result<Option<Communicator>> {
         let none: [c_int; 0] = [];
-        self.make(parent, "MPI_Cart_create", |new| {
+        self.make(parent, "MPI_Cart_create", &mut |new| {
             let (count, dims, periods) = (0, none.as_ptr(), none.as_ptr());
             // SAFETY: the communicator of this process is alive as MPI is; there is nothing to be
             // read; the new handle is ours.

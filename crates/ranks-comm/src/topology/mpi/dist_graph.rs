@@ -27,7 +27,7 @@ impl Comm {
         let waits = version.is_some_and(|[major, ..]| major == 4);
         let fresh = waits.then(|| self.plain()).transpose()?;
         let old = fresh.as_ref().map_or(self.canonical, |fresh| fresh.0);
-        self.make(parent, "MPI_Dist_graph_create", |new| {
+        self.make(parent, "MPI_Dist_graph_create", &mut |new| {
             // SAFETY: the communicator is alive; there are as many degrees as sources, they sum up
             // to the number of destinations, and of weights if there are any (`Named::check`); the
             // new handle is ours.
@@ -58,7 +58,7 @@ impl Comm {
         let destination_weights = Weights::new(edges.destination_weights.as_deref());
         let plain = self.without_topology()?;
         let old = plain.as_ref().map_or(self.canonical, |plain| plain.0);
-        self.make(parent, "MPI_Dist_graph_create_adjacent", |new| {
+        self.make(parent, "MPI_Dist_graph_create_adjacent", &mut |new| {
             // SAFETY: the communicator is alive; lists are of these lengths, and so are their
             // weights if there are any (`Edges::check`); the new handle is ours.
             unsafe {

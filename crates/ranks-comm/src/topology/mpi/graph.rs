@@ -20,7 +20,7 @@ impl Comm {
         reorder: bool,
     ) -> Result<Option<Communicator>> {
         let (index, edges) = (ints(graph.index()), ints(graph.edges()));
-        self.make(parent, "MPI_Graph_create", |new| {
+        self.make(parent, "MPI_Graph_create", &mut |new| {
             // SAFETY: the communicator is alive; the index is of this length and ends with that of
             // the edges, as `Adjacency` says; the new handle is ours.
             unsafe {

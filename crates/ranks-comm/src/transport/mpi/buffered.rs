@@ -72,7 +72,7 @@ impl Session {
 
     /// Waits until all buffered messages are sent, for so long at most.
     pub(crate) fn send_what_is_buffered(&self, limit: Duration) -> Result<()> {
-        Pause::until(limit, || Ok(self.is_all_sent())).map(drop)
+        Pause::until(limit, &mut || Ok(self.is_all_sent())).map(drop)
     }
 }
 

@@ -181,7 +181,7 @@ impl DetachedOps {
             // A receive that cannot be cancelled may still complete by itself.
             let _ = native.cancel();
         }
-        if Pause::until(limit.min(PATIENCE), || Ok(self.sweep() == 0))? {
+        if Pause::until(limit.min(PATIENCE), &mut || Ok(self.sweep() == 0))? {
             Ok(())
         } else {
             Err(self.never_ended())

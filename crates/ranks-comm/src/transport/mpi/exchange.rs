@@ -80,7 +80,7 @@ impl Comm {
     /// Waits up to `limit` until the detached operations of that name are complete; returns which.
     pub(crate) fn settle(&self, operation: &str, limit: Duration) -> Result<bool> {
         let detached = &self.session.detached;
-        Pause::until(limit, || {
+        Pause::until(limit, &mut || {
             let is_over = !detached.any_of(operation, self.canonical);
             if !is_over {
                 detached.sweep();
@@ -133,7 +133,7 @@ impl Comm {
             // The library makes progress all the time then, for what others do to windows here too.
             outcome = Some(flight.wait()?);
         } else {
-            Pause::until(limit, || {
+            Pause::until(limit, &mut || {
                 outcome = flight.test()?;
                 if outcome.is_some() || !any_detached {
                     return Ok(outcome.is_some());
@@ -219,7 +219,7 @@ impl<E> OfWorld<E> {
         mut is_enough: impl FnMut() -> bool,
     ) -> Result<Option<Vec<E>>> {
         let mut is_over = false;
-        Pause::until(limit, || {
+        Pause::until(limit, &mut || {
             is_over = test(&mut self.request)?;
             Ok(is_over || is_enough())
         })?;

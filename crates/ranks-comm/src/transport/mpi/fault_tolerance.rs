@@ -191,7 +191,7 @@ pub(crate) fn lost_meanwhile() -> Vec<usize> {
     let mut lost = Vec::new();
     if is_on() {
         // The closure cannot fail.
-        let _ = Pause::until(PATIENCE, || {
+        let _ = Pause::until(PATIENCE, &mut || {
             listen();
             lost = self::lost();
             Ok(!lost.is_empty())

@@ -182,14 +182,16 @@ impl GatherStatistics {
         };
         let parent = Source::Rank(tree.parent(self.rank));
         let is_due = || internal_comm::take(comm, parent, DUE).map(|due| due.is_some());
-        Pause::until(limit, || {
+        Pause::until(limit, &mut || {
             Ok(receive(&mut awaited) || self.rank > 0 && is_due()?)
         })?;
         for child in &awaited {
             // One that it does not reach does not answer.
             let _ = post(comm, child.start, DUE, Vec::new(), HOP);
         }
-        Pause::until(HOP * tree.height(self.rank), || Ok(receive(&mut awaited)))?;
+        Pause::until(HOP * tree.height(self.rank), &mut || {
+            Ok(receive(&mut awaited))
+        })?;
         for child in awaited {
             miss(&mut part, &child, "it did not come to the end in time");
         }
@@ -374,7 +376,7 @@ fn words(bytes: &[u8]) -> Vec<i64> {
 /// then.
 fn post(comm: MPI_Comm, dest: usize, tag: i32, bytes: Vec<u8>, limit: Duration) -> Result<bool> {
     let (bytes, mut request) = internal_comm::send(comm, dest, tag, bytes)?;
-    let sent = Pause::until(limit, || test(&mut request));
+    let sent = Pause::until(limit, &mut || test(&mut request));
     if let Ok(true) = sent {
         // SAFETY: the library has said that they are sent.
         drop(bytes.give_back(unsafe { Over::new() }));
@@ -385,7 +387,7 @@ fn post(comm: MPI_Comm, dest: usize, tag: i32, bytes: Vec<u8>, limit: Duration) 
 /// Receives; `None` if nothing arrives in time.
 fn take(comm: MPI_Comm, source: usize, tag: i32, limit: Duration) -> Result<Option<Vec<u8>>> {
     let mut found = None;
-    Pause::until(limit, || {
+    Pause::until(limit, &mut || {
         found = internal_comm::take(comm, Source::Rank(source), tag)?;
         Ok(found.is_some())
     })?;

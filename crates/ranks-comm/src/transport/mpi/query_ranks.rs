@@ -176,7 +176,7 @@ pub(crate) fn all_come(limit: Duration) -> Result<bool> {
         let code = unsafe { sys::MPI_Ibarrier(queries.comm, &raw mut request) };
         check(code, "MPI_Ibarrier")?;
     }
-    crate::call::limit::Pause::until(limit, || test(&mut request))
+    crate::call::limit::Pause::until(limit, &mut || test(&mut request))
 }
 
 impl RankQueries {
