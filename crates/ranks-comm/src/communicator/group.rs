@@ -1,6 +1,5 @@
 //! Groups: ordered sets of processes, from which communicators are made.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::result::{Error, ErrorKind, Result};
@@ -80,11 +79,10 @@ impl Group {
     /// MPI 5.0 §7.3.2 (`MPI_Group_excl`).
     #[doc(alias = "MPI_Group_excl")]
     pub fn exclude(&self, ranks: &[usize]) -> Result<Self> {
-        self.check("MPI_Group_excl", ranks)?;
-        let gone: HashSet<usize> = ranks.iter().copied().collect();
+        let gone = self.check("MPI_Group_excl", ranks)?;
         let left = self.members.iter().enumerate();
         Ok(self.with(
-            left.filter(|(rank, _)| !gone.contains(rank))
+            left.filter(|(rank, _)| !gone[*rank])
                 .map(|(_, &member)| member),
         ))
     }
@@ -142,8 +140,9 @@ impl Group {
     #[doc(alias = "MPI_Group_union")]
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        let mine = self.set();
-        let new = other.members.iter().filter(|rank| !mine.contains(rank));
+        let mine = self.sorted();
+        let is_new = |rank: &&usize| mine.binary_search(rank).is_err();
+        let new = other.members.iter().filter(is_new);
         self.with(self.members.iter().chain(new).copied())
     }
 
@@ -153,12 +152,12 @@ impl Group {
     #[doc(alias = "MPI_Group_intersection")]
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        let theirs = other.set();
+        let theirs = other.sorted();
         self.with(
             self.members
                 .iter()
                 .copied()
-                .filter(|rank| theirs.contains(rank)),
+                .filter(|rank| theirs.binary_search(rank).is_ok()),
         )
     }
 
@@ -168,12 +167,12 @@ impl Group {
     #[doc(alias = "MPI_Group_difference")]
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        let theirs = other.set();
+        let theirs = other.sorted();
         self.with(
             self.members
                 .iter()
                 .copied()
-                .filter(|rank| !theirs.contains(rank)),
+                .filter(|rank| theirs.binary_search(rank).is_err()),
         )
     }
 
@@ -204,15 +203,17 @@ impl Group {
     pub fn compare(&self, other: &Self) -> Comparison {
         if self.members == other.members {
             Comparison::Identical
-        } else if self.size() == other.size() && self.set() == other.set() {
+        } else if self.size() == other.size() && self.sorted() == other.sorted() {
             Comparison::Similar
         } else {
             Comparison::Unequal
         }
     }
 
-    fn set(&self) -> HashSet<usize> {
-        self.members.iter().copied().collect()
+    fn sorted(&self) -> Vec<usize> {
+        let mut members = self.members.to_vec();
+        members.sort_unstable();
+        members
     }
 
     /// The ranks of the ranges, each of them in the group and named once.
@@ -252,13 +253,14 @@ impl Group {
         Ok(ranks)
     }
 
-    fn check(&self, operation: &'static str, ranks: &[usize]) -> Result<()> {
-        let mut seen = HashSet::new();
+    /// Checks that these ranks are in the group, each named once; `true` for those of all ranks.
+    fn check(&self, operation: &'static str, ranks: &[usize]) -> Result<Vec<bool>> {
+        let mut named = vec![false; self.size()];
         for &rank in ranks {
-            if rank >= self.size() {
+            let Some(named) = named.get_mut(rank) else {
                 return Err(self.no_rank(operation, rank));
-            }
-            if !seen.insert(rank) {
+            };
+            if std::mem::replace(named, true) {
                 return Err(Error::new(
                     ErrorKind::Rank,
                     operation,
@@ -266,7 +268,7 @@ impl Group {
                 ));
             }
         }
-        Ok(())
+        Ok(named)
     }
 
     fn no_rank(&self, operation: &'static str, rank: usize) -> Error {

@@ -1,14 +1,13 @@
 //! Contexts on which ranks agree without messages, where not all ranks of a communicator take part
 //! or those of two do.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use crate::call::lock::lock;
 
 /// The purpose of a context. Ranks that ask for the same purpose from the same context find the
 /// same one, in the order in which each of them asks.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A communicator of these world ranks, under a tag.
     Group(Arc<[usize]>, i32),
@@ -21,14 +20,15 @@ pub(crate) enum Purpose {
 /// A context that some ranks have not asked for yet.
 #[derive(Debug)]
 struct Agreement {
+    purpose: (u64, Purpose),
     context: u64,
     /// World ranks.
     outstanding: Vec<usize>,
 }
 
-/// The pending agreements of the ranks of a world.
+/// The pending agreements of the ranks of a world, in the order in which the first rank asked.
 #[derive(Debug, Default)]
-pub(crate) struct Agreements(Mutex<HashMap<(u64, Purpose), VecDeque<Agreement>>>);
+pub(crate) struct Agreements(Mutex<Vec<Agreement>>);
 
 impl Agreements {
     /// The context for the rank `me`, one of `ranks`; `new` makes one if it is the first.
@@ -40,24 +40,21 @@ impl Agreements {
         new: impl FnOnce() -> u64,
     ) -> u64 {
         let mut all = lock(&self.0);
-        let open = all.entry(purpose.clone()).or_default();
-        let is_mine = |agreement: &Agreement| agreement.outstanding.contains(&me);
-        let mine = open.iter().position(is_mine).unwrap_or_else(|| {
-            open.push_back(Agreement {
+        let is_mine = |agreement: &Agreement| {
+            agreement.purpose == purpose && agreement.outstanding.contains(&me)
+        };
+        let mine = all.iter().position(is_mine).unwrap_or_else(|| {
+            all.push(Agreement {
+                purpose,
                 context: new(),
                 outstanding: ranks.to_vec(),
             });
-            open.len() - 1
+            all.len() - 1
         });
-        let Agreement {
-            context,
-            outstanding,
-        } = &mut open[mine];
-        let context = *context;
-        outstanding.retain(|&rank| rank != me);
-        open.retain(|agreement| !agreement.outstanding.is_empty());
-        if open.is_empty() {
-            all.remove(&purpose);
+        let context = all[mine].context;
+        all[mine].outstanding.retain(|&rank| rank != me);
+        if all[mine].outstanding.is_empty() {
+            all.remove(mine);
         }
         context
     }
