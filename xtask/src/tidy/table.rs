@@ -15,9 +15,9 @@ pub(super) const PATH: &str = "xtask/src/tidy/crates.toml";
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Row {
-    /// What it depends on.
+    /// The crates that it depends on.
     pub(super) on: Vec<String>,
-    /// What its tests use besides.
+    /// Those that its tests use besides.
     pub(super) in_tests: Vec<String>,
     /// The modules at its top, from the bottom up; none if their order is not held.
     pub(super) layers: Vec<String>,

@@ -21,7 +21,7 @@ fn a_communicator_takes_hints(world: Communicator) -> Result<()> {
     comm.free()
 }
 
-/// What it was about was not told.
+/// Its error did not say which of them.
 #[ranks_test::ranks(1, 2)]
 fn a_key_or_a_value_that_is_too_long_is_named(world: Communicator) -> Result<()> {
     let (long, longer) = ("key ".repeat(50), "value ".repeat(100));

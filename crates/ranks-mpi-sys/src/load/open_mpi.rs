@@ -36,6 +36,13 @@ pub fn open_mpi_version(name: &str) -> Option<[u32; 3]> {
 }
 
 impl Loaded {
+    /// The version of an Open MPI; `None` of another library.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn open_mpi_version(&self) -> Option<[u32; 3]> {
+        open_mpi_version(self.name())
+    }
+
     /// Of Open MPI, while it is initialised: the component that moves its messages, such as `ob1`
     /// or `ucx`.
     pub fn selected_pml(&self) -> Option<String> {

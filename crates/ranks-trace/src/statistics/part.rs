@@ -66,9 +66,7 @@ impl Part {
                 operation,
                 communicator,
             };
-            join(&mut rows, name, vec![(class, sum)], |sizes, line| {
-                join_sizes(sizes, line);
-            });
+            join(&mut rows, name, vec![(class, sum)], join_sizes);
         }
         let rows = rows.into_iter().map(|(name, sizes)| {
             let time = total(&sizes).time;

@@ -23,7 +23,7 @@ impl Comm {
         let destinations = ints(named.destinations);
         let weights = Weights::new(named.weights);
         // Open MPI 4 waits for ever, now and then, if there were nonblocking collectives before.
-        let version = sys::loaded().and_then(|loaded| sys::open_mpi_version(loaded.name()));
+        let version = sys::loaded().and_then(sys::Loaded::open_mpi_version);
         let waits = version.is_some_and(|[major, ..]| major == 4);
         let fresh = waits.then(|| self.plain()).transpose()?;
         let old = fresh.as_ref().map_or(self.canonical, |fresh| fresh.0);

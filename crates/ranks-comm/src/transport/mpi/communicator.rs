@@ -174,7 +174,7 @@ impl Comm {
     /// Open MPI 5 has room for the first name of what is there from the start, and writes longer
     /// ones past its end: <https://github.com/open-mpi/ompi/pull/13280>.
     fn room_for_name(&self) -> usize {
-        let version = sys::loaded().and_then(|loaded| sys::open_mpi_version(loaded.name()));
+        let version = sys::loaded().and_then(sys::Loaded::open_mpi_version);
         let overruns = version.is_some_and(|[major, ..]| major >= 5);
         let from_the_start = [sys::MPI_COMM_WORLD, sys::MPI_COMM_SELF].contains(&self.canonical);
         if overruns && from_the_start {
