@@ -1,9 +1,9 @@
 //! The clock of rank 0, as seen from another rank.
 //!
-//! Rank 0 asks, the other answers with its own time. That was read between the question and the
+//! One rank asks, another answers with its own time. That was read between the question and the
 //! answer, so that half the time between those bounds the error. The quickest of several answers
-//! counts. A sample is taken at the start and at the end: between the two, and beyond, clocks are
-//! taken to drift evenly.
+//! counts. Where others are between a rank and rank 0, offsets and errors add up. A sample is taken
+//! at the start and at the end: between the two, and beyond, clocks are taken to drift evenly.
 
 /// The offset of this rank's clock from rank 0's, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,8 +17,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// A reading from answers, each with rank 0's time before, the other's, and rank 0's after: the
-    /// quickest one counts.
+    /// A reading from answers, each with the asking rank's time before, the other's, and the asking
+    /// rank's after: the quickest one counts. It is one from rank 0's clock if that asks.
     pub fn of(answers: impl IntoIterator<Item = [i64; 3]>) -> Option<Self> {
         let valid = answers.into_iter().filter(|[asked, _, back]| back >= asked);
         let quickest = valid.min_by_key(|[asked, _, back]| back.abs_diff(*asked));
@@ -31,6 +31,17 @@ impl Reading {
                 error: between.div_ceil(2),
             }
         })
+    }
+
+    /// This reading of a clock from another, whose own reading from rank 0's is known: one from
+    /// rank 0's.
+    #[must_use]
+    pub fn beyond(self, other: Self) -> Self {
+        Self {
+            at: self.at,
+            ahead: self.ahead.saturating_add(other.ahead),
+            error: self.error.saturating_add(other.error),
+        }
     }
 
     /// The reading of rank 0's own clock.
@@ -108,6 +119,15 @@ mod tests {
         assert_eq!(reading.error, 5);
         assert_eq!(Reading::of([]), None);
         assert_eq!(Reading::of([[2, 5, 1]]), None);
+    }
+
+    #[test]
+    fn a_clock_is_read_by_way_of_another() {
+        // 1000 ahead of one that is 30 behind that of rank 0.
+        let reading = |at, ahead, error| Reading { at, ahead, error };
+        let there = Reading::of([[200, 1204, 210]]).unwrap();
+        assert_eq!(there.beyond(reading(7, -30, 4)), reading(1204, 969, 9));
+        assert_eq!(there.beyond(Reading::own()), there);
     }
 
     #[test]

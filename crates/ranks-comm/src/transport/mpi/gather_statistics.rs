@@ -8,7 +8,8 @@
 //! reported as missing.
 //!
 //! At the end statistics are joined by a binomial tree: each rank receives from ranks after it,
-//! joins what they send with its own, and sends it to a rank before it.
+//! joins what they send with its own, and sends it to a rank before it. Clocks are
+//! compared down the same tree.
 
 mod tree;
 
@@ -86,8 +87,8 @@ impl GatherStatistics {
                 gathering.comm = Some(internal_comm::open()?);
             }
         }
-        let others: Vec<usize> = (1..size).collect();
-        let first = gathering.compare_clocks(&others, AT_START)?;
+        let children = gathering.children();
+        let first = gathering.compare_clocks(&children, AT_START)?;
         let library = facts.library.clone();
         let who = Who {
             rank,
@@ -132,22 +133,31 @@ impl GatherStatistics {
     fn bring_together(&self, limit: Duration) -> Result<()> {
         let begin = Instant::now();
         let left = || limit.saturating_sub(begin.elapsed());
-        let mut others: Vec<usize> = (1..self.size).collect();
+        let mut children = self.children();
         if self.together.statistics && self.rank == 0 {
             let part = self.join(limit)?;
-            others.retain(|&rank| !part.misses(rank));
+            children.retain(|&child| !part.misses(child));
             self.publish(part);
         } else if self.together.statistics
             && let Some(comm) = self.comm
         {
-            let part = self.join(limit)?.to_bytes();
+            let part = self.join(limit)?;
+            children.retain(|&child| !part.misses(child));
             let parent = self.tree().parent(self.rank);
-            if !post(comm, parent, PART, part, left().max(HOP))? {
+            if !post(comm, parent, PART, part.to_bytes(), left().max(HOP))? {
                 return Ok(());
             }
         }
-        ranks_trace::look_again(Home::PROCESS, self.compare_clocks(&others, left())?);
+        ranks_trace::look_again(Home::PROCESS, self.compare_clocks(&children, left())?);
         Ok(())
+    }
+
+    /// The ranks that send to this one, from that with most ranks below it on.
+    fn children(&self) -> Vec<usize> {
+        let children = self.tree().children(self.rank);
+        let mut children: Vec<usize> = children.map(|ranks| ranks.start).collect();
+        children.reverse();
+        children
     }
 
     fn tree(&self) -> Tree {
@@ -198,9 +208,9 @@ impl GatherStatistics {
         Ok(part)
     }
 
-    /// Compares this rank's clock with rank 0's, which asks the `others`; `None` if that is not
-    /// wanted, or has failed.
-    fn compare_clocks(&self, others: &[usize], limit: Duration) -> Result<Option<Reading>> {
+    /// Compares this rank's clock with that of the rank before it in the tree, and theirs with its
+    /// own; `None` if that is not wanted, or has failed.
+    fn compare_clocks(&self, children: &[usize], limit: Duration) -> Result<Option<Reading>> {
         if !self.together.clocks {
             return Ok(None);
         }
@@ -210,19 +220,21 @@ impl GatherStatistics {
         let Some(comm) = self.comm else {
             return Ok(None);
         };
-        if self.rank > 0 {
-            return answer(comm, limit);
-        }
-        for &rank in others {
-            match ask(comm, rank, limit) {
-                Ok(true) => {}
-                Ok(false) => return Ok(None),
+        let mine = match self.rank {
+            0 => Some(Reading::own()),
+            _ => answer(comm, self.tree().parent(self.rank), limit)?,
+        };
+        let begin = Instant::now();
+        for &child in children {
+            let left = limit.saturating_sub(begin.elapsed()).max(HOP);
+            match ask(comm, child, mine, left) {
                 // The others wait for the question.
+                Ok(()) => {}
                 Err(error) if error.kind().is_loss() => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(Some(Reading::own()))
+        Ok(mine)
     }
 }
 
@@ -263,47 +275,47 @@ fn at_end(limit: Option<Limit>) -> Duration {
     }
 }
 
-/// On rank 0: asks a rank for its time, and sends it the resulting reading. Returns `true` if it
-/// answered.
-fn ask(comm: MPI_Comm, rank: usize, limit: Duration) -> Result<bool> {
+/// Asks a rank for its time, and tells it the resulting reading: none if this rank has none of its
+/// `own`, or if it does not answer in time.
+fn ask(comm: MPI_Comm, rank: usize, own: Option<Reading>, limit: Duration) -> Result<()> {
     let mut answers = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS {
         let asked = ranks_trace::now();
         if !post(comm, rank, QUESTION, Vec::new(), ANSWER)? {
-            return Ok(false);
+            return Ok(());
         }
         // The first answer comes when the rank has come.
         let limit = if round == 0 { limit } else { ANSWER };
         let Some(there) = take(comm, rank, ANSWERED, limit)? else {
-            return Ok(false);
+            return Ok(());
         };
         let back = ranks_trace::now();
         if let [there] = words(&there)[..] {
             answers.push([asked, there, back]);
         }
     }
-    let reading = Reading::of(answers);
+    let reading = own.and_then(|own| Some(Reading::of(answers)?.beyond(own)));
     let told = reading.map(|Reading { at, ahead, error }| {
         [at, ahead, i64::try_from(error).unwrap_or(i64::MAX)].map(i64::to_le_bytes)
     });
     let told = told.map(|told| told.as_flattened().to_vec());
-    post(comm, rank, READING, told.unwrap_or_default(), ANSWER)
+    post(comm, rank, READING, told.unwrap_or_default(), ANSWER)?;
+    Ok(())
 }
 
-/// On any other rank: answers each question with its time, and returns the reading that rank 0
-/// sends.
-fn answer(comm: MPI_Comm, limit: Duration) -> Result<Option<Reading>> {
+/// Answers each question of a rank with this one's time, and returns the reading that it is told.
+fn answer(comm: MPI_Comm, parent: usize, limit: Duration) -> Result<Option<Reading>> {
     for round in 0..ROUNDS {
         let limit = if round == 0 { limit } else { ANSWER };
-        if take(comm, 0, QUESTION, limit)?.is_none() {
+        if take(comm, parent, QUESTION, limit)?.is_none() {
             return Ok(None);
         }
         let now = ranks_trace::now().to_le_bytes().to_vec();
-        if !post(comm, 0, ANSWERED, now, ANSWER)? {
+        if !post(comm, parent, ANSWERED, now, ANSWER)? {
             return Ok(None);
         }
     }
-    let told = take(comm, 0, READING, ANSWER)?.unwrap_or_default();
+    let told = take(comm, parent, READING, ANSWER)?.unwrap_or_default();
     Ok(match words(&told)[..] {
         [at, ahead, error] => Some(Reading {
             at,
