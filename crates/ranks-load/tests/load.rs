@@ -118,3 +118,25 @@ fn loads_are_counted() {
     open(&[Candidate::new("libresolv.so.2", "names of machines")]).unwrap();
     assert!(Library::loads() > before);
 }
+
+/// The dynamic linker ends the process where a page of a library is missing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_library_that_was_not_copied_whole_is_not_opened() {
+    let mut whole = open(&[Candidate::new("libm.so.6", "the maths")]).unwrap();
+    whole.locate(c"cos");
+    let bytes = std::fs::read(whole.path()).unwrap();
+    let path = std::env::temp_dir().join(format!("ranks-load-{}.so", std::process::id()));
+    for length in [64, 1000, bytes.len() / 2, bytes.len() - bytes.len() / 8] {
+        std::fs::write(&path, &bytes[..length]).unwrap();
+        let error = open(&[Candidate::new(&path, "a copy")]).unwrap_err();
+        let reason = &error.attempts()[0].reason;
+        assert!(
+            length < 4096 || reason.contains("install it again"),
+            "{length}: {reason}"
+        );
+    }
+    std::fs::write(&path, &bytes).unwrap();
+    open(&[Candidate::new(&path, "a copy")]).unwrap();
+    std::fs::remove_file(path).unwrap();
+}

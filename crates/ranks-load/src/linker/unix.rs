@@ -1,14 +1,15 @@
 //! The dynamic linker of Unix.
 
 use std::ffi::{CStr, c_void};
-use std::fs::File;
-use std::io::Read;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use libloading::os::unix::Library;
+
+#[path = "elf.rs"]
+mod elf;
 
 /// An open library, which is never closed.
 #[derive(Debug)]
@@ -25,11 +26,14 @@ impl Handle {
             // The dynamic linker would wait for a pipe's first byte.
             return Err("it is no file".to_owned());
         }
+        if file.is_absolute() && elf::is_cut_off(file) {
+            return Err("it ends before its own header says: copy or install it again".to_owned());
+        }
         let flags = libc::RTLD_LAZY | libc::RTLD_LOCAL;
         // SAFETY: the caller vouches for the initialisers.
         let opened = unsafe { Library::open(Some(file), flags) };
         let kept = opened.map(Handle::keep);
-        kept.map_err(|error| match is_of_another_processor(file) {
+        kept.map_err(|error| match elf::is_of_another_processor(file) {
             true => format!("it is made for another processor than this program is: {error}"),
             false => error.to_string(),
         })
@@ -72,26 +76,6 @@ impl Handle {
     fn keep(library: Library) -> Handle {
         Handle(ManuallyDrop::new(library))
     }
-}
-
-/// Returns `true` if a library is one for another processor than this program.
-fn is_of_another_processor(library: &Path) -> bool {
-    let own = std::env::current_exe().ok();
-    let ours = own.and_then(|own| processor(&own));
-    // The header of a pipe may never come.
-    let theirs = Some(library).filter(|file| file.is_file());
-    let theirs = theirs.and_then(processor);
-    ours.zip(theirs)
-        .is_some_and(|(ours, theirs)| ours != theirs)
-}
-
-/// The width, the order of bytes and the processor of an ELF file.
-fn processor(file: &Path) -> Option<[u8; 4]> {
-    let mut header = [0; 20];
-    File::open(file).ok()?.read_exact(&mut header).ok()?;
-    // With one of the two widths that there are.
-    let is_elf = header.starts_with(b"\x7fELF") && matches!(header[4], 1 | 2);
-    is_elf.then(|| [header[4], header[5], header[18], header[19]])
 }
 
 /// All that is in this process; `None` in one without a dynamic linker.
