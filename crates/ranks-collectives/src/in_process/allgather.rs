@@ -5,7 +5,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::{INLINE, InProcessComm as Comm};
 
 use super::bytes::{block_mut, bytes, bytes_mut};
-use super::call::{Outcome, RankCall};
+use super::call::{RankCall, all};
 use super::rounds::Step;
 use crate::arguments::transfer::Transfer;
 
@@ -34,28 +34,25 @@ fn allgather_bytes(
     }
     let (before, rest) = recv.split_at_mut(me * block);
     let (own, after) = rest.split_at_mut(block);
-    let mut copied = |copy: &mut dyn FnMut(usize, &mut [u8]) -> Result<()>| {
-        let mut outcome = Outcome::default();
-        for rank in call.others() {
+    let mut copied = |copy: &dyn Fn(usize, &mut [u8]) -> Result<()>| {
+        all(call.others().map(|rank| {
             let place = if rank < me {
                 block_mut(before, block, rank)
             } else {
                 block_mut(after, block, rank - me - 1)
             };
-            outcome.note(copy(rank, place));
-        }
-        outcome
+            copy(rank, place)
+        }))
     };
     if block <= INLINE {
         let round = call.round(Step::Allgather, block, own)?;
-        let outcome = copied(&mut |rank, place| {
+        return copied(&|rank, place| {
             place.copy_from_slice(&round.carried(rank)[..block]);
             Ok(())
         });
-        return outcome.result();
     }
     call.comm.lending(own, || {
         call.round(Step::Allgather, block, &[])?;
-        call.done(copied(&mut |rank, place| call.copy_lent(rank, 0, place)))
+        call.done(copied(&|rank, place| call.copy_lent(rank, 0, place)))
     })
 }

@@ -12,7 +12,7 @@ use ranks_comm::backend::{INLINE, InProcessComm as Comm};
 
 use super::bytes::{bytes, bytes_mut};
 use super::call::RankCall;
-use super::fold::{Contributions, Fold, Own};
+use super::fold::{Fold, Own};
 use super::rounds::Step;
 use crate::arguments::reducing::Reducing;
 use crate::arguments::transfer::Transfer;
@@ -54,13 +54,8 @@ fn carried<T: Pod, O: Reduction<T>>(
         read(&round.carried(rank)[part]);
         Ok(())
     };
-    let fold = Fold {
-        call,
-        op,
-        ranks: 0..call.size(),
-        own: Own::of(send),
-    };
-    fold.run(recv, 0, &carried).result()
+    let fold = Fold::new(call, op, 0..call.size(), Own::of(send));
+    fold.run(recv, 0, &carried)
 }
 
 /// Every rank reads all of it.
@@ -74,13 +69,10 @@ fn by_each<T: Pod, O: Reduction<T>>(
     let own = bytes(&send);
     call.comm.lending(own, || {
         call.round(Step::Allreduce, own.len(), &[])?;
-        let fold = Fold {
-            call,
-            op,
-            ranks: 0..call.size(),
-            own: Own::Here(&send),
-        };
-        call.done(fold.run(recv, 0, call))
+        let fold = Fold::new(call, op, 0..call.size(), Own::Here(&send));
+        call.done(fold.run(recv, 0, &|rank, part, read| {
+            call.read_lent(rank, part, read)
+        }))
     })
 }
 
@@ -108,18 +100,18 @@ fn in_parts<T: Pod, O: Reduction<T>>(
             let place = |part: Range<usize>| part.start - start * width..part.end - start * width;
             let read = |rank: usize, part: Range<usize>, read: &mut dyn FnMut(&[u8])| {
                 if send.is_some() {
-                    call.read(rank, part, read)
+                    call.read_lent(rank, part, read)
                 } else {
                     let read = |bytes: &mut [u8]| read(bytes);
                     comm.work_on_place(call.operation(), rank, me, place(part), read)
                 }
             };
-            let fold = Fold {
+            let fold = Fold::new(
                 call,
                 op,
-                ranks: 0..call.size(),
-                own: Own::of(send.map(|send| &send[start..start + own.len()])),
-            };
+                0..call.size(),
+                Own::of(send.map(|send| &send[start..start + own.len()])),
+            );
             let others = (0..call.size()).filter(|&rank| rank != me);
             let written = |part: Range<usize>, sum: &[u8]| {
                 others.clone().try_for_each(|rank| {
@@ -130,13 +122,4 @@ fn in_parts<T: Pod, O: Reduction<T>>(
             call.done(fold.run_and(own, start, &read, written))
         })
     })
-}
-
-impl<F> Contributions for F
-where
-    F: Fn(usize, Range<usize>, &mut dyn FnMut(&[u8])) -> Result<()>,
-{
-    fn read(&self, rank: usize, part: Range<usize>, read: &mut dyn FnMut(&[u8])) -> Result<()> {
-        self(rank, part, read)
-    }
 }

@@ -6,7 +6,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::{Bytes, InBytes};
-use super::call::{Outcome, RankCall};
+use super::call::{RankCall, all};
 use super::rounds::Step;
 
 pub(crate) fn alltoall<'a, P: InBytes<'a>>(comm: &Comm, proven: P) -> Result<()> {
@@ -22,11 +22,10 @@ fn alltoall_bytes(call: &RankCall<'_>, mut bytes: Bytes<'_>) -> Result<()> {
     };
     call.comm.lending(&send, || {
         call.round(Step::Alltoall, own.len(), &[])?;
-        let mut outcome = Outcome::default();
-        for rank in call.others() {
+        let outcome = all(call.others().map(|rank| {
             let place = &mut bytes.recv[bytes.there.of(rank)];
-            outcome.note(call.copy_lent(rank, own.start, place));
-        }
+            call.copy_lent(rank, own.start, place)
+        }));
         bytes.copy_own(call.rank());
         call.done(outcome)
     })

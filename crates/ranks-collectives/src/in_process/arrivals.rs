@@ -8,7 +8,7 @@ use ranks_comm::backend::{
 };
 
 use super::bytes::Bytes;
-use super::call::{Outcome, RankCall};
+use super::call::RankCall;
 use crate::in_flight::stable::Stable;
 
 /// The place of a block.
@@ -48,7 +48,7 @@ pub(super) struct Arrivals<P> {
     collective: Collective,
     /// Whose blocks have not come, and where they go.
     expected: Vec<(usize, P)>,
-    outcome: Outcome,
+    outcome: Result<()>,
 }
 
 impl<P: BlockPosition> Arrivals<P> {
@@ -56,7 +56,7 @@ impl<P: BlockPosition> Arrivals<P> {
         Self {
             collective: call.collective,
             expected,
-            outcome: Outcome::default(),
+            outcome: Ok(()),
         }
     }
 
@@ -100,29 +100,26 @@ impl<P: BlockPosition> Deferred for Arrivals<P> {
             if missing.contains(&rank) {
                 return true;
             }
-            match comm.coll_arrival(collective, rank, wait) {
+            let arrived = match comm.coll_arrival(collective, rank, wait) {
                 Ok(None) => {
                     missing.push(rank);
-                    true
+                    return true;
                 }
                 Ok(Some(block)) if block.len() == place.bytes() => {
                     place.fill(&block);
-                    false
+                    Ok(())
                 }
-                Ok(Some(block)) => {
-                    let wrong = call.wrong_length(rank, block.len(), place.bytes());
-                    outcome.note(Err(wrong));
-                    false
-                }
-                Err(error) => {
-                    outcome.note(Err(error));
-                    false
-                }
+                Ok(Some(block)) => Err(call.wrong_length(rank, block.len(), place.bytes())),
+                Err(error) => Err(error),
+            };
+            if outcome.is_ok() {
+                *outcome = arrived;
             }
+            false
         });
         if !self.expected.is_empty() {
             return Ok(false);
         }
-        std::mem::take(&mut self.outcome).result().map(|()| true)
+        std::mem::replace(&mut self.outcome, Ok(())).map(|()| true)
     }
 }

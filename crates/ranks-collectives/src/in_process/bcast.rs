@@ -5,7 +5,7 @@ use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
 use super::arrivals::Arrivals;
 use super::bytes::{Bytes, InBytes};
-use super::call::{Outcome, RankCall};
+use super::call::{RankCall, all};
 use crate::in_flight::stable::Stable;
 
 pub(crate) fn bcast<'a, P: InBytes<'a>>(comm: &Comm, proven: P) -> Result<()> {
@@ -19,11 +19,8 @@ fn bcast_bytes(call: &RankCall<'_>, bytes: Bytes<'_>) -> Result<()> {
         return call.receive(bytes.root, data);
     }
     call.lending(data, |lending| {
-        let mut outcome = Outcome::default();
-        for rank in call.others() {
-            outcome.note(lending.send(rank, 0..data.len()));
-        }
-        outcome.result()
+        let whole = 0..data.len();
+        all(call.others().map(|rank| lending.send(rank, whole.clone())))
     })
 }
 

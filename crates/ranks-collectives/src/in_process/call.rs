@@ -71,22 +71,25 @@ impl<'a> RankCall<'a> {
         self.comm.coll_lending(self.collective, whole, send)
     }
 
-    /// Takes the next block of `rank`.
-    pub(super) fn take(&self, rank: usize) -> Result<Taken<'a>> {
-        self.comm.coll_take(self.collective, rank)
+    /// Takes the next block of `rank`, which is of so many bytes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if it is not. The block is gone all the same.
+    pub(super) fn take(&self, rank: usize, length: usize) -> Result<Taken<'a>> {
+        let block = self.comm.coll_take(self.collective, rank)?;
+        if block.bytes() == length {
+            Ok(block)
+        } else {
+            Err(self.wrong_length(rank, block.bytes(), length))
+        }
     }
 
     /// Receives the next block of `rank`.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if it is not as long as `place`, which is then left as it was. The
-    /// block is gone all the same.
+    /// As [`take`](Self::take), if it is not as long as `place`, which is then left as it was.
     pub(super) fn receive(&self, rank: usize, place: &mut [u8]) -> Result<()> {
-        let block = self.take(rank)?;
-        if block.bytes() != place.len() {
-            return Err(self.wrong_length(rank, block.bytes(), place.len()));
-        }
-        block.copy_to(place)
+        self.take(rank, place.len())?.copy_to(place)
     }
 
     /// Says that the block of `rank` has `theirs` bytes and not `ours`.
@@ -120,34 +123,7 @@ impl<'a> RankCall<'a> {
     }
 }
 
-/// The outcome of a call that goes on to its end although a part of it failed: the first error, if
-/// any.
-#[derive(Debug, Default)]
-pub(super) struct Outcome(Option<Error>);
-
-impl Outcome {
-    /// Takes note of a part's result.
-    pub(super) fn note(&mut self, part: Result<()>) {
-        if let Err(error) = part {
-            self.0.get_or_insert(error);
-        }
-    }
-
-    /// Takes note of what became of several parts.
-    pub(super) fn also(&mut self, parts: Self) {
-        self.note(parts.result());
-    }
-
-    /// Returns `true` if no part has failed so far.
-    pub(super) fn is_well(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// The whole call's result.
-    pub(super) fn result(self) -> Result<()> {
-        match self.0 {
-            None => Ok(()),
-            Some(error) => Err(error),
-        }
-    }
+/// The outcome of parts all of which are done, whatever becomes of one: the first error, if any.
+pub(super) fn all(parts: impl Iterator<Item = Result<()>>) -> Result<()> {
+    parts.fold(Ok(()), Result::and)
 }

@@ -8,7 +8,7 @@ use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
 use super::arrivals::Arrivals;
 use super::bytes::{Bytes, InBytes};
-use super::call::{Outcome, RankCall};
+use super::call::{RankCall, all};
 use crate::arguments::neighbors::Trade;
 use crate::in_flight::stable::Stable;
 
@@ -68,14 +68,9 @@ fn exchange(
         None => Cow::Owned(recv.to_vec()),
     };
     call.lending(&send, |lending| {
-        let mut outcome = Outcome::default();
-        for (rank, index) in out {
-            outcome.note(lending.send(rank, here.of(index)));
-        }
-        for (rank, index) in into {
-            outcome.note(call.receive(rank, &mut recv[there.of(index)]));
-        }
-        outcome.result()
+        let sent = all(out.map(|(rank, index)| lending.send(rank, here.of(index))));
+        let received = into.map(|(rank, index)| call.receive(rank, &mut recv[there.of(index)]));
+        sent.and(all(received))
     })
 }
 

@@ -11,32 +11,24 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 
 use super::bytes::{bytes, bytes_mut};
-use super::call::{Outcome, RankCall};
+use super::call::RankCall;
 use crate::ops::Reduction;
 use crate::ops::user_op::Panicked;
 
 /// The bytes of a part.
 const PART: usize = 16 * 1024;
 
-/// Reads a part of what a rank contributes, in bytes.
-pub(super) trait Contributions {
-    fn read(&self, rank: usize, part: Range<usize>, read: &mut dyn FnMut(&[u8])) -> Result<()>;
-}
-
-/// Slices that the ranks of a call lend in a round.
-impl Contributions for RankCall<'_> {
-    fn read(&self, rank: usize, part: Range<usize>, read: &mut dyn FnMut(&[u8])) -> Result<()> {
-        self.comm.read_lent(self.operation(), rank, part, read)
-    }
-}
+/// A function that reads a part of what a rank contributes, in bytes.
+pub(super) type Contributions<'c> =
+    dyn Fn(usize, Range<usize>, &mut dyn FnMut(&[u8])) -> Result<()> + 'c;
 
 /// A reduction of what some ranks contribute.
 pub(super) struct Fold<'a, T, O> {
-    pub(super) call: &'a RankCall<'a>,
-    pub(super) op: &'a O,
+    call: &'a RankCall<'a>,
+    op: &'a O,
     /// The ranks that contribute.
-    pub(super) ranks: Range<usize>,
-    pub(super) own: Own<'a, T>,
+    ranks: Range<usize>,
+    own: Own<'a, T>,
 }
 
 /// The place of this rank's contribution to what is folded.
@@ -55,15 +47,24 @@ impl<'a, T> Own<'a, T> {
     }
 }
 
-impl<T: Pod, O: Reduction<T>> Fold<'_, T, O> {
+impl<'a, T: Pod, O: Reduction<T>> Fold<'a, T, O> {
+    pub(super) fn new(
+        call: &'a RankCall<'a>,
+        op: &'a O,
+        ranks: Range<usize>,
+        own: Own<'a, T>,
+    ) -> Self {
+        Self {
+            call,
+            op,
+            ranks,
+            own,
+        }
+    }
+
     /// Makes `sum` of the elements from `start` on.
-    pub(super) fn run(
-        &self,
-        sum: &mut [T],
-        start: usize,
-        contributions: &impl Contributions,
-    ) -> Outcome {
-        self.run_and(sum, start, contributions, |_, _| Ok(()))
+    pub(super) fn run(&self, sum: &mut [T], start: usize, read: &Contributions<'_>) -> Result<()> {
+        self.run_and(sum, start, read, |_, _| Ok(()))
     }
 
     /// As [`run`](Self::run), and calls `then` with each part of the bytes that has its result,
@@ -72,10 +73,10 @@ impl<T: Pod, O: Reduction<T>> Fold<'_, T, O> {
         &self,
         sum: &mut [T],
         start: usize,
-        contributions: &impl Contributions,
+        read: &Contributions<'_>,
         mut then: impl FnMut(Range<usize>, &[u8]) -> Result<()>,
-    ) -> Outcome {
-        let mut outcome = Outcome::default();
+    ) -> Result<()> {
+        let mut outcome = Ok(());
         let width = size_of::<T>();
         if width == 0 {
             return outcome;
@@ -101,23 +102,23 @@ impl<T: Pod, O: Reduction<T>> Fold<'_, T, O> {
                     continue;
                 }
                 if let Some(own) = own.filter(|_| rank == me) {
-                    outcome.note(self.take(sum, is_first, bytes(own)));
+                    outcome = outcome.and(self.take(sum, is_first, bytes(own)));
                 } else if O::predefined().is_some() {
                     let mut taken = Ok(());
-                    outcome.note(contributions.read(rank, part.clone(), &mut |bytes| {
+                    let read = read(rank, part.clone(), &mut |bytes| {
                         taken = self.take(sum, is_first, bytes);
-                    }));
-                    outcome.note(taken);
+                    });
+                    outcome = outcome.and(read).and(taken);
                 } else {
                     // Code of the program does not run while another rank's memory is read.
                     next.clear();
-                    outcome.note(contributions.read(rank, part.clone(), &mut |bytes| {
+                    let read = read(rank, part.clone(), &mut |bytes| {
                         next.extend_from_slice(bytes);
-                    }));
-                    outcome.note(self.take(sum, is_first, &next));
+                    });
+                    outcome = outcome.and(read).and(self.take(sum, is_first, &next));
                 }
             }
-            outcome.note(then(part, bytes(sum)));
+            outcome = outcome.and(then(part, bytes(sum)));
         }
         outcome
     }

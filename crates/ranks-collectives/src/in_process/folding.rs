@@ -8,8 +8,7 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::{Collective, Deferred, InProcessComm as Comm, RawSlice, StartedOp};
 
-use super::bytes::bytes;
-use super::call::{Outcome, RankCall};
+use super::call::RankCall;
 use crate::ops::Reduction;
 use crate::ops::user_op::Panicked;
 
@@ -27,7 +26,7 @@ pub(super) struct Folding<T, O> {
     end: usize,
     /// The place of the result, as long as each contribution.
     place: RawSlice,
-    outcome: Outcome,
+    outcome: Result<()>,
     elements: PhantomData<fn(T) -> T>,
 }
 
@@ -37,7 +36,7 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
     pub(super) fn begun(
         call: &RankCall<'_>,
         op: O,
-        own: Option<&[T]>,
+        own: Option<Vec<u8>>,
         end: usize,
         place: RawSlice,
     ) -> StartedOp {
@@ -47,12 +46,12 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
         StartedOp::InProcess(Box::new(Self {
             collective: call.collective,
             op,
-            own: own.map(|own| bytes(own).to_vec()),
+            own,
             sum: Vec::new(),
             next: 0,
             end,
             place,
-            outcome: Outcome::default(),
+            outcome: Ok(()),
             elements: PhantomData,
         }))
     }
@@ -73,7 +72,13 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
             let (op, sum) = (&self.op, &mut self.sum);
             Panicked::caught(self.collective.operation(), || combine(op, sum, &block))
         };
-        self.outcome.note(taken);
+        self.note(taken);
+    }
+
+    fn note(&mut self, part: Result<()>) {
+        if self.outcome.is_ok() {
+            self.outcome = part;
+        }
     }
 }
 
@@ -88,12 +93,12 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Deferred for Folding<T, O> {
                 match comm.coll_arrival(self.collective, self.next, wait) {
                     Ok(None) => return Ok(false),
                     Ok(Some(block)) => self.take(comm, block),
-                    Err(error) => self.outcome.note(Err(error)),
+                    Err(error) => self.note(Err(error)),
                 }
             }
             self.next += 1;
         }
-        std::mem::take(&mut self.outcome).result()?;
+        std::mem::replace(&mut self.outcome, Ok(()))?;
         self.place.fill(&self.sum);
         Ok(true)
     }

@@ -7,7 +7,7 @@ use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
 use super::arrivals::Arrivals;
 use super::bytes::{Bytes, InBytes};
-use super::call::{Outcome, RankCall};
+use super::call::{RankCall, all};
 use crate::in_flight::stable::Stable;
 
 pub(crate) fn gather<'a, P: InBytes<'a>>(comm: &Comm, proven: P) -> Result<()> {
@@ -19,8 +19,7 @@ fn gather_bytes(call: &RankCall<'_>, bytes: Bytes<'_>) -> Result<()> {
     if call.rank() != bytes.root {
         return call.send_whole(bytes.root, bytes.send.unwrap_or_default());
     }
-    let outcome = Outcome::default();
-    collect(call, bytes, outcome)
+    collect(call, bytes)
 }
 
 /// To all: each sends its block to each other rank, whatever its length.
@@ -35,24 +34,23 @@ fn allgatherv_bytes(call: &RankCall<'_>, bytes: Bytes<'_>) -> Result<()> {
         None => Cow::Owned(bytes.recv[bytes.there.of(call.rank())].to_vec()),
     };
     call.lending(&own, |lending| {
-        let mut outcome = Outcome::default();
-        for rank in call.others() {
-            outcome.note(lending.send(rank, 0..own.len()));
-        }
-        collect(call, bytes, outcome)
+        let whole = 0..own.len();
+        let sent = all(call.others().map(|rank| lending.send(rank, whole.clone())));
+        sent.and(collect(call, bytes))
     })
 }
 
 /// Receives from each other rank, and puts this one's block in its place.
-fn collect(call: &RankCall<'_>, bytes: Bytes<'_>, mut outcome: Outcome) -> Result<()> {
+fn collect(call: &RankCall<'_>, bytes: Bytes<'_>) -> Result<()> {
     let Bytes { recv, there, .. } = bytes;
-    for rank in call.others() {
-        outcome.note(call.receive(rank, &mut recv[there.of(rank)]));
-    }
+    let received = call
+        .others()
+        .map(|rank| call.receive(rank, &mut recv[there.of(rank)]));
+    let outcome = all(received);
     if let Some(send) = bytes.send {
         recv[there.of(call.rank())].copy_from_slice(send);
     }
-    outcome.result()
+    outcome
 }
 
 pub(crate) fn igather<'a, P: InBytes<'a>>(comm: &Comm, proven: Stable<P>) -> Result<StartedOp> {

@@ -7,7 +7,7 @@ use ranks_comm::layout::Layout;
 
 use super::arrivals::Arrivals;
 use super::bytes::bytes_mut;
-use super::call::{Outcome, RankCall};
+use super::call::RankCall;
 use crate::arguments::layouts::{Layouts, Pattern};
 use crate::arguments::neighbors::Trade;
 use crate::in_flight::stable::Stable;
@@ -34,20 +34,8 @@ pub(crate) fn ialltoallw<T: Pod>(
 
 pub(crate) fn neighbor_alltoallw<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layouts>) -> Result<()> {
     let call = RankCall::of::<T>(comm, trade.operation);
-    let (here, there) = (trade.send.blocks.layouts(), trade.recv.blocks.layouts());
-    let out: Vec<_> = trade
-        .outgoing()
-        .map(|edge| (edge.to, &here[edge.index]))
-        .collect();
-    let into: Vec<_> = trade
-        .incoming()
-        .map(|edge| (edge.from, &there[edge.index]))
-        .collect();
-    exchange(
-        &call,
-        (trade.send.slice, out.into_iter()),
-        (trade.recv.slice, into.into_iter()),
-    )
+    let [out, into] = edges(&trade).map(Vec::into_iter);
+    exchange(&call, (trade.send.slice, out), (trade.recv.slice, into))
 }
 
 pub(crate) fn ineighbor_alltoallw<T: Pod>(
@@ -55,20 +43,18 @@ pub(crate) fn ineighbor_alltoallw<T: Pod>(
     trade: Stable<Trade<'_, T, &Layouts>>,
 ) -> Result<StartedOp> {
     let call = RankCall::begun::<T>(comm, trade.get().operation);
-    let (send, here) = (trade.get().send.slice, trade.get().send.blocks.layouts());
-    let there = trade.get().recv.blocks.layouts();
-    let into: Vec<_> = trade
-        .get()
-        .incoming()
-        .map(|edge| (edge.from, &there[edge.index]))
-        .collect();
-    let out: Vec<_> = trade
-        .get()
-        .outgoing()
-        .map(|edge| (edge.to, &here[edge.index]))
-        .collect();
+    let send = trade.get().send.slice;
+    let [out, into] = edges(trade.get()).map(Vec::into_iter);
     let recv = trade.map(|trade| bytes_mut(trade.recv.slice)).into_span();
-    begin_exchange(&call, (send, out.into_iter()), (recv, into.into_iter()))
+    begin_exchange(&call, (send, out), (recv, into))
+}
+
+/// The ranks that parts go to, and those that they come from, with the layouts of the parts.
+fn edges<'l, T: Pod>(trade: &Trade<'_, T, &'l Layouts>) -> [Vec<(usize, &'l Layout)>; 2] {
+    let (here, there) = (trade.send.blocks.layouts(), trade.recv.blocks.layouts());
+    let out = trade.outgoing().map(|edge| (edge.to, &here[edge.index]));
+    let into = trade.incoming().map(|edge| (edge.from, &there[edge.index]));
+    [out.collect(), into.collect()]
 }
 
 /// Sends what goes to each rank, and receives what comes from each.
@@ -77,23 +63,21 @@ fn exchange<'l, T: Pod>(
     (send, out): (&[T], impl Iterator<Item = (usize, &'l Layout)>),
     (recv, into): (&mut [T], impl Iterator<Item = (usize, &'l Layout)>),
 ) -> Result<()> {
-    let mut outcome = Outcome::default();
+    let mut outcome = Ok(());
     let mut payload = Vec::new();
     for (rank, layout) in out {
         payload.clear();
         layout.of(send)?.gather(call.operation(), &mut payload)?;
-        outcome.note(call.send(rank, &payload));
+        outcome = outcome.and(call.send(rank, &payload));
     }
     for (rank, layout) in into {
         let mut place = layout.of_mut(recv)?;
         payload.clear();
         payload.resize(place.bytes(), 0);
-        match call.receive(rank, &mut payload) {
-            Ok(()) => place.scatter(&payload),
-            wrong => outcome.note(wrong),
-        }
+        let received = call.receive(rank, &mut payload);
+        outcome = outcome.and(received.map(|()| place.scatter(&payload)));
     }
-    outcome.result()
+    outcome
 }
 
 /// Sends what goes to each rank, and lets what comes from each arrive later.

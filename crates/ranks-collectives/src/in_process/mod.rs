@@ -39,8 +39,7 @@ pub(crate) use bcast::{bcast, ibcast};
 pub(crate) use exchange::{alltoallv, ialltoall, ineighbor_exchange, neighbor_exchange};
 pub(crate) use gather::{allgatherv, gather, iallgather, igather};
 pub(crate) use intercommunicators::{
-    allgather_between, allreduce_between, bcast_between, iallgather_between, iallreduce_between,
-    ibcast_between,
+    allgather_between, allreduce_between, bcast_between, iallgather_between, ibcast_between,
 };
 pub(crate) use layouts::{alltoallw, ialltoallw, ineighbor_alltoallw, neighbor_alltoallw};
 pub(crate) use nonblocking::{iallreduce, ibarrier, iexscan, ireduce, ireduce_scatter, iscan};

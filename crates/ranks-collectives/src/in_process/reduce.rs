@@ -7,8 +7,8 @@ use ranks_comm::Result;
 use ranks_comm::backend::{InProcessComm as Comm, Taken};
 
 use super::bytes::bytes;
-use super::call::{Outcome, RankCall};
-use super::fold::{Contributions, Fold, Own};
+use super::call::RankCall;
+use super::fold::{Fold, Own};
 use crate::arguments::reducing::Reducing;
 use crate::ops::Reduction;
 
@@ -24,15 +24,9 @@ pub(crate) fn reduce<T: Pod, O: Reduction<T>>(
     if call.rank() != root {
         return call.send_whole(root, bytes(send.unwrap_or(recv)));
     }
-    let (taken, mut outcome) = Messages::of(&call, 0..call.size(), size_of_val(recv));
-    let fold = Fold {
-        call: &call,
-        op,
-        ranks: 0..call.size(),
-        own: Own::of(send),
-    };
-    outcome.also(fold.run(recv, 0, &taken));
-    outcome.result()
+    let (taken, outcome) = Messages::of(&call, 0..call.size(), size_of_val(recv));
+    let fold = Fold::new(&call, op, 0..call.size(), Own::of(send));
+    outcome.and(fold.run(recv, 0, &|rank, part, read| taken.read(rank, part, read)))
 }
 
 /// A message of each of some ranks, or of the other group's, by rank; none of this one, and of
@@ -41,31 +35,36 @@ pub(super) struct Messages<'a>(Vec<Option<Taken<'a>>>);
 
 impl<'a> Messages<'a> {
     /// Takes those of `ranks`, which begin with 0, each of so many bytes.
-    pub(super) fn of(call: &RankCall<'a>, ranks: Range<usize>, length: usize) -> (Self, Outcome) {
-        let mut outcome = Outcome::default();
+    pub(super) fn of(
+        call: &RankCall<'a>,
+        ranks: Range<usize>,
+        length: usize,
+    ) -> (Self, Result<()>) {
+        let mut outcome = Ok(());
         let me = (!call.comm.is_between()).then_some(call.rank());
-        let mut of = |rank| {
-            if Some(rank) == me {
-                return None;
-            }
-            let taken = call.take(rank).and_then(|block| {
-                if block.bytes() == length {
-                    Ok(block)
-                } else {
-                    Err(call.wrong_length(rank, block.bytes(), length))
+        let mut of = |rank| match call.take(rank, length) {
+            Ok(block) => Some(block),
+            Err(error) => {
+                if outcome.is_ok() {
+                    outcome = Err(error);
                 }
-            });
-            taken.map_err(|error| outcome.note(Err(error))).ok()
+                None
+            }
         };
-        (Self(ranks.map(&mut of).collect()), outcome)
+        let taken = ranks.map(|rank| if Some(rank) == me { None } else { of(rank) });
+        let taken = taken.collect();
+        (Self(taken), outcome)
     }
-}
 
-impl Contributions for Messages<'_> {
-    fn read(&self, rank: usize, part: Range<usize>, read: &mut dyn FnMut(&[u8])) -> Result<()> {
+    /// Reads a part of one. That one did not come is an error already.
+    pub(super) fn read(
+        &self,
+        rank: usize,
+        part: Range<usize>,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> Result<()> {
         match self.0.get(rank) {
             Some(Some(block)) => block.read(part, read),
-            // That is an error already.
             _ => Ok(()),
         }
     }

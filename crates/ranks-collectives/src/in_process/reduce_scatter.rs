@@ -25,12 +25,9 @@ pub(crate) fn reduce_scatter<T: Pod, O: Reduction<T>>(
     let whole = bytes(&send);
     comm.lending(whole, || {
         call.round(Step::ReduceScatter, whole.len(), &[])?;
-        let fold = Fold {
-            call: &call,
-            op,
-            ranks: 0..call.size(),
-            own: Own::Here(&send[mine.clone()]),
-        };
-        call.done(fold.run(recv, mine.start, &call))
+        let fold = Fold::new(&call, op, 0..call.size(), Own::Here(&send[mine.clone()]));
+        call.done(fold.run(recv, mine.start, &|rank, part, read| {
+            call.read_lent(rank, part, read)
+        }))
     })
 }

@@ -1,10 +1,12 @@
 //! Collectives in rounds: all ranks come, read what the others lend where it is, and come again
 //! before they leave.
 
+use std::ops::Range;
+
 use ranks_comm::backend::{Collective, KIND, Round};
 use ranks_comm::{Error, ErrorKind, Result};
 
-use super::call::{Outcome, RankCall};
+use super::call::RankCall;
 
 /// Purpose of a round. Ranks whose rounds differ get an error, all of them.
 #[derive(Clone, Copy)]
@@ -32,11 +34,11 @@ impl RankCall<'_> {
 
     /// Comes to the round after which nobody reads what this rank lends, and tells how its own part
     /// went.
-    pub(super) fn done(&self, outcome: Outcome) -> Result<()> {
-        let words = (Step::Done as u64, u64::from(outcome.is_well()));
+    pub(super) fn done(&self, outcome: Result<()>) -> Result<()> {
+        let words = (Step::Done as u64, u64::from(outcome.is_ok()));
         let round = self.comm.round(self.operation(), words, &[]);
         // What this rank knows is more to the point than what it hears.
-        outcome.result()?;
+        outcome?;
         let round = round?;
         match round.differing() {
             None => Ok(()),
@@ -68,6 +70,16 @@ impl RankCall<'_> {
         }
         let detail = format_args!("collective calls of ranks 0 and {rank} are mismatched");
         Error::new(ErrorKind::Mismatch, self.operation(), detail)
+    }
+
+    /// Reads a part of what `rank` lends.
+    pub(super) fn read_lent(
+        &self,
+        rank: usize,
+        part: Range<usize>,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> Result<()> {
+        self.comm.read_lent(self.operation(), rank, part, read)
     }
 
     /// Copies what `rank` lends, from the byte `start` on, to `place`.

@@ -6,7 +6,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::bytes;
-use super::call::{Outcome, RankCall};
+use super::call::{RankCall, all};
 use super::fold::{Fold, Own};
 use super::reduce::Messages;
 use crate::arguments::reducing::Reducing;
@@ -42,19 +42,15 @@ fn over_lower_ranks<T: Pod, O: Reduction<T>>(
     let (send, recv) = transfer.into_copied(own);
     let (me, length) = (call.rank(), size_of_val(recv));
     call.lending(bytes(&send), |lending| {
-        let mut outcome = Outcome::default();
-        for rank in me + 1..call.size() {
-            outcome.note(lending.send(rank, 0..length));
-        }
+        let sent = all((me + 1..call.size()).map(|rank| lending.send(rank, 0..length)));
         let (taken, lower) = Messages::of(&call, 0..me, length);
-        outcome.also(lower);
-        let fold = Fold {
-            call: &call,
+        let fold = Fold::new(
+            &call,
             op,
-            ranks: 0..if and_own { me + 1 } else { me },
-            own: Own::Here(&send),
-        };
-        outcome.also(fold.run(recv, 0, &taken));
-        outcome.result()
+            0..if and_own { me + 1 } else { me },
+            Own::Here(&send),
+        );
+        sent.and(lower)
+            .and(fold.run(recv, 0, &|rank, part, read| taken.read(rank, part, read)))
     })
 }

@@ -5,7 +5,7 @@ use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
 use super::arrivals::Arrivals;
 use super::bytes::{Bytes, InBytes};
-use super::call::{Outcome, RankCall};
+use super::call::{RankCall, all};
 use crate::in_flight::stable::Stable;
 
 pub(crate) fn scatter<'a, P: InBytes<'a>>(comm: &Comm, proven: P) -> Result<()> {
@@ -19,11 +19,9 @@ fn scatter_bytes(call: &RankCall<'_>, mut bytes: Bytes<'_>) -> Result<()> {
     }
     keep_own(&mut bytes);
     call.lending(bytes.send.unwrap_or_default(), |lending| {
-        let mut outcome = Outcome::default();
-        for rank in call.others() {
-            outcome.note(lending.send(rank, bytes.here.of(rank)));
-        }
-        outcome.result()
+        all(call
+            .others()
+            .map(|rank| lending.send(rank, bytes.here.of(rank))))
     })
 }
 

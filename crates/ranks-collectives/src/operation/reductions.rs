@@ -413,5 +413,5 @@ reducers! {
             must_fit(operation, comm)?;
             Transfer::equal(operation, send, recv)
         })
-        in_process(allreduce_between, iallreduce_between);
+        in_process(allreduce_between, iallreduce);
 }
