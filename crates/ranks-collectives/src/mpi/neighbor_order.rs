@@ -126,8 +126,9 @@ fn send_round(
     arrived: &mut [c_int; 4],
 ) -> c_int {
     let (from, to) = (sent.as_ptr().cast(), arrived.as_mut_ptr().cast());
-    let (counts, places) = (ONES.as_ptr(), PLACES.as_ptr());
+    let (counts, places, bytes) = (ONES.as_ptr(), PLACES.as_ptr(), BYTES.as_ptr());
     let mut request = sys::MPI_REQUEST_NULL;
+    let (info, begun) = (sys::MPI_INFO_NULL, &raw mut request);
     let code = match form {
         // SAFETY: the one neighbour on all four sides gets and sends an integer, for which there
         // are four each.
@@ -138,83 +139,45 @@ fn send_round(
         NeighborFunction::Blocking => unsafe {
             sys::MPI_Neighbor_alltoallv(from, counts, places, INT, to, counts, places, INT, ring)
         },
+        // SAFETY: the same; it is waited for below, and the arrays live for ever.
+        NeighborFunction::Nonblocking => unsafe {
+            sys::MPI_Ineighbor_alltoallv(
+                from, counts, places, INT, to, counts, places, INT, ring, begun,
+            )
+        },
         // SAFETY: the same; it is started, waited for and freed below.
         NeighborFunction::Persistent => unsafe {
             sys::MPI_Neighbor_alltoallv_init(
-                from,
-                counts,
-                places,
-                INT,
-                to,
-                counts,
-                places,
-                INT,
-                ring,
-                sys::MPI_INFO_NULL,
-                &raw mut request,
+                from, counts, places, INT, to, counts, places, INT, ring, info, begun,
             )
         },
         NeighborFunction::Layouts => {
-            let (places, types) = (BYTES.as_ptr(), INTS.as_ptr());
+            let types = INTS.as_ptr();
             // SAFETY: the same.
             unsafe {
                 sys::MPI_Neighbor_alltoallw(
-                    from, counts, places, types, to, counts, places, types, ring,
+                    from, counts, bytes, types, to, counts, bytes, types, ring,
                 )
             }
         }
         NeighborFunction::NonblockingLayouts => {
-            let (places, types) = (BYTES.as_ptr(), ints());
+            let types = ints();
             // SAFETY: the same; it is waited for below, and the arrays live for ever.
             unsafe {
                 sys::MPI_Ineighbor_alltoallw(
-                    from,
-                    counts,
-                    places,
-                    types,
-                    to,
-                    counts,
-                    places,
-                    types,
-                    ring,
-                    &raw mut request,
+                    from, counts, bytes, types, to, counts, bytes, types, ring, begun,
                 )
             }
         }
         NeighborFunction::PersistentLayouts => {
-            let (places, types) = (BYTES.as_ptr(), ints());
+            let types = ints();
             // SAFETY: the same; it is started, waited for and freed below.
             unsafe {
                 sys::MPI_Neighbor_alltoallw_init(
-                    from,
-                    counts,
-                    places,
-                    types,
-                    to,
-                    counts,
-                    places,
-                    types,
-                    ring,
-                    sys::MPI_INFO_NULL,
-                    &raw mut request,
+                    from, counts, bytes, types, to, counts, bytes, types, ring, info, begun,
                 )
             }
         }
-        // SAFETY: the same; it is waited for below, and the arrays live for ever.
-        NeighborFunction::Nonblocking => unsafe {
-            sys::MPI_Ineighbor_alltoallv(
-                from,
-                counts,
-                places,
-                INT,
-                to,
-                counts,
-                places,
-                INT,
-                ring,
-                &raw mut request,
-            )
-        },
     };
     if code != sys::MPI_SUCCESS {
         return code;

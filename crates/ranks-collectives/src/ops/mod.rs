@@ -167,48 +167,32 @@ operations! {
     Lxor: Integer, MPI_LXOR, |a, b| T::from_truth(a.truth() != b.truth());
 }
 
-/// The smallest value and the least index at which it is.
-#[doc(alias = "MPI_MINLOC")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MinLoc;
+macro_rules! located {
+    ($( $(#[$doc:meta])* $name:ident: $mpi:ident, $better:tt; )*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name;
 
-/// The largest value and the least index at which it is.
-#[doc(alias = "MPI_MAXLOC")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MaxLoc;
-
-impl<T: Locate + PartialOrd> Reduction<Located<T>> for MinLoc {}
-impl<T: Locate + PartialOrd> Op<Located<T>> for MinLoc {}
-impl<T: Locate + PartialOrd> description::Describe<Located<T>> for MinLoc {
-    #[inline(always)]
-    fn predefined() -> Option<(MPI_Op, MPI_Datatype)> {
-        T::pair_datatype().map(|datatype| (MPI_MINLOC, datatype))
-    }
-
-    fn commutes(&self) -> bool {
-        true
-    }
-
-    fn combine(&self, left: Located<T>, right: Located<T>) -> Located<T> {
-        nearer(left, right, right.value() < left.value())
-    }
+        impl<T: Locate + PartialOrd> Reduction<Located<T>> for $name {}
+        impl<T: Locate + PartialOrd> Op<Located<T>> for $name {}
+        impl<T: Locate + PartialOrd> description::Describe<Located<T>> for $name {
+            #[inline(always)]
+            fn predefined() -> Option<(MPI_Op, MPI_Datatype)> { T::pair_datatype().map(|datatype| ($mpi, datatype)) }
+            fn commutes(&self) -> bool { true }
+            fn combine(&self, left: Located<T>, right: Located<T>) -> Located<T> {
+                nearer(left, right, right.value() $better left.value())
+            }
+        }
+    )* };
 }
 
-impl<T: Locate + PartialOrd> Reduction<Located<T>> for MaxLoc {}
-impl<T: Locate + PartialOrd> Op<Located<T>> for MaxLoc {}
-impl<T: Locate + PartialOrd> description::Describe<Located<T>> for MaxLoc {
-    #[inline(always)]
-    fn predefined() -> Option<(MPI_Op, MPI_Datatype)> {
-        T::pair_datatype().map(|datatype| (MPI_MAXLOC, datatype))
-    }
-
-    fn commutes(&self) -> bool {
-        true
-    }
-
-    fn combine(&self, left: Located<T>, right: Located<T>) -> Located<T> {
-        nearer(left, right, right.value() > left.value())
-    }
+located! {
+    /// The smallest value and the least index at which it is.
+    #[doc(alias = "MPI_MINLOC")]
+    MinLoc: MPI_MINLOC, <;
+    /// The largest value and the least index at which it is.
+    #[doc(alias = "MPI_MAXLOC")]
+    MaxLoc: MPI_MAXLOC, >;
 }
 
 /// The better one, and of two as good ones that with the smaller index.

@@ -129,12 +129,12 @@ macro_rules! integers {
 }
 
 macro_rules! floats {
-    ($($type:ty)*) => { $(
+    ($($type:ty: $datatype:expr;)*) => { $(
         impl Number for $type {}
         impl Ordered for $type {}
         impl arithmetic::Arithmetic for $type {
             #[inline(always)]
-            fn datatype() -> Option<MPI_Datatype> { Some(TypeOf::<$type>::datatype()) }
+            fn datatype() -> Option<MPI_Datatype> { $datatype }
             #[inline]
             fn sum(self, other: $type) -> $type { self + other }
             #[inline]
@@ -152,34 +152,13 @@ macro_rules! floats {
 }
 
 integers! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
-floats! { f32 f64 }
-
-#[cfg(feature = "half")]
-macro_rules! halves {
-    ($($type:ty)*) => { $(
-        impl Number for $type {}
-        impl Ordered for $type {}
-        impl arithmetic::Arithmetic for $type {
-            #[inline(always)]
-            fn datatype() -> Option<MPI_Datatype> { None }
-            #[inline]
-            fn sum(self, other: $type) -> $type { self + other }
-            #[inline]
-            fn product(self, other: $type) -> $type { self * other }
-            #[inline]
-            fn canonical(self) -> $type { if self.is_nan() { <$type>::NAN } else { self } }
-        }
-        impl arithmetic::Compare for $type {
-            #[inline]
-            fn smaller(self, other: $type) -> $type { if other < self { other } else { self } }
-            #[inline]
-            fn larger(self, other: $type) -> $type { if other > self { other } else { self } }
-        }
-    )* };
+floats! {
+    f32: Some(TypeOf::<f32>::datatype());
+    f64: Some(TypeOf::<f64>::datatype());
 }
 
 #[cfg(feature = "half")]
-halves! { half::f16 half::bf16 }
+floats! { half::f16: None; half::bf16: None; }
 
 #[cfg(feature = "num-complex")]
 macro_rules! complex {
