@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
 use crate::Op;
-use crate::agreement::{CallSignature, carry_out_by, in_any_case};
+use crate::agreement::{CallSignature, carry_out, in_any_case};
 use crate::arguments::root::Root;
 use crate::in_process::fold::combine_each;
 use crate::ops::user_op::Panicked;
@@ -36,7 +36,7 @@ fn agree_on(
     if !comm.compares_calls() {
         return comm.enter_unrecorded(operation).map(drop);
     }
-    carry_out_by(comm, call(operation), Ok(()), Ok)
+    carry_out(comm, call(operation), Ok(()), Ok)
 }
 
 /// Combines elements of lower ranks with those of a higher one, as a part of `operation`, and

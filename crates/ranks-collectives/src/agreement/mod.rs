@@ -8,7 +8,7 @@ mod edges;
 
 use std::fmt::{self, Debug, Display};
 
-use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, digest, parts_of};
+use ranks_comm::backend::{CallDescription, digest, parts_of};
 use ranks_comm::record::{self, Class, Kind};
 use ranks_comm::{Communicator, Result};
 use ranks_launch::Count;
@@ -117,25 +117,11 @@ fn recorded(kind: &'static Kind, root: Option<usize>, elements: usize) -> record
     }
 }
 
-/// Does a collective on whichever backend this is, if this thread may, and if all ranks agree where
-/// they compare.
+/// Does a collective by `by`, which chooses the backend, if this thread may, and if all ranks agree
+/// where they compare.
 ///
 /// `proven` may be an error, which the other ranks are told of then.
 pub(crate) fn carry_out<P: Proven, R>(
-    comm: &Communicator,
-    call: CallSignature,
-    proven: Result<P>,
-    over_mpi: impl FnOnce(&MpiComm, P) -> Result<R>,
-    in_process: impl FnOnce(&InProcessComm, P) -> Result<R>,
-) -> Result<R> {
-    carry_out_by(comm, call, proven, |proven| match comm.backend() {
-        Backend::Mpi(comm) => over_mpi(comm, proven),
-        Backend::InProcess(comm) => in_process(comm, proven),
-    })
-}
-
-/// The same by one function for both backends.
-pub(crate) fn carry_out_by<P: Proven, R>(
     comm: &Communicator,
     call: CallSignature,
     proven: Result<P>,

@@ -3,9 +3,10 @@
 use std::ffi::c_int;
 
 use bytemuck::Pod;
-use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::{Count, RDMA_PER_REQUEST};
 
+use crate::arguments::call::Call;
 use crate::arguments::proven::{Both, Movable, Proven};
 
 /// The rank that an operation between two groups goes out from, as each of the ranks has to see it.
@@ -41,24 +42,19 @@ impl<'a, T> Crossing<'a, T> {
     ///
     /// # Errors
     /// [`Root`](ErrorKind::Root) if the other group has no such rank.
-    pub(crate) fn from_root(
-        operation: &'static str,
-        comm: &Communicator,
-        data: &'a mut [T],
-        root: RootGroup,
-    ) -> Result<Self> {
-        must_fit(operation, comm)?;
-        let ranks = comm.peers();
+    pub(crate) fn from_root(call: Call<'_>, data: &'a mut [T], root: RootGroup) -> Result<Self> {
+        must_fit(call)?;
+        let ranks = call.comm.peers();
         match root {
             RootGroup::OfOtherGroup(rank) if rank >= ranks || c_int::try_from(rank).is_err() => {
                 let detail = format_args!(
                     "root {rank} is not in the other group of {}",
                     Count(ranks, "rank")
                 );
-                Err(Error::new(ErrorKind::Root, operation, detail))
+                Err(Error::new(ErrorKind::Root, call.operation, detail))
             }
             _ => Ok(Self {
-                operation,
+                operation: call.operation,
                 send: &[],
                 block: data.len(),
                 recv: data,
@@ -72,17 +68,12 @@ impl<'a, T> Crossing<'a, T> {
     ///
     /// # Errors
     /// [`Length`](ErrorKind::Length) if `recv` cannot be divided so.
-    pub(crate) fn gathered(
-        operation: &'static str,
-        comm: &Communicator,
-        send: &'a [T],
-        recv: &'a mut [T],
-    ) -> Result<Self> {
-        must_fit(operation, comm)?;
-        let ranks = comm.peers();
+    pub(crate) fn gathered(call: Call<'_>, send: &'a [T], recv: &'a mut [T]) -> Result<Self> {
+        must_fit(call)?;
+        let ranks = call.comm.peers();
         match (recv.len().checked_div(ranks), recv.len().checked_rem(ranks)) {
             (Some(block), Some(0)) => Ok(Self {
-                operation,
+                operation: call.operation,
                 send,
                 recv,
                 block,
@@ -91,7 +82,7 @@ impl<'a, T> Crossing<'a, T> {
             }),
             _ => Err(Error::new(
                 ErrorKind::Length,
-                operation,
+                call.operation,
                 format_args!(
                     "recv has {}, which cannot be divided evenly among the {} of the other group",
                     Count(recv.len(), "element"),
@@ -131,13 +122,13 @@ impl RootGroup {
 /// # Errors
 /// [`NotInLibrary`](ErrorKind::NotInLibrary) where the library may write past a slice if the
 /// lengths of ranks differ: ranks of two groups do not compare theirs.
-pub(crate) fn must_fit(operation: &'static str, comm: &Communicator) -> Result<()> {
-    if !comm.may_overrun() {
+pub(crate) fn must_fit(call: Call<'_>) -> Result<()> {
+    if !call.comm.may_overrun() {
         return Ok(());
     }
     Err(Error::new(
         ErrorKind::NotInLibrary,
-        operation,
+        call.operation,
         format_args!(
             "between two groups this library may write past a slice if the lengths of ranks differ; start all programs of the job with \
              {RDMA_PER_REQUEST}=0 in their environment, as `ranks run` does"

@@ -3,8 +3,9 @@
 
 use bytemuck::Pod;
 use ranks_comm::layout::Layout;
-use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_comm::{Error, ErrorKind, Result};
 
+use crate::arguments::call::Call;
 use crate::arguments::lengths::Holders;
 
 /// A [`Layout`] for each rank or neighbour: what of a slice is sent to it or comes from it.
@@ -113,18 +114,17 @@ impl<'a, T: Pod> Pattern<'a, T> {
 
     /// The same for all ranks, where what this one sends to itself is as long as where it goes.
     pub(crate) fn among_all(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         send: (&'a [T], &'a Layouts),
         recv: (&'a mut [T], &'a Layouts),
     ) -> Result<Self> {
-        let all = Holders::from(comm);
-        let pattern = Self::inside(operation, (all, send), (all, recv))?;
-        let own = |layouts: &Layouts| layouts.counts().get(comm.rank()).copied();
+        let all = Holders::from(call.comm);
+        let pattern = Self::inside(call.operation, (all, send), (all, recv))?;
+        let own = |layouts: &Layouts| layouts.counts().get(call.comm.rank()).copied();
         if own(pattern.send.1) != own(pattern.recv.1) {
             return Err(Error::new(
                 ErrorKind::Length,
-                operation,
+                call.operation,
                 "the layout of send and that of recv for this rank itself take different numbers of elements",
             ));
         }

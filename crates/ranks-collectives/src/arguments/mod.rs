@@ -1,6 +1,7 @@
 //! Arguments of one call, after they were proven to fit the operation.
 
 pub(crate) mod blocks;
+pub(crate) mod call;
 pub(crate) mod crossing;
 pub(crate) mod kept;
 pub(crate) mod layouts;

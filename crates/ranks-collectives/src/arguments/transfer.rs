@@ -7,9 +7,10 @@ use std::borrow::Cow;
 use std::ffi::c_int;
 use std::ops::Range;
 
-use ranks_comm::{Communicator, Result};
+use ranks_comm::Result;
 
 use crate::arguments::blocks::Blocks;
+use crate::arguments::call::Call;
 use crate::arguments::lengths::{block_of, one_of_each, unequal};
 use crate::arguments::root::Root;
 
@@ -49,20 +50,10 @@ impl<'a, T> Transfer<'a, T> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if their lengths differ.
     #[inline]
     pub(crate) fn equal(operation: &'static str, send: &'a [T], recv: &'a mut [T]) -> Result<Self> {
-        Self::equal_at(operation, send, recv, Root::NONE)
-    }
-
-    #[inline]
-    fn equal_at(
-        operation: &'static str,
-        send: &'a [T],
-        recv: &'a mut [T],
-        root: Root,
-    ) -> Result<Self> {
         if send.len() != recv.len() {
             return Err(unequal(operation, send.len(), recv.len()));
         }
-        Ok(Self::new(operation, send, recv, send.len(), root))
+        Ok(Self::new(operation, send, recv, send.len(), Root::NONE))
     }
 
     /// `send` is one block, and at the root `recv` is one as well.
@@ -72,17 +63,17 @@ impl<'a, T> Transfer<'a, T> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ at the root.
     #[inline]
     pub(crate) fn to_root(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         send: &'a [T],
         recv: &'a mut [T],
         root: usize,
     ) -> Result<Self> {
-        let root = Root::new(operation, comm, root)?;
-        if comm.rank() != root.rank {
-            return Ok(Self::only_sent(operation, send, root));
+        let (root, is_here) = call.root(root)?;
+        if !is_here {
+            return Ok(Self::only_sent(call.operation, send, root));
         }
-        Self::equal_at(operation, send, recv, root)
+        let equal = Self::equal(call.operation, send, recv)?;
+        Ok(Transfer { root, ..equal })
     }
 
     /// `send` is one block, and nothing is received here.
@@ -91,20 +82,21 @@ impl<'a, T> Transfer<'a, T> {
         Self::new(operation, send, &mut [], send.len(), root)
     }
 
+    /// `recv` is one block, and nothing is sent here.
+    #[inline]
+    fn only_received(operation: &'static str, recv: &'a mut [T], root: Root) -> Self {
+        let block = recv.len();
+        Self::new(operation, &[], recv, block, root)
+    }
+
     /// `data` is the block that the root sends and the others receive.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank.
     #[inline]
-    pub(crate) fn broadcast(
-        operation: &'static str,
-        comm: &Communicator,
-        data: &'a mut [T],
-        root: usize,
-    ) -> Result<Self> {
-        let root = Root::new(operation, comm, root)?;
-        let block = data.len();
-        Ok(Self::new(operation, &[], data, block, root))
+    pub(crate) fn broadcast(call: Call<'_>, data: &'a mut [T], root: usize) -> Result<Self> {
+        let (root, _) = call.root(root)?;
+        Ok(Self::only_received(call.operation, data, root))
     }
 
     /// `send` is one block, and `recv` one block of every rank.
@@ -112,15 +104,16 @@ impl<'a, T> Transfer<'a, T> {
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if that is not so.
     #[inline]
-    pub(crate) fn gathered(
-        operation: &'static str,
-        comm: &Communicator,
-        send: &'a [T],
-        recv: &'a mut [T],
-    ) -> Result<Self> {
+    pub(crate) fn gathered(call: Call<'_>, send: &'a [T], recv: &'a mut [T]) -> Result<Self> {
         let (block, all) = (("send", send.len()), ("recv", recv.len()));
-        one_of_each(operation, comm, block, all)?;
-        Ok(Self::new(operation, send, recv, send.len(), Root::NONE))
+        one_of_each(call.operation, call.comm, block, all)?;
+        Ok(Self::new(
+            call.operation,
+            send,
+            recv,
+            send.len(),
+            Root::NONE,
+        ))
     }
 
     /// `send` is one block, and at the root `recv` is one block of every rank.
@@ -130,17 +123,16 @@ impl<'a, T> Transfer<'a, T> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit.
     #[inline]
     pub(crate) fn gathered_at(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         send: &'a [T],
         recv: &'a mut [T],
         root: usize,
     ) -> Result<Self> {
-        let root = Root::new(operation, comm, root)?;
-        if comm.rank() != root.rank {
-            return Ok(Self::only_sent(operation, send, root));
+        let (root, is_here) = call.root(root)?;
+        if !is_here {
+            return Ok(Self::only_sent(call.operation, send, root));
         }
-        let gathered = Self::gathered(operation, comm, send, recv)?;
+        let gathered = Self::gathered(call, send, recv)?;
         Ok(Transfer { root, ..gathered })
     }
 
@@ -149,16 +141,11 @@ impl<'a, T> Transfer<'a, T> {
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if that is not so.
     #[inline]
-    pub(crate) fn scattered(
-        operation: &'static str,
-        comm: &Communicator,
-        send: &'a [T],
-        recv: &'a mut [T],
-    ) -> Result<Self> {
+    pub(crate) fn scattered(call: Call<'_>, send: &'a [T], recv: &'a mut [T]) -> Result<Self> {
         let (block, all) = (("recv", recv.len()), ("send", send.len()));
-        one_of_each(operation, comm, block, all)?;
+        one_of_each(call.operation, call.comm, block, all)?;
         let block = recv.len();
-        Ok(Self::new(operation, send, recv, block, Root::NONE))
+        Ok(Self::new(call.operation, send, recv, block, Root::NONE))
     }
 
     /// `recv` is one block, and at the root `send` is one block for every rank.
@@ -168,18 +155,16 @@ impl<'a, T> Transfer<'a, T> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit.
     #[inline]
     pub(crate) fn scattered_from(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         send: &'a [T],
         recv: &'a mut [T],
         root: usize,
     ) -> Result<Self> {
-        let root = Root::new(operation, comm, root)?;
-        if comm.rank() != root.rank {
-            let block = recv.len();
-            return Ok(Self::new(operation, &[], recv, block, root));
+        let (root, is_here) = call.root(root)?;
+        if !is_here {
+            return Ok(Self::only_received(call.operation, recv, root));
         }
-        let scattered = Self::scattered(operation, comm, send, recv)?;
+        let scattered = Self::scattered(call, send, recv)?;
         Ok(Transfer { root, ..scattered })
     }
 
@@ -189,14 +174,9 @@ impl<'a, T> Transfer<'a, T> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if their lengths differ or are no multiple of the
     /// number of ranks.
     #[inline]
-    pub(crate) fn exchanged(
-        operation: &'static str,
-        comm: &Communicator,
-        send: &'a [T],
-        recv: &'a mut [T],
-    ) -> Result<Self> {
-        let equal = Self::equal(operation, send, recv)?;
-        let block = block_of(operation, comm, equal.block)?;
+    pub(crate) fn exchanged(call: Call<'_>, send: &'a [T], recv: &'a mut [T]) -> Result<Self> {
+        let equal = Self::equal(call.operation, send, recv)?;
+        let block = block_of(call.operation, call.comm, equal.block)?;
         Ok(Transfer { block, ..equal })
     }
 
@@ -207,17 +187,16 @@ impl<'a, T> Transfer<'a, T> {
     /// [`Argument`](ranks_comm::ErrorKind::Argument) if the blocks do not lie one after the other.
     #[inline]
     pub(crate) fn dealt(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         send: &'a [T],
         recv: &'a mut [T],
         blocks: &Blocks,
     ) -> Result<Self> {
-        blocks.fit(operation, comm, "send", send.len())?;
-        blocks.must_be_packed(operation)?;
-        blocks.own_is(operation, comm, "recv", recv.len())?;
+        blocks.fit(call.operation, call.comm, "send", send.len())?;
+        blocks.must_be_packed(call.operation)?;
+        blocks.own_is(call, "recv", recv.len())?;
         let block = recv.len();
-        Ok(Self::new(operation, send, recv, block, Root::NONE))
+        Ok(Self::new(call.operation, send, recv, block, Root::NONE))
     }
 
     /// The C name of the operation.

@@ -4,9 +4,10 @@
 //! As with [`Transfer`](crate::arguments::transfer::Transfer), the backends rely on what the
 //! constructors prove.
 
-use ranks_comm::{Communicator, Result};
+use ranks_comm::Result;
 
 use crate::arguments::blocks::Blocks;
+use crate::arguments::call::Call;
 use crate::arguments::root::Root;
 
 /// A slice, and the block of it that belongs to each rank. `None` for the slice if the other side's
@@ -14,6 +15,13 @@ use crate::arguments::root::Root;
 pub(crate) struct Divided<'a, S> {
     pub(crate) slice: Option<S>,
     pub(crate) blocks: &'a Blocks,
+}
+
+impl<'a, S> Divided<'a, S> {
+    #[inline(always)]
+    pub(crate) fn new(slice: Option<S>, blocks: &'a Blocks) -> Self {
+        Self { slice, blocks }
+    }
 }
 
 /// Blocks of all ranks, or at the root of all ranks, out of one of each.
@@ -54,47 +62,37 @@ impl<'a, T> Gathering<'a, T> {
     /// if that is not so.
     #[inline]
     pub(crate) fn new(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         send: &'a [T],
         recv: &'a mut [T],
         blocks: &'a Blocks,
     ) -> Result<Self> {
-        blocks.own_is(operation, comm, "send", send.len())?;
-        Self::into(operation, comm, Some(send), ("recv", recv), blocks)
+        blocks.own_is(call, "send", send.len())?;
+        Self::into(call, Some(send), ("recv", recv), blocks)
     }
 
     /// `data` holds a block of each rank, that of this one already in its place.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub(crate) fn in_place(
-        operation: &'static str,
-        comm: &Communicator,
-        data: &'a mut [T],
-        blocks: &'a Blocks,
-    ) -> Result<Self> {
-        Self::into(operation, comm, None, ("data", data), blocks)
+    pub(crate) fn in_place(call: Call<'_>, data: &'a mut [T], blocks: &'a Blocks) -> Result<Self> {
+        Self::into(call, None, ("data", data), blocks)
     }
 
     #[inline]
     fn into(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         send: Option<&'a [T]>,
         (name, recv): (&str, &'a mut [T]),
         blocks: &'a Blocks,
     ) -> Result<Self> {
-        blocks.fit(operation, comm, name, recv.len())?;
-        blocks.must_be_disjoint(operation, comm, name)?;
+        blocks.fit(call.operation, call.comm, name, recv.len())?;
+        blocks.must_be_disjoint(call.operation, call.comm, name)?;
         Ok(Self {
-            operation,
-            me: comm.rank(),
+            operation: call.operation,
+            me: call.comm.rank(),
             send,
-            recv: Divided {
-                slice: Some(recv),
-                blocks,
-            },
+            recv: Divided::new(Some(recv), blocks),
             root: Root::NONE,
         })
     }
@@ -106,18 +104,17 @@ impl<'a, T> Gathering<'a, T> {
     /// [`new`](Self::new).
     #[inline]
     pub(crate) fn at(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         send: &'a [T],
         recv: &'a mut [T],
         blocks: &'a Blocks,
         root: usize,
     ) -> Result<Self> {
-        let root = Root::new(operation, comm, root)?;
-        let gathering = if comm.rank() == root.rank {
-            Self::new(operation, comm, send, recv, blocks)?
+        let (root, is_here) = call.root(root)?;
+        let gathering = if is_here {
+            Self::new(call, send, recv, blocks)?
         } else {
-            Self::elsewhere(operation, comm, ("send", send), blocks)?
+            Self::elsewhere(call, ("send", send), blocks)?
         };
         Ok(Self { root, ..gathering })
     }
@@ -128,38 +125,33 @@ impl<'a, T> Gathering<'a, T> {
     /// # Errors
     /// As [`at`](Self::at).
     pub(crate) fn in_place_at(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         data: &'a mut [T],
         blocks: &'a Blocks,
         root: usize,
     ) -> Result<Self> {
-        let root = Root::new(operation, comm, root)?;
-        let gathering = if comm.rank() == root.rank {
-            Self::in_place(operation, comm, data, blocks)?
+        let (root, is_here) = call.root(root)?;
+        let gathering = if is_here {
+            Self::in_place(call, data, blocks)?
         } else {
-            Self::elsewhere(operation, comm, ("data", data), blocks)?
+            Self::elsewhere(call, ("data", data), blocks)?
         };
         Ok(Self { root, ..gathering })
     }
 
     /// On a rank that is not the root.
     fn elsewhere(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         (name, send): (&str, &'a [T]),
         blocks: &'a Blocks,
     ) -> Result<Self> {
-        blocks.fit(operation, comm, name, usize::MAX)?;
-        blocks.own_is(operation, comm, name, send.len())?;
+        blocks.fit(call.operation, call.comm, name, usize::MAX)?;
+        blocks.own_is(call, name, send.len())?;
         Ok(Self {
-            operation,
-            me: comm.rank(),
+            operation: call.operation,
+            me: call.comm.rank(),
             send: Some(send),
-            recv: Divided {
-                slice: Some(&mut []),
-                blocks,
-            },
+            recv: Divided::new(Some(&mut []), blocks),
             root: Root::NONE,
         })
     }
@@ -174,23 +166,22 @@ impl<'a, T> Scattering<'a, T> {
     /// if the slices do not fit.
     #[inline]
     pub(crate) fn from(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         send: &'a [T],
         recv: &'a mut [T],
         blocks: &'a Blocks,
         root: usize,
     ) -> Result<Self> {
-        let root = Root::new(operation, comm, root)?;
-        blocks.own_is(operation, comm, "recv", recv.len())?;
-        let send = if comm.rank() == root.rank {
-            Self::whole(operation, comm, ("send", send), blocks)?
+        let (root, is_here) = call.root(root)?;
+        blocks.own_is(call, "recv", recv.len())?;
+        let send = if is_here {
+            Self::whole(call, ("send", send), blocks)?
         } else {
-            Self::elsewhere(operation, comm, blocks)?
+            Self::elsewhere(call, blocks)?
         };
         Ok(Self {
-            operation,
-            me: comm.rank(),
+            operation: call.operation,
+            me: call.comm.rank(),
             send,
             recv: Some(recv),
             root,
@@ -203,23 +194,22 @@ impl<'a, T> Scattering<'a, T> {
     /// # Errors
     /// As [`from`](Self::from).
     pub(crate) fn in_place_from(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         data: &'a mut [T],
         blocks: &'a Blocks,
         root: usize,
     ) -> Result<Self> {
-        let root = Root::new(operation, comm, root)?;
-        let (send, recv) = if comm.rank() == root.rank {
+        let (root, is_here) = call.root(root)?;
+        let (send, recv) = if is_here {
             let data = ("data", &*data);
-            (Self::whole(operation, comm, data, blocks)?, None)
+            (Self::whole(call, data, blocks)?, None)
         } else {
-            blocks.own_is(operation, comm, "data", data.len())?;
-            (Self::elsewhere(operation, comm, blocks)?, Some(data))
+            blocks.own_is(call, "data", data.len())?;
+            (Self::elsewhere(call, blocks)?, Some(data))
         };
         Ok(Self {
-            operation,
-            me: comm.rank(),
+            operation: call.operation,
+            me: call.comm.rank(),
             send,
             recv,
             root,
@@ -228,27 +218,20 @@ impl<'a, T> Scattering<'a, T> {
 
     /// The slice that the root sends.
     fn whole(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         (name, send): (&str, &'a [T]),
         blocks: &'a Blocks,
     ) -> Result<Divided<'a, &'a [T]>> {
-        blocks.fit(operation, comm, name, send.len())?;
+        blocks.fit(call.operation, call.comm, name, send.len())?;
         // The standard allows no location to be read twice here (MPI 5.0 §6.6).
-        blocks.must_be_disjoint(operation, comm, name)?;
-        let slice = Some(send);
-        Ok(Divided { slice, blocks })
+        blocks.must_be_disjoint(call.operation, call.comm, name)?;
+        Ok(Divided::new(Some(send), blocks))
     }
 
     /// The slice that the others send: nothing.
-    fn elsewhere(
-        operation: &'static str,
-        comm: &Communicator,
-        blocks: &'a Blocks,
-    ) -> Result<Divided<'a, &'a [T]>> {
-        blocks.fit(operation, comm, "send", usize::MAX)?;
-        let slice = Some(&[][..]);
-        Ok(Divided { slice, blocks })
+    fn elsewhere(call: Call<'_>, blocks: &'a Blocks) -> Result<Divided<'a, &'a [T]>> {
+        blocks.fit(call.operation, call.comm, "send", usize::MAX)?;
+        Ok(Divided::new(Some(&[][..]), blocks))
     }
 }
 
@@ -260,26 +243,19 @@ impl<'a, T> Exchange<'a, T> {
     /// if that is not so.
     #[inline]
     pub(crate) fn new(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         (send, send_blocks): (&'a [T], &'a Blocks),
         (recv, recv_blocks): (&'a mut [T], &'a Blocks),
     ) -> Result<Self> {
-        send_blocks.fit(operation, comm, "send", send.len())?;
-        recv_blocks.fit(operation, comm, "recv", recv.len())?;
-        recv_blocks.must_be_disjoint(operation, comm, "recv")?;
-        let own = send_blocks.counts()[comm.rank()];
-        recv_blocks.own_is(operation, comm, "the block to itself in send", own)?;
+        send_blocks.fit(call.operation, call.comm, "send", send.len())?;
+        recv_blocks.fit(call.operation, call.comm, "recv", recv.len())?;
+        recv_blocks.must_be_disjoint(call.operation, call.comm, "recv")?;
+        let own = send_blocks.counts()[call.comm.rank()];
+        recv_blocks.own_is(call, "the block to itself in send", own)?;
         Ok(Self {
-            operation,
-            send: Divided {
-                slice: Some(send),
-                blocks: send_blocks,
-            },
-            recv: Divided {
-                slice: Some(recv),
-                blocks: recv_blocks,
-            },
+            operation: call.operation,
+            send: Divided::new(Some(send), send_blocks),
+            recv: Divided::new(Some(recv), recv_blocks),
         })
     }
 
@@ -288,24 +264,13 @@ impl<'a, T> Exchange<'a, T> {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub(crate) fn in_place(
-        operation: &'static str,
-        comm: &Communicator,
-        data: &'a mut [T],
-        blocks: &'a Blocks,
-    ) -> Result<Self> {
-        blocks.fit(operation, comm, "data", data.len())?;
-        blocks.must_be_disjoint(operation, comm, "data")?;
+    pub(crate) fn in_place(call: Call<'_>, data: &'a mut [T], blocks: &'a Blocks) -> Result<Self> {
+        blocks.fit(call.operation, call.comm, "data", data.len())?;
+        blocks.must_be_disjoint(call.operation, call.comm, "data")?;
         Ok(Self {
-            operation,
-            send: Divided {
-                slice: None,
-                blocks,
-            },
-            recv: Divided {
-                slice: Some(data),
-                blocks,
-            },
+            operation: call.operation,
+            send: Divided::new(None, blocks),
+            recv: Divided::new(Some(data), blocks),
         })
     }
 }

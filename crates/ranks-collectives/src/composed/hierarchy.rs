@@ -7,7 +7,9 @@ use ranks_comm::backend::unused_number;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::agreement::{CallSignature, all_ready};
+use crate::arguments::call::Call;
 use crate::arguments::transfer::Transfer;
+use crate::composed::part;
 use crate::ops::Op;
 use crate::{Collectives, InPlaceCollectives};
 
@@ -64,13 +66,8 @@ impl Hierarchy {
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split`).
     pub fn by_color(comm: &Communicator, color: i32) -> Result<Self> {
-        const OPERATION: &str = "MPI_Comm_split";
         all_ready(comm, CallSignature::of("Hierarchy::by_color"), Ok(()))?;
-        let node = comm.split(Some(color), 0)?.ok_or_else(|| {
-            let why = "the library made no communicator of this color";
-            Error::new(ErrorKind::Library, OPERATION, why)
-        })?;
-        Self::of(comm, node)
+        Self::of(comm, part(comm, color)?)
     }
 
     fn of(comm: &Communicator, node: Communicator) -> Result<Self> {
@@ -150,7 +147,7 @@ impl Hierarchy {
     /// MPI 5.0 §6.4 (`MPI_Bcast`).
     pub fn bcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
         const OPERATION: &str = "Hierarchy::bcast";
-        let proven = Transfer::broadcast(OPERATION, &self.whole, data, root);
+        let proven = Transfer::broadcast(Call::new(OPERATION, &self.whole), data, root);
         all_ready(
             &self.whole,
             CallSignature::moving::<T>(OPERATION)

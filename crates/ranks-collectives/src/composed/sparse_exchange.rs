@@ -26,7 +26,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::{self, Plain};
 use ranks_comm::{Communicator, Request, Result, ScopedRequest, Source};
 
-use crate::agreement::{CallSignature, carry_out_by};
+use crate::agreement::{CallSignature, carry_out};
 use crate::arguments::proven::Proven;
 use crate::operation::varying::counts;
 use crate::traits::nonblocking_collectives::NonblockingCollectives;
@@ -108,7 +108,7 @@ impl SparseExchange {
             Leaving(lengths.sum())
         });
         let call = CallSignature::moving::<T>(OPERATION);
-        let mut arrived = carry_out_by(&self.comm, call, ready, |_| {
+        let mut arrived = carry_out(&self.comm, call, ready, |_| {
             self.comm
                 .keeping_step(OPERATION, || self.exchange(&messages))
         })?;

@@ -2,11 +2,13 @@
 
 use bytemuck::Pod;
 use ranks_comm::backend::unused_number;
-use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_comm::{Communicator, Result};
 
 use crate::Collectives;
 use crate::agreement::{CallSignature, all_ready};
+use crate::arguments::call::Call;
 use crate::arguments::transfer::Transfer;
+use crate::composed::part;
 use crate::operation::varying::counts;
 
 /// [`alltoall`](crate::Collectives::alltoall) with fewer messages, for small blocks on many ranks.
@@ -44,12 +46,14 @@ impl TwoLevelAlltoall {
     pub fn new(comm: &Communicator) -> Result<Self> {
         all_ready(comm, CallSignature::of("TwoLevelAlltoall::new"), Ok(()))?;
         let columns = comm.size() / rows(comm.size());
+        // As all ranks are, a number below theirs is an `i32`.
+        let color = |number| i32::try_from(number).unwrap_or(i32::MAX);
         let mut number = [unused_number()];
         comm.bcast(&mut number, 0)?;
         Ok(Self {
             whole: comm.clone(),
-            row: part(comm, comm.rank() / columns)?,
-            column: part(comm, comm.rank() % columns)?,
+            row: part(comm, color(comm.rank() / columns))?,
+            column: part(comm, color(comm.rank() % columns))?,
             number: number[0],
         })
     }
@@ -74,13 +78,15 @@ impl TwoLevelAlltoall {
         const OPERATION: &str = "TwoLevelAlltoall::alltoall";
         let [rows, columns] = self.shape();
         let (mut from, mut to) = (Vec::new(), Vec::new());
-        let proven = Transfer::exchanged(OPERATION, &self.whole, send, recv).and_then(|transfer| {
-            if rows > 1 {
-                from = counts::room(OPERATION, send.len())?;
-                to = counts::room(OPERATION, send.len())?;
-            }
-            Ok(transfer)
-        });
+        let proven = Transfer::exchanged(Call::new(OPERATION, &self.whole), send, recv).and_then(
+            |transfer| {
+                if rows > 1 {
+                    from = counts::room(OPERATION, send.len())?;
+                    to = counts::room(OPERATION, send.len())?;
+                }
+                Ok(transfer)
+            },
+        );
         let call = CallSignature::moving::<T>(OPERATION).on(self.number);
         let block = all_ready(&self.whole, call, proven)?.block();
         if rows == 1 {
@@ -102,15 +108,6 @@ fn rows(size: usize) -> usize {
         .rev()
         .find(|rows| size.is_multiple_of(*rows))
         .unwrap_or(1)
-}
-
-/// The communicator of those that pass the same number.
-fn part(comm: &Communicator, number: usize) -> Result<Communicator> {
-    // As all ranks are, a number below theirs is an `i32`.
-    comm.split(i32::try_from(number).ok(), 0)?.ok_or_else(|| {
-        let why = "the library made no communicator of this row or column";
-        Error::new(ErrorKind::Library, "MPI_Comm_split", why)
-    })
 }
 
 /// Writes the blocks of `from`, a matrix of so many rows and columns, column by column.

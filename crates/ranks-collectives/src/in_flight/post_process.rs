@@ -68,7 +68,8 @@ fn at_the_end(begun: StartedOp, mut last: Box<dyn Keep>) -> StartedOp {
                 under_way: parts,
                 last,
             };
-            at_the_end_of_each(begun, &Part(Arc::new(Mutex::new(all))))
+            let part = Part(Arc::new(Mutex::new(all)));
+            keeping(begun, &|| Box::new(Part(Arc::clone(&part.0))))
         }
     }
 }
@@ -83,21 +84,21 @@ fn parts_of(begun: &StartedOp) -> usize {
     }
 }
 
-fn at_the_end_of_each(begun: StartedOp, part: &Part) -> StartedOp {
-    let keep = || Box::new(Part(Arc::clone(&part.0)));
+/// The operation that was started, and something that is kept until it ends by each operation in
+/// flight that it is made of.
+pub(crate) fn keeping(begun: StartedOp, keep: &dyn Fn() -> Box<dyn Keep>) -> StartedOp {
     match begun {
         StartedOp::Mpi(cell) => StartedOp::MpiKeeping(cell, InFlight::new(keep())),
         StartedOp::MpiKeeping(cell, first) => StartedOp::MpiKeeping(cell, first.after(keep())),
         StartedOp::InProcess(deferred) => StartedOp::InProcess(Box::new(Then(deferred, keep()))),
         StartedOp::Both(both) => {
             let (one, other) = *both;
-            let one = at_the_end_of_each(one, part);
-            StartedOp::Both(Box::new((one, at_the_end_of_each(other, part))))
+            StartedOp::Both(Box::new((keeping(one, keep), keeping(other, keep))))
         }
         // The comparison has nothing to do with the result.
         StartedOp::Compared(both) => {
             let (begun, comparing) = *both;
-            StartedOp::Compared(Box::new((at_the_end_of_each(begun, part), comparing)))
+            StartedOp::Compared(Box::new((keeping(begun, keep), comparing)))
         }
         StartedOp::Over | StartedOp::Failed(_) => begun,
     }
@@ -128,15 +129,14 @@ impl Keep for Part {
     }
 }
 
-impl fmt::Debug for Part {
+/// The operation among threads, and then that.
+struct Then(Box<dyn Deferred>, Box<dyn Keep>);
+
+impl fmt::Debug for Then {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Part").finish_non_exhaustive()
+        f.debug_tuple("Then").field(&self.0).finish_non_exhaustive()
     }
 }
-
-/// The operation among threads, and then that.
-#[derive(Debug)]
-struct Then(Box<dyn Deferred>, Box<Part>);
 
 impl Deferred for Then {
     fn advance(&mut self, comm: &InProcessComm, wait: bool) -> Result<bool> {

@@ -31,6 +31,15 @@ pub(crate) struct Slices<'a, T> {
     pub(crate) recv: &'a mut [T],
 }
 
+impl<'a, T> Slices<'a, T> {
+    /// From one slice to another.
+    #[inline(always)]
+    pub(crate) fn between(send: &'a [T], recv: &'a mut [T]) -> Self {
+        let send = Some(send);
+        Self { send, recv }
+    }
+}
+
 /// Slices, or what was proven of them, whose memory stays where it is until the operation that is
 /// begun with them is over. Until then nobody else writes to it, or reads what is received into.
 ///
@@ -252,10 +261,10 @@ where
     R: RecvBuffer + Send + 'static,
 {
     let begin = |(send, recv): &mut (S, R)| {
-        begin(Stable(Slices {
-            send: Some(send.as_slice()),
-            recv: recv.as_mut_slice(),
-        }))
+        begin(Stable(Slices::between(
+            send.as_slice(),
+            recv.as_mut_slice(),
+        )))
     };
     // SAFETY: the operation works on the elements of both, which by their traits stay where they
     // are when they move.
@@ -274,10 +283,7 @@ where
 {
     /// From one buffer to another.
     pub(crate) fn both() -> Self {
-        Self(|(send, recv)| Slices {
-            send: Some(send.as_slice()),
-            recv: recv.as_mut_slice(),
-        })
+        Self(|(send, recv)| Slices::between(send.as_slice(), recv.as_mut_slice()))
     }
 }
 

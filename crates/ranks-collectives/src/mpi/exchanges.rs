@@ -3,7 +3,6 @@
 //! Ranks know of their own blocks alone, so that no two of them can agree on another way where a
 //! library has no large-count function.
 
-use std::borrow::Cow;
 use std::ffi::c_int;
 
 use bytemuck::Pod;
@@ -12,22 +11,15 @@ use ranks_comm::backend::{MpiComm as Comm, Plain, StartedOp};
 use ranks_comm::record::Over;
 
 use super::functions::Alltoallv;
-use super::varying::{self, Division, Ints, SliceInBlocks, Varying};
+use super::varying::{self, Ints, Varying};
 use crate::arguments::varying::Exchange;
 use crate::in_flight::stable::Stable;
 
 /// As the function has it.
 fn varying<'a, T>(exchange: Exchange<'a, T>) -> Varying<'a, T> {
-    let Exchange { send, recv, .. } = exchange;
     Varying {
-        send: SliceInBlocks {
-            slice: send.slice,
-            division: Division::Blocks(Cow::Borrowed(send.blocks), None),
-        },
-        recv: SliceInBlocks {
-            slice: recv.slice,
-            division: Division::Blocks(Cow::Borrowed(recv.blocks), None),
-        },
+        send: exchange.send.into(),
+        recv: exchange.recv.into(),
         root: 0,
     }
 }

@@ -25,10 +25,14 @@ pub(crate) trait Abi: 'static {
     type Op: Copy;
 
     /// The address of what is sent; `None` is `MPI_IN_PLACE`.
-    fn send<T>(slice: Option<&[T]>) -> *const c_void;
+    fn send<T>(slice: Option<&[T]>) -> *const c_void {
+        standard_send_pointer(slice)
+    }
 
     /// The address of what is received; `None` is `MPI_IN_PLACE`.
-    fn recv<T>(slice: Option<&mut [T]>) -> *mut c_void;
+    fn recv<T>(slice: Option<&mut [T]>) -> *mut c_void {
+        standard_recv_pointer(slice)
+    }
 
     fn datatype<T: Pod>() -> Self::Datatype;
 
@@ -79,14 +83,6 @@ impl Abi for Standard {
     type Datatype = MPI_Datatype;
     type Op = MPI_Op;
 
-    fn send<T>(slice: Option<&[T]>) -> *const c_void {
-        standard_send_pointer(slice)
-    }
-
-    fn recv<T>(slice: Option<&mut [T]>) -> *mut c_void {
-        standard_recv_pointer(slice)
-    }
-
     fn datatype<T: Pod>() -> MPI_Datatype {
         TypeOf::<T>::datatype()
     }
@@ -101,14 +97,6 @@ impl Abi for Large {
     type Displacement = MPI_Aint;
     type Datatype = MPI_Datatype;
     type Op = MPI_Op;
-
-    fn send<T>(slice: Option<&[T]>) -> *const c_void {
-        standard_send_pointer(slice)
-    }
-
-    fn recv<T>(slice: Option<&mut [T]>) -> *mut c_void {
-        standard_recv_pointer(slice)
-    }
 
     fn datatype<T: Pod>() -> MPI_Datatype {
         TypeOf::<T>::datatype()

@@ -6,7 +6,6 @@
 //!
 //! [`Blocks::are_large`]: crate::arguments::blocks::Blocks::are_large
 
-use std::borrow::Cow;
 use std::ffi::c_int;
 
 use bytemuck::Pod;
@@ -43,14 +42,8 @@ fn is_received_well<F: Gathers, T>(gathering: &Gathering<'_, T>) -> bool {
 fn varying<'a, T>(gathering: Gathering<'a, T>) -> Varying<'a, T> {
     let length = gathering.send.map_or(0, <[T]>::len);
     Varying {
-        send: SliceInBlocks {
-            slice: gathering.send,
-            division: Division::Block(length),
-        },
-        recv: SliceInBlocks {
-            slice: gathering.recv.slice,
-            division: Division::Blocks(Cow::Borrowed(gathering.recv.blocks), None),
-        },
+        send: SliceInBlocks::block(gathering.send, length),
+        recv: gathering.recv.into(),
         root: gathering.root.number,
     }
 }

@@ -3,8 +3,9 @@
 //! All of them are begun whatever becomes of one, so that ranks stay in step.
 
 use ranks_comm::Result;
-use ranks_comm::backend::{InFlight, Keep, StartedOp};
+use ranks_comm::backend::{Keep, StartedOp};
 
+use crate::in_flight::post_process;
 use crate::in_flight::stable::SharedCopy;
 
 /// One operation of several, each of which is begun. Once one is, that another one is not shows at
@@ -31,21 +32,8 @@ impl Keep for Shared {}
 
 /// The same, which keeps this.
 pub(super) fn keeping(begun: StartedOp, kept: Option<&SharedCopy>) -> StartedOp {
-    let Some(shared) = kept else {
-        return begun;
-    };
-    let shared = Box::new(Shared(SharedCopy::clone(shared)));
-    match begun {
-        StartedOp::Mpi(cell) => StartedOp::MpiKeeping(cell, InFlight::new(shared)),
-        StartedOp::MpiKeeping(cell, first) => StartedOp::MpiKeeping(cell, first.after(shared)),
-        StartedOp::Both(both) => {
-            let (one, other) = *both;
-            StartedOp::Both(Box::new((keeping(one, kept), keeping(other, kept))))
-        }
-        // Nothing of the library's is in flight, or another caller keeps what is.
-        StartedOp::InProcess(_)
-        | StartedOp::Compared(_)
-        | StartedOp::Over
-        | StartedOp::Failed(_) => begun,
+    match kept {
+        Some(kept) => post_process::keeping(begun, &|| Box::new(Shared(SharedCopy::clone(kept)))),
+        None => begun,
     }
 }

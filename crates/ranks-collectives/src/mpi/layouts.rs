@@ -159,20 +159,31 @@ pub(super) fn exchange<F: Exchanges, T: Pod>(
         sent,
         received,
     } = exchange;
-    let with = Exchanged {
-        send: standard_send_pointer(Some(send)),
-        send_counts: sent.counts.as_ptr(),
-        send_displacements: sent.displacements.as_ptr(),
-        send_types: sent.types.as_ptr(),
-        recv: standard_recv_pointer(Some(recv)),
-        recv_counts: received.counts.as_ptr(),
-        recv_displacements: received.displacements.as_ptr(),
-        recv_types: received.types.as_ptr(),
-    };
+    let types = [&sent, &received].map(|side| side.types.as_ptr());
+    let with = arguments(send, recv, [&sent, &received], types);
     // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in
     // common, as `Exchange` says; there is one for each rank or neighbour.
     let code = unsafe { F::blocking(with, comm.canonical) };
     check_collective(code, F::BLOCKING)
+}
+
+/// The arguments of a call, which hold as long as the parts and their types.
+fn arguments<T, D, W>(
+    send: &[T],
+    recv: &mut [T],
+    [sent, received]: [&Parts<D>; 2],
+    [send_types, recv_types]: [*const W; 2],
+) -> Exchanged<D, W> {
+    Exchanged {
+        send: standard_send_pointer(Some(send)),
+        send_counts: sent.counts.as_ptr(),
+        send_displacements: sent.displacements.as_ptr(),
+        send_types,
+        recv: standard_recv_pointer(Some(recv)),
+        recv_counts: received.counts.as_ptr(),
+        recv_displacements: received.displacements.as_ptr(),
+        recv_types,
+    }
 }
 
 /// Memory that the library reads until an operation is complete.
@@ -208,16 +219,8 @@ impl<T: Pod, D: Send + 'static> Sides<T, D> {
             copy,
         });
         let from = sides.copy.as_ref().map_or(send, SendBuffer::as_slice);
-        let with = Exchanged {
-            send: standard_send_pointer(Some(from)),
-            send_counts: sides.sent.counts.as_ptr(),
-            send_displacements: sides.sent.displacements.as_ptr(),
-            send_types: sides.types[0].as_ptr(),
-            recv: standard_recv_pointer(Some(recv)),
-            recv_counts: sides.received.counts.as_ptr(),
-            recv_displacements: sides.received.displacements.as_ptr(),
-            recv_types: sides.types[1].as_ptr(),
-        };
+        let types = sides.types.each_ref().map(native::Datatypes::as_ptr);
+        let with = arguments(from, recv, [&sides.sent, &sides.received], types);
         (with, sides)
     }
 }

@@ -26,21 +26,12 @@ use crate::in_flight::stable::Stable;
 /// The functions among neighbours.
 pub(crate) trait Trades: Moves {
     /// True if each block has its own place on both sides.
-    const IS_TOLD_PLACES: bool;
-}
-
-impl Trades for NeighborAllgather {
     const IS_TOLD_PLACES: bool = false;
 }
 
-impl Trades for NeighborAllgatherv {
-    const IS_TOLD_PLACES: bool = false;
-}
-
-impl Trades for NeighborAlltoall {
-    const IS_TOLD_PLACES: bool = false;
-}
-
+impl Trades for NeighborAllgather {}
+impl Trades for NeighborAllgatherv {}
+impl Trades for NeighborAlltoall {}
 impl Trades for NeighborAlltoallv {
     const IS_TOLD_PLACES: bool = true;
 }

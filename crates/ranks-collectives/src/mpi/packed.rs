@@ -33,10 +33,7 @@ pub(super) fn gathered<T: Pod>(
     let close = Blocks::from_counts(blocks.counts())?;
     if recv.is_empty() {
         return call(Gathering {
-            recv: Divided {
-                slice: Some(&mut []),
-                blocks: &close,
-            },
+            recv: Divided::new(Some(&mut []), &close),
             ..gathering
         });
     }
@@ -45,10 +42,7 @@ pub(super) fn gathered<T: Pod>(
         packed[close.range(gathering.me)].copy_from_slice(&recv[blocks.range(gathering.me)]);
     }
     call(Gathering {
-        recv: Divided {
-            slice: Some(&mut packed),
-            blocks: &close,
-        },
+        recv: Divided::new(Some(&mut packed), &close),
         ..gathering
     })?;
     for rank in 0..blocks.len() {
@@ -72,10 +66,7 @@ pub(super) fn scattered<T: Pod>(
         }
     }
     call(Scattering {
-        send: Divided {
-            slice: Some(&packed),
-            blocks: &close,
-        },
+        send: Divided::new(Some(&packed), &close),
         ..scattering
     })
 }

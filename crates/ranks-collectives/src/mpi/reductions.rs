@@ -12,7 +12,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::{Keep, MpiComm as Comm, StartedOp};
 use ranks_comm::record::Over;
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{Family, MPI_Count};
+use ranks_mpi_sys::{Family, MPI_Count, MPI_Datatype, MPI_Op};
 
 use super::begun::{begin, begin_large};
 use super::functions::{Abi, Large, Native, Reduce, Reduced, Reduces, Standard, is_in_library};
@@ -52,10 +52,21 @@ fn counts<T>(blocks: &Blocks) -> Option<Vec<c_int>> {
     Some(ints[..blocks.len()].to_vec())
 }
 
-/// The same for any length.
-fn large_counts<T>(blocks: &Blocks) -> Vec<MPI_Count> {
-    let counts = blocks.counts().iter();
-    counts.map(|&count| large_count::<T>(count)).collect()
+/// The arguments of a function with large counts, and the counts, if it takes those, which they
+/// point at.
+fn large_arguments<T>(
+    Reducing { transfer, share }: Reducing<'_, T>,
+    handles: (MPI_Op, MPI_Datatype),
+) -> (Reduced<Large>, Option<Vec<MPI_Count>>) {
+    let counts = share.counts().map(|blocks| {
+        let counts = blocks.counts().iter();
+        counts
+            .map(|&count| large_count::<T>(count))
+            .collect::<Vec<_>>()
+    });
+    let count = large_count::<T>(transfer.block());
+    let with = arguments::<Large, T>(transfer, count, counts.as_deref(), handles);
+    (with, counts)
 }
 
 /// `me` is this rank.
@@ -129,11 +140,8 @@ fn large<F: Reduces, T: Pod, O: Reduction<T>>(
             }),
         };
     }
-    let counts = reducing.share.counts().map(large_counts::<T>);
-    let count = large_count::<T>(reducing.transfer.block());
     let operation = Operation::of::<T, O>(op)?;
-    let handles = (operation.op, operation.datatype);
-    let with = arguments::<Large, T>(reducing.transfer, count, counts.as_deref(), handles);
+    let (with, _counts) = large_arguments(reducing, (operation.op, operation.datatype));
     // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count`
     // or `counts` say, as `Reducing` has proven.
     let code = unsafe { F::blocking_c(with, comm.canonical) };
@@ -180,11 +188,9 @@ pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
     let small_counts = reducing.share.counts().map(counts::<T>);
     if !is_small::<T>(reducing.elements()) || matches!(small_counts, Some(None)) {
         let operation = OwnedOperation::predefined::<T, O>(F::NONBLOCKING_C)?;
-        let counts = reducing.share.counts().map(large_counts::<T>);
-        let count = large_count::<T>(reducing.transfer.block());
-        let handles = (operation.op, operation.datatype);
-        let with = arguments::<Large, T>(reducing.transfer, count, counts.as_deref(), handles);
-        return begin_large(F::NONBLOCKING_C, keep(counts, operation.keep), |request| {
+        let (with, counts) = large_arguments(reducing, (operation.op, operation.datatype));
+        let kept = keep(counts, operation.keep);
+        return begin_large(F::NONBLOCKING_C, kept, |request| {
             // SAFETY: the slices are of as many blocks as the function wants, which are as long as
             // `count` or `counts` say, as `Reducing` has proven; slices and counts last, as
             // `Stable` says and `keep` does.
@@ -195,7 +201,8 @@ pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
     let count = count::<T>(reducing.transfer.block());
     let handles = operation.native();
     let with = arguments::<Native, T>(reducing.transfer, count, counts.as_deref(), handles);
-    begin(F::NONBLOCKING, keep(counts, operation.keep), |request| {
+    let kept = keep(counts, operation.keep);
+    begin(F::NONBLOCKING, kept, |request| {
         // SAFETY: the slices are of as many blocks as the function wants, which are as long as
         // `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Stable`
         // says and `keep` does.
@@ -258,28 +265,26 @@ pub(crate) fn init<F: Reduces, T: Pod, O: Reduction<T> + Send + 'static>(
         return Ok(None);
     }
     let reducing = reducing.into_inner();
-    let is_small = is_small::<T>(reducing.elements());
     if let Some(Some(counts)) = reducing.share.counts().map(counts::<T>) {
         let operation = OwnedOperation::of::<T, O>(op)?;
         let handles = (operation.op, operation.datatype);
         let with = arguments::<Standard, T>(reducing.transfer, 0, Some(&counts), handles);
-        return begin_large(F::INIT, keep(Some(counts), operation.keep), |request| {
+        let kept = keep(Some(counts), operation.keep);
+        return begin_large(F::INIT, kept, |request| {
             // SAFETY: the blocks of `send` are as long as `counts` say, and `recv` is this rank's,
             // as `Reducing` has proven; slices and counts last, as `Stable` says and `keep` does.
             unsafe { F::init(with, comm.canonical, request) }
         })
         .map(Some);
     }
-    let counts = reducing.share.counts().map(large_counts::<T>);
-    let operation = if is_small && counts.is_none() {
+    let operation = if is_small::<T>(reducing.elements()) && reducing.share.counts().is_none() {
         OwnedOperation::of::<T, O>(op)?
     } else {
         OwnedOperation::predefined::<T, O>(F::INIT_C)?
     };
-    let count = large_count::<T>(reducing.transfer.block());
-    let handles = (operation.op, operation.datatype);
-    let with = arguments::<Large, T>(reducing.transfer, count, counts.as_deref(), handles);
-    begin_large(F::INIT, keep(counts, operation.keep), |request| {
+    let (with, counts) = large_arguments(reducing, (operation.op, operation.datatype));
+    let kept = keep(counts, operation.keep);
+    begin_large(F::INIT, kept, |request| {
         // SAFETY: the slices are of as many blocks as the function wants, which are as long as
         // `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Stable`
         // says and `keep` does.

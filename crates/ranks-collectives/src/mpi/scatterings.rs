@@ -1,6 +1,5 @@
 //! Scatters of blocks of lengths of their own.
 
-use std::borrow::Cow;
 use std::ffi::c_int;
 
 use bytemuck::Pod;
@@ -11,7 +10,7 @@ use ranks_comm::record::Over;
 use super::functions::{Moves, Scatterv};
 use super::large_varying::{self, is_through_types};
 use super::packed;
-use super::varying::{self, Division, Ints, SliceInBlocks, Varying};
+use super::varying::{self, Ints, SliceInBlocks, Varying};
 use crate::arguments::varying::Scattering;
 use crate::in_flight::stable::Stable;
 
@@ -19,14 +18,8 @@ use crate::in_flight::stable::Stable;
 fn varying<'a, T>(scattering: Scattering<'a, T>) -> Varying<'a, T> {
     let length = scattering.recv.as_deref().map_or(0, <[T]>::len);
     Varying {
-        send: SliceInBlocks {
-            slice: scattering.send.slice,
-            division: Division::Blocks(Cow::Borrowed(scattering.send.blocks), None),
-        },
-        recv: SliceInBlocks {
-            slice: scattering.recv,
-            division: Division::Block(length),
-        },
+        send: scattering.send.into(),
+        recv: SliceInBlocks::block(scattering.recv, length),
         root: scattering.root.number,
     }
 }

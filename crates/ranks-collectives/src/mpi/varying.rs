@@ -16,6 +16,7 @@ use ranks_comm::{Result, SendBuffer};
 use super::begun::{begin, begin_large};
 use super::functions::{Abi, Large, Moved, Moves, Native, Standard, is_in_library};
 use crate::arguments::blocks::Blocks;
+use crate::arguments::varying::Divided;
 use crate::in_flight::stable::Stable;
 
 /// The numbers of one side that are `int`s already.
@@ -83,6 +84,21 @@ pub(super) struct SliceInBlocks<'a, S> {
     pub(super) division: Division<'a>,
 }
 
+impl<S> SliceInBlocks<'_, S> {
+    /// One block of that length.
+    pub(super) fn block(slice: Option<S>, length: usize) -> Self {
+        let division = Division::Block(length);
+        Self { slice, division }
+    }
+}
+
+impl<'a, S> From<Divided<'a, S>> for SliceInBlocks<'a, S> {
+    fn from(Divided { slice, blocks }: Divided<'a, S>) -> Self {
+        let division = Division::Blocks(Cow::Borrowed(blocks), None);
+        Self { slice, division }
+    }
+}
+
 pub(super) enum Division<'a> {
     /// One block of that length.
     Block(usize),
@@ -91,28 +107,29 @@ pub(super) enum Division<'a> {
     Blocks(Cow<'a, Blocks>, Option<Vec<usize>>),
 }
 
-/// Counts and displacements of one side as a function takes them.
-struct Numbers<'a, A: Abi> {
+/// Counts and displacements of one side as a function takes them. The standard lets a library read
+/// them until the operation is complete (MPI 5.0 §6.12).
+struct Numbers<A: Abi> {
     /// Of one block.
     count: A::Count,
-    /// Of a block for each. The standard lets a library read them until the operation is complete
-    /// (MPI 5.0 §6.12).
-    counts: Cow<'a, [A::Count]>,
-    displacements: Cow<'a, [A::Displacement]>,
+    /// Of a block for each.
+    counts: Vec<A::Count>,
+    displacements: Vec<A::Displacement>,
 }
 
-impl<'a, A: Abi> Numbers<'a, A> {
+impl<A: Abi> Numbers<A> {
     fn of_block(count: A::Count) -> Self {
         Self {
             count,
-            counts: Cow::Borrowed(&[]),
-            displacements: Cow::Borrowed(&[]),
+            counts: Vec::new(),
+            displacements: Vec::new(),
         }
     }
 
+    /// The number of each block in the slot in which the library has it.
     fn of_blocks(
-        counts: Cow<'a, [A::Count]>,
-        displacements: Cow<'a, [A::Displacement]>,
+        counts: &[A::Count],
+        displacements: &[A::Displacement],
         slots: Option<&[usize]>,
     ) -> Self {
         Self {
@@ -121,49 +138,29 @@ impl<'a, A: Abi> Numbers<'a, A> {
             displacements: in_slots(displacements, slots),
         }
     }
-
-    fn into_owned(self) -> Numbers<'static, A> {
-        Numbers {
-            count: self.count,
-            counts: Cow::Owned(self.counts.into_owned()),
-            displacements: Cow::Owned(self.displacements.into_owned()),
-        }
-    }
 }
 
-/// Puts the number of each block into the slot in which the library has it.
-fn in_slots<'a, N: Copy>(of_blocks: Cow<'a, [N]>, slots: Option<&[usize]>) -> Cow<'a, [N]> {
+fn in_slots<N: Copy>(of_blocks: &[N], slots: Option<&[usize]>) -> Vec<N> {
     match slots {
-        None => of_blocks,
+        None => of_blocks.to_vec(),
         Some(slots) => slots.iter().map(|&block| of_blocks[block]).collect(),
     }
 }
 
 /// Both sides.
-struct BothSides<'a, A: Abi> {
-    sent: Numbers<'a, A>,
-    received: Numbers<'a, A>,
+struct BothSides<A: Abi> {
+    sent: Numbers<A>,
+    received: Numbers<A>,
 }
 
-impl<'d, A: Abi<Count = c_int, Displacement = c_int>> BothSides<'d, A> {
+impl<A: Abi<Count = c_int, Displacement = c_int>> BothSides<A> {
     /// In `int`s, if they can say it.
-    fn ints<T: Pod>(sent: &'d Division<'_>, received: &'d Division<'_>) -> Option<Self> {
-        let of = |division: &'d Division<'_>| match division {
-            Division::Block(length) => {
-                TypeOf::<T>::small_count(*length).map(Numbers::<A>::of_block)
-            }
+    fn ints<T: Pod>(sent: &Division<'_>, received: &Division<'_>) -> Option<Self> {
+        let of = |division: &Division<'_>| match division {
+            Division::Block(length) => TypeOf::<T>::small_count(*length).map(Numbers::of_block),
             Division::Blocks(blocks, slots) => {
-                let half = blocks.len();
-                let (counts, displacements) = match blocks.ints(TypeOf::<T>::items())? {
-                    Cow::Borrowed(ints) => {
-                        let (counts, displacements) = ints.split_at(half);
-                        (Cow::Borrowed(counts), Cow::Borrowed(displacements))
-                    }
-                    Cow::Owned(mut ints) => {
-                        let displacements = ints.split_off(half);
-                        (Cow::Owned(ints), Cow::Owned(displacements))
-                    }
-                };
+                let ints = blocks.ints(TypeOf::<T>::items())?;
+                let (counts, displacements) = ints.split_at(blocks.len());
                 Some(Numbers::of_blocks(counts, displacements, slots.as_deref()))
             }
         };
@@ -172,20 +169,16 @@ impl<'d, A: Abi<Count = c_int, Displacement = c_int>> BothSides<'d, A> {
     }
 }
 
-impl BothSides<'_, Large> {
+impl BothSides<Large> {
     fn large<T: Pod>(sent: &Division<'_>, received: &Division<'_>) -> Self {
         let of = |division: &Division<'_>| match division {
             Division::Block(length) => Numbers::of_block(Large::count::<T>(*length)),
             Division::Blocks(blocks, slots) => {
                 let counts = blocks.counts().iter();
+                let counts: Vec<_> = counts.map(|&count| Large::count::<T>(count)).collect();
                 let starts = (0..blocks.len()).map(|rank| blocks.range(rank).start);
-                Numbers::of_blocks(
-                    counts.map(|&count| Large::count::<T>(count)).collect(),
-                    starts
-                        .map(|start| Large::displacement::<T>(start))
-                        .collect(),
-                    slots.as_deref(),
-                )
+                let starts: Vec<_> = starts.map(Large::displacement::<T>).collect();
+                Numbers::of_blocks(&counts, &starts, slots.as_deref())
             }
         };
         let (sent, received) = (of(sent), of(received));
@@ -193,7 +186,7 @@ impl BothSides<'_, Large> {
     }
 }
 
-impl<A: Abi> BothSides<'_, A> {
+impl<A: Abi> BothSides<A> {
     /// The arguments of a call with these slices. They hold as long as this.
     fn arguments<T: Pod>(
         &self,
@@ -212,19 +205,11 @@ impl<A: Abi> BothSides<'_, A> {
             ..Moved::between(send, recv)
         }
     }
-
-    /// The same, to be kept until the operation is complete.
-    fn into_owned(self) -> BothSides<'static, A> {
-        BothSides {
-            sent: self.sent.into_owned(),
-            received: self.received.into_owned(),
-        }
-    }
 }
 
 /// Numbers, and what is sent where that is a copy, until an operation is complete.
 struct InFlightNumbers<A: Abi, T: Pod> {
-    _sides: BothSides<'static, A>,
+    _sides: BothSides<A>,
     _copy: Option<Plain<T>>,
 }
 
@@ -256,7 +241,6 @@ pub(super) fn nonblocking<F: Moves, T: Pod>(
     let Varying { send, recv, root } = varying.into_inner();
     let from = copy.as_ref().map(SendBuffer::as_slice).or(send.slice);
     if let Some(sides) = BothSides::<Native>::ints::<T>(&send.division, &recv.division) {
-        let sides = sides.into_owned();
         let with = sides.arguments(from, recv.slice, root);
         return begin(F::NONBLOCKING, kept(sides, copy), |request| {
             // SAFETY: the blocks lie in their slices, and those that are received do not overlap,
@@ -265,7 +249,7 @@ pub(super) fn nonblocking<F: Moves, T: Pod>(
             unsafe { F::nonblocking(with, comm.native, request) }
         });
     }
-    let sides = BothSides::large::<T>(&send.division, &recv.division).into_owned();
+    let sides = BothSides::large::<T>(&send.division, &recv.division);
     let with = sides.arguments(from, recv.slice, root);
     begin_large(F::NONBLOCKING_C, kept(sides, copy), |request| {
         // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as
@@ -285,7 +269,6 @@ pub(super) fn init<F: Moves, T: Pod>(
     }
     let Varying { send, recv, root } = varying.into_inner();
     if let Some(sides) = BothSides::<Standard>::ints::<T>(&send.division, &recv.division) {
-        let sides = sides.into_owned();
         let with = sides.arguments(send.slice, recv.slice, root);
         return begin_large(F::INIT, kept::<_, T>(sides, None), |request| {
             // SAFETY: the blocks lie in their slices, and those that are received do not overlap,
@@ -295,7 +278,7 @@ pub(super) fn init<F: Moves, T: Pod>(
         })
         .map(Some);
     }
-    let sides = BothSides::large::<T>(&send.division, &recv.division).into_owned();
+    let sides = BothSides::large::<T>(&send.division, &recv.division);
     let with = sides.arguments(send.slice, recv.slice, root);
     begin_large(F::INIT_C, kept::<_, T>(sides, None), |request| {
         // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as
@@ -305,10 +288,7 @@ pub(super) fn init<F: Moves, T: Pod>(
     .map(Some)
 }
 
-fn kept<A: Abi, T: Pod>(
-    sides: BothSides<'static, A>,
-    copy: Option<Plain<T>>,
-) -> Option<Box<dyn Keep>> {
+fn kept<A: Abi, T: Pod>(sides: BothSides<A>, copy: Option<Plain<T>>) -> Option<Box<dyn Keep>> {
     Some(Box::new(InFlightNumbers {
         _sides: sides,
         _copy: copy,

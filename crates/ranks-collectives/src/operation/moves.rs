@@ -11,6 +11,7 @@ use ranks_comm::{
 
 use crate::agreement::{CallSignature, begin};
 use crate::arguments::blocks::Blocks;
+use crate::arguments::call::Call;
 use crate::arguments::crossing::{Crossing, RootGroup};
 use crate::arguments::kept::Kept;
 use crate::arguments::layouts::{Layouts, Pattern};
@@ -32,10 +33,9 @@ pub(crate) trait Mover: Named + 'static {
     /// Slices that were proven to fit.
     type Proven<'a, T: Pod>: Movable<'a>;
 
-    /// Proves that the slices fit; `operation` is the C name of the form.
+    /// Proves that the slices fit.
     fn prove<'a, 'w: 'a, T: Pod>(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         slices: Slices<'a, T>,
         with: Self::With<'w>,
     ) -> Result<Self::Proven<'a, T>>;
@@ -91,7 +91,7 @@ pub(crate) fn moved<M: Mover, T: Pod>(
     let Some(over) = comm.fast_path_collective(1) else {
         return slow_path::<M, T>(comm, send, recv, with);
     };
-    let proven = M::prove(M::BLOCKING, comm, Slices { send, recv }, with)?;
+    let proven = M::prove(Call::new(M::BLOCKING, comm), Slices { send, recv }, with)?;
     let call = call::<M, T>(with).items(proven.elements());
     comm.recorded(over, call)
         .during(|comm| M::over_mpi(comm, proven))
@@ -112,11 +112,8 @@ where
     let Some(over) = comm.fast_path_collective(block * TypeOf::<T>::items()) else {
         return slow_path::<M, T>(comm, Some(send), recv, with);
     };
-    let slices = Slices {
-        send: Some(send),
-        recv,
-    };
-    let transfer = M::prove(M::BLOCKING, comm, slices, with)?;
+    let slices = Slices::between(send, recv);
+    let transfer = M::prove(Call::new(M::BLOCKING, comm), slices, with)?;
     let call = call::<M, T>(with).count_u32(block);
     mpi::transfers::small::<M, T>(comm.recorded(over, call), transfer)
 }
@@ -135,11 +132,8 @@ pub(crate) fn transferred_by<M: Mover, T: Pod, I>(
     if let Some(ints) = ints
         && let Some(over) = comm.fast_path_collective(1)
     {
-        let slices = Slices {
-            send: Some(send),
-            recv,
-        };
-        let proven = M::prove(M::BLOCKING, comm, slices, with)?;
+        let slices = Slices::between(send, recv);
+        let proven = M::prove(Call::new(M::BLOCKING, comm), slices, with)?;
         let call = call::<M, T>(with).count_u32(block);
         return small(comm.recorded(over, call), ints, proven);
     }
@@ -169,7 +163,7 @@ pub(crate) fn slow_path<M: Mover, T: Pod>(
     carry_out_in_time(
         comm,
         CallSignature::moving::<T>(M::BLOCKING).rooted(M::root(with)),
-        M::prove(M::BLOCKING, comm, Slices { send, recv }, with),
+        M::prove(Call::new(M::BLOCKING, comm), Slices { send, recv }, with),
         M::over_mpi::<T>,
         Some((M::NONBLOCKING_ROLE, M::nonblocking_over_mpi::<T>)),
         M::in_process::<T>,
@@ -193,7 +187,7 @@ fn begun<M: Mover, T: Pod>(
         kind,
         root,
         false,
-        proven::<M, T>(M::NONBLOCKING, comm, slices, with),
+        proven::<M, T>(Call::new(M::NONBLOCKING, comm), slices, with),
         M::nonblocking_over_mpi::<T>,
         M::nonblocking_in_process::<T>,
     )
@@ -203,14 +197,13 @@ fn begun<M: Mover, T: Pod>(
 #[inline(always)]
 #[allow(unsafe_code)]
 fn proven<'a, 'w: 'a, M: Mover, T: Pod>(
-    operation: &'static str,
-    comm: &Communicator,
+    call: Call<'_>,
     slices: Stable<Slices<'a, T>>,
     with: M::With<'w>,
 ) -> Result<Stable<M::Proven<'a, T>>> {
     // SAFETY: a row makes its proof of the slices and of divisions, and is passed no other
     // elements.
-    unsafe { slices.proven(|slices| M::prove(operation, comm, slices, with)) }
+    unsafe { slices.proven(|slices| M::prove(call, slices, with)) }
 }
 
 /// Nonblocking, from one buffer to another, which the request owns.
@@ -284,7 +277,7 @@ where
     };
     let init = |slices: Stable<Slices<'_, T>>| {
         let with = kept.lent();
-        let proven = proven::<M, T>(M::INIT, comm, slices, with);
+        let proven = proven::<M, T>(Call::new(M::INIT, comm), slices, with);
         let call = CallSignature::moving::<T>(M::INIT).rooted(M::root(with));
         trial::kept(comm, call, proven, M::init_over_mpi::<T>)
     };
@@ -296,7 +289,7 @@ where
 /// by name in process.
 macro_rules! movers {
     ($($mover:ty: ($with:pat in $type:ty) root($root:expr)
-       prove($proven:ident, |$operation:ident, $comm:pat_param, $send:pat_param, $recv:ident| $prove:expr)
+       prove($proven:ident, |$call:ident, $send:pat_param, $recv:ident| $prove:expr)
        $(in_place $one:ident($prove_in_place:expr))?
        mpi($module:ident $(::<$functions:ident>)?) in_process($blocking:ident, $nonblocking:ident);)*) => { $(
         $(impl $one for $mover {})?
@@ -307,8 +300,7 @@ macro_rules! movers {
 
             #[inline(always)]
             fn prove<'a, 'w: 'a, T: Pod>(
-                $operation: &'static str,
-                $comm: &Communicator,
+                $call: Call<'_>,
                 slices: Slices<'a, T>,
                 $with: Self::With<'w>,
             ) -> Result<$proven<'a, T>> {
@@ -364,65 +356,65 @@ type LaidOut<'a, T> = Trade<'a, T, &'a Layouts>;
 
 movers! {
     functions::Bcast: (root in usize) root(Some(root))
-        prove(Transfer, |operation, comm, _, recv| Transfer::broadcast(operation, comm, recv, root))
+        prove(Transfer, |call, _, recv| Transfer::broadcast(call, recv, root))
         mpi(transfers::<Bcast>) in_process(bcast, ibcast);
     functions::Gather: (root in usize) root(Some(root))
-        prove(Transfer, |operation, comm, send, recv| Transfer::gathered_at(operation, comm, send, recv, root))
-        in_place OneSlice(Transfer::gathered_in_place(operation, comm, recv, root))
+        prove(Transfer, |call, send, recv| Transfer::gathered_at(call, send, recv, root))
+        in_place OneSlice(Transfer::gathered_in_place(call, recv, root))
         mpi(transfers::<Gather>) in_process(gather, igather);
     functions::Scatter: (root in usize) root(Some(root))
-        prove(Transfer, |operation, comm, send, recv| Transfer::scattered_from(operation, comm, send, recv, root))
-        in_place OneSlice(Transfer::scattered_in_place(operation, comm, recv, root))
+        prove(Transfer, |call, send, recv| Transfer::scattered_from(call, send, recv, root))
+        in_place OneSlice(Transfer::scattered_in_place(call, recv, root))
         mpi(transfers::<Scatter>) in_process(scatter, iscatter);
     functions::Allgather: (() in ()) root(None)
-        prove(Transfer, |operation, comm, send, recv| Transfer::gathered(operation, comm, send, recv))
-        in_place OneSlice(Transfer::blocks_in_place(operation, comm, recv))
+        prove(Transfer, |call, send, recv| Transfer::gathered(call, send, recv))
+        in_place OneSlice(Transfer::blocks_in_place(call, recv))
         mpi(transfers::<Allgather>) in_process(allgather, iallgather);
     functions::Alltoall: (() in ()) root(None)
-        prove(Transfer, |operation, comm, send, recv| Transfer::exchanged(operation, comm, send, recv))
-        in_place OneSlice(Transfer::blocks_in_place(operation, comm, recv))
+        prove(Transfer, |call, send, recv| Transfer::exchanged(call, send, recv))
+        in_place OneSlice(Transfer::blocks_in_place(call, recv))
         mpi(transfers::<Alltoall>) in_process(alltoall, ialltoall);
 
     functions::Gatherv: ((blocks, root) in (&'a Blocks, usize)) root(Some(root))
-        prove(Gathering, |operation, comm, send, recv| Gathering::at(operation, comm, send, recv, blocks, root))
-        in_place OneSlice(Gathering::in_place_at(operation, comm, recv, blocks, root))
+        prove(Gathering, |call, send, recv| Gathering::at(call, send, recv, blocks, root))
+        in_place OneSlice(Gathering::in_place_at(call, recv, blocks, root))
         mpi(gatherings::<Gatherv>) in_process(gather, igather);
     functions::Scatterv: ((blocks, root) in (&'a Blocks, usize)) root(Some(root))
-        prove(Scattering, |operation, comm, send, recv| Scattering::from(operation, comm, send, recv, blocks, root))
-        in_place OneSlice(Scattering::in_place_from(operation, comm, recv, blocks, root))
+        prove(Scattering, |call, send, recv| Scattering::from(call, send, recv, blocks, root))
+        in_place OneSlice(Scattering::in_place_from(call, recv, blocks, root))
         mpi(scatterings) in_process(scatter, iscatter);
     functions::Allgatherv: (blocks in &'a Blocks) root(None)
-        prove(Gathering, |operation, comm, send, recv| Gathering::new(operation, comm, send, recv, blocks))
-        in_place OneSlice(Gathering::in_place(operation, comm, recv, blocks))
+        prove(Gathering, |call, send, recv| Gathering::new(call, send, recv, blocks))
+        in_place OneSlice(Gathering::in_place(call, recv, blocks))
         mpi(gatherings::<Allgatherv>) in_process(allgatherv, iallgather);
     functions::Alltoallv: ((here, there) in (&'a Blocks, &'a Blocks)) root(None)
-        prove(Exchange, |operation, comm, send, recv| Exchange::new(operation, comm, (send, here), (recv, there)))
-        in_place OneSlice(Exchange::in_place(operation, comm, recv, there))
+        prove(Exchange, |call, send, recv| Exchange::new(call, (send, here), (recv, there)))
+        in_place OneSlice(Exchange::in_place(call, recv, there))
         mpi(exchanges) in_process(alltoallv, ialltoall);
     functions::Alltoallw: ((here, there) in (&'a Layouts, &'a Layouts)) root(None)
-        prove(Pattern, |operation, comm, send, recv| Pattern::among_all(operation, comm, (send, here), (recv, there)))
+        prove(Pattern, |call, send, recv| Pattern::among_all(call, (send, here), (recv, there)))
         mpi(layouts::<Alltoallw>) in_process(alltoallw, ialltoallw);
 
     BetweenGroups<functions::Bcast>: (root in RootGroup) root(None)
-        prove(Crossing, |operation, comm, _, recv| Crossing::from_root(operation, comm, recv, root))
+        prove(Crossing, |call, _, recv| Crossing::from_root(call, recv, root))
         mpi(intercommunicators::<Bcast>) in_process(bcast_between, ibcast_between);
     BetweenGroups<functions::Allgather>: (() in ()) root(None)
-        prove(Crossing, |operation, comm, send, recv| Crossing::gathered(operation, comm, send, recv))
+        prove(Crossing, |call, send, recv| Crossing::gathered(call, send, recv))
         mpi(intercommunicators::<Allgather>) in_process(allgather_between, iallgather_between);
 
     functions::NeighborAllgather: (around in &'a dyn Neighborhood) root(None)
-        prove(Trade, |operation, _, send, recv| Trade::gathered(operation, around, send, recv))
+        prove(Trade, |call, send, recv| Trade::gathered(call.operation, around, send, recv))
         mpi(neighbors::<NeighborAllgather>) in_process(neighbor_exchange, ineighbor_exchange);
     functions::NeighborAllgatherv: ((around, blocks) in (&'a dyn Neighborhood, &'a Blocks)) root(None)
-        prove(Trade, |operation, _, send, recv| Trade::gathered_into(operation, around, send, (recv, blocks)))
+        prove(Trade, |call, send, recv| Trade::gathered_into(call.operation, around, send, (recv, blocks)))
         mpi(neighbors::<NeighborAllgatherv>) in_process(neighbor_exchange, ineighbor_exchange);
     functions::NeighborAlltoall: (around in &'a dyn Neighborhood) root(None)
-        prove(Trade, |operation, _, send, recv| Trade::exchanged(operation, around, send, recv))
+        prove(Trade, |call, send, recv| Trade::exchanged(call.operation, around, send, recv))
         mpi(neighbors::<NeighborAlltoallv>) in_process(neighbor_exchange, ineighbor_exchange);
     functions::NeighborAlltoallv: ((around, here, there) in (&'a dyn Neighborhood, &'a Blocks, &'a Blocks)) root(None)
-        prove(Trade, |operation, _, send, recv| Trade::exchanged_into(operation, around, (send, here), (recv, there)))
+        prove(Trade, |call, send, recv| Trade::exchanged_into(call.operation, around, (send, here), (recv, there)))
         mpi(neighbors::<NeighborAlltoallv>) in_process(neighbor_exchange, ineighbor_exchange);
     functions::NeighborAlltoallw: ((around, here, there) in (&'a dyn Neighborhood, &'a Layouts, &'a Layouts)) root(None)
-        prove(LaidOut, |operation, _, send, recv| Trade::laid_out(operation, around, (send, here), (recv, there)))
+        prove(LaidOut, |call, send, recv| Trade::laid_out(call.operation, around, (send, here), (recv, there)))
         mpi(layouts::<NeighborAlltoallw>) in_process(neighbor_alltoallw, ineighbor_alltoallw);
 }

@@ -10,6 +10,7 @@ use ranks_comm::{
 
 use crate::agreement::{CallSignature, begin};
 use crate::arguments::blocks::Blocks;
+use crate::arguments::call::Call;
 use crate::arguments::crossing::must_fit;
 use crate::arguments::kept::Kept;
 use crate::arguments::reducing::{Reducing, Share};
@@ -33,10 +34,9 @@ pub(crate) trait Reducer: Named + 'static {
     /// one of them.
     type With<'a>: Copy;
 
-    /// Proves that the slices fit; `operation` is the C name of the form.
+    /// Proves that the slices fit.
     fn prove<'a, 'w: 'a, T>(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         slices: Slices<'a, T>,
         with: Self::With<'w>,
     ) -> Result<Transfer<'a, T>>;
@@ -99,11 +99,8 @@ pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
                         .root(root)
                 }
             };
-            let slices = Slices {
-                send: Some(send),
-                recv: &mut *recv,
-            };
-            let transfer = R::prove(R::BLOCKING, comm, slices, with)?;
+            let slices = Slices::between(send, &mut *recv);
+            let transfer = R::prove(Call::new(R::BLOCKING, comm), slices, with)?;
             mpi::small::<R::Functions, T, O>(
                 comm.recorded(over, call.count_u32(send.len())),
                 &op,
@@ -144,7 +141,7 @@ fn slow_path<R: Reducer, T: Pod, O: Reduction<T>>(
     op: &O,
     with: R::With<'_>,
 ) -> Result<usize> {
-    let transfer = R::prove(R::BLOCKING, comm, Slices { send, recv }, with);
+    let transfer = R::prove(Call::new(R::BLOCKING, comm), Slices { send, recv }, with);
     let block = transfer.as_ref().map_or(0, Transfer::block);
     let (me, share) = (comm.rank(), R::share(comm, with));
     carry_out_in_time(
@@ -184,7 +181,7 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
         kind,
         root,
         !op.commutes(),
-        proven::<R, T>(R::NONBLOCKING, comm, slices, with),
+        proven::<R, T>(Call::new(R::NONBLOCKING, comm), slices, with),
         |comm, reducing| {
             let make = || OwnedOperation::of::<T, O>(op);
             if in_place {
@@ -202,14 +199,13 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
 #[inline(always)]
 #[allow(unsafe_code)]
 fn proven<'a, 'w: 'a, R: Reducer, T>(
-    operation: &'static str,
-    comm: &Communicator,
+    call: Call<'_>,
     slices: Stable<Slices<'a, T>>,
     with: R::With<'w>,
 ) -> Result<Stable<Reducing<'a, T>>> {
-    let share = R::share(comm, with);
+    let share = R::share(call.comm, with);
     let prove = |slices| {
-        let transfer = R::prove(operation, comm, slices, with)?;
+        let transfer = R::prove(call, slices, with)?;
         Ok(Reducing { transfer, share })
     };
     // SAFETY: a row makes its proof of the slices and of blocks, and is passed no other elements.
@@ -306,7 +302,7 @@ where
         let with = kept.lent();
         let finishing = Finishing::of(&mut slices, op, comm.peers());
         let finishing = finishing.filter(|_| gets::<M>(comm, with));
-        let reducing = proven::<M, _>(M::INIT, comm, slices, with);
+        let reducing = proven::<M, _>(Call::new(M::INIT, comm), slices, with);
         let call = call::<M, T, O>(M::INIT, &op, with);
         let made = trial::kept(comm, call, reducing, |comm, reducing| {
             mpi::init::<M::Functions, _, O>(comm, op, reducing)
@@ -320,7 +316,7 @@ where
 /// of it, what the slices must be, and the functions that do it in process.
 macro_rules! reducers {
     ($($reducer:ty: $functions:ident($with:pat in $type:ty) root($root:expr) share(|$c:pat_param| $share:expr)
-       prove(|$operation:ident, $comm:ident, $send:ident, $recv:ident| $prove:expr)
+       prove(|$call:ident, $send:ident, $recv:ident| $prove:expr)
        $(in_place $one:ident($prove_in_place:expr))?
        in_process($blocking:ident, $nonblocking:ident);)*) => { $(
         $(impl $one for $reducer {})?
@@ -342,10 +338,8 @@ macro_rules! reducers {
             }
 
             #[inline(always)]
-            #[allow(unused_variables, reason = "not all look at the communicator")]
             fn prove<'a, 'w: 'a, T>(
-                $operation: &'static str,
-                $comm: &Communicator,
+                $call: Call<'_>,
                 slices: Slices<'a, T>,
                 $with: Self::With<'w>,
             ) -> Result<Transfer<'a, T>> {
@@ -379,39 +373,39 @@ macro_rules! reducers {
 reducers! {
     functions::Reduce: Reduce(root in usize)
         root(Some(root)) share(|_| Share::Whole)
-        prove(|operation, comm, send, recv| Transfer::to_root(operation, comm, send, recv, root))
-        in_place OneSlice(Transfer::in_place_to_root(operation, comm, recv, root))
+        prove(|call, send, recv| Transfer::to_root(call, send, recv, root))
+        in_place OneSlice(Transfer::in_place_to_root(call, recv, root))
         in_process(reduce, ireduce);
     functions::Allreduce: Allreduce(() in ())
         root(None) share(|_| Share::Whole)
-        prove(|operation, comm, send, recv| Transfer::equal(operation, send, recv))
-        in_place OneSlice(Ok(Transfer::in_place(operation, recv)))
+        prove(|call, send, recv| Transfer::equal(call.operation, send, recv))
+        in_place OneSlice(Ok(Transfer::in_place(call.operation, recv)))
         in_process(allreduce, iallreduce);
     functions::Scan: Scan(() in ())
         root(None) share(|_| Share::Whole)
-        prove(|operation, comm, send, recv| Transfer::equal(operation, send, recv))
-        in_place OneSlice(Ok(Transfer::in_place(operation, recv)))
+        prove(|call, send, recv| Transfer::equal(call.operation, send, recv))
+        in_place OneSlice(Ok(Transfer::in_place(call.operation, recv)))
         in_process(scan, iscan);
     functions::Exscan: Exscan(() in ())
         root(None) share(|_| Share::Whole)
-        prove(|operation, comm, send, recv| Transfer::equal(operation, send, recv))
-        in_place OneSlice(Ok(Transfer::in_place(operation, recv)))
+        prove(|call, send, recv| Transfer::equal(call.operation, send, recv))
+        in_place OneSlice(Ok(Transfer::in_place(call.operation, recv)))
         in_process(exscan, iexscan);
     functions::ReduceScatterBlock: ReduceScatterBlock(() in ())
         root(None) share(|comm| Share::Block { ranks: comm.size() })
-        prove(|operation, comm, send, recv| Transfer::scattered(operation, comm, send, recv))
-        in_place OneSlice(Transfer::blocks_in_place(operation, comm, recv))
+        prove(|call, send, recv| Transfer::scattered(call, send, recv))
+        in_place OneSlice(Transfer::blocks_in_place(call, recv))
         in_process(reduce_scatter, ireduce_scatter);
     functions::ReduceScatter: ReduceScatter(blocks in &'a Blocks)
         root(None) share(|_| Share::Counts(blocks))
-        prove(|operation, comm, send, recv| Transfer::dealt(operation, comm, send, recv, blocks))
-        in_place OneSlice(Transfer::dealt_in_place(operation, comm, recv, blocks))
+        prove(|call, send, recv| Transfer::dealt(call, send, recv, blocks))
+        in_place OneSlice(Transfer::dealt_in_place(call, recv, blocks))
         in_process(reduce_scatter, ireduce_scatter);
     BetweenGroups<functions::Allreduce>: Allreduce(() in ())
         root(None) share(|_| Share::Whole)
-        prove(|operation, comm, send, recv| {
-            must_fit(operation, comm)?;
-            Transfer::equal(operation, send, recv)
+        prove(|call, send, recv| {
+            must_fit(call)?;
+            Transfer::equal(call.operation, send, recv)
         })
         in_process(allreduce_between, iallreduce);
 }

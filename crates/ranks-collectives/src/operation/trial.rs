@@ -60,11 +60,10 @@ pub(crate) fn kept<P: Proven>(
     over_mpi: impl FnOnce(&MpiComm, P) -> Result<Option<StartedOp>>,
 ) -> Result<Option<StartedOp>> {
     let is_reliable = is_reliable(comm, call.operation())?;
-    let over_mpi = |comm: &MpiComm, proven| match is_reliable {
-        true => over_mpi(comm, proven),
-        false => Ok(None),
-    };
-    carry_out(comm, call, proven, over_mpi, |_, _| Ok(None))
+    carry_out(comm, call, proven, |proven| match comm.backend() {
+        Backend::Mpi(comm) if is_reliable => over_mpi(comm, proven),
+        _ => Ok(None),
+    })
 }
 
 /// Returns `true` if all ranks may leave persistent collectives to the library.

@@ -5,7 +5,7 @@
 use ranks_comm::backend::{Backend, InProcessComm, MpiComm, OpInfo, StartedOp};
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{CallSignature, carry_out_by};
+use crate::agreement::{CallSignature, carry_out};
 use crate::arguments::proven::Movable;
 use crate::in_flight::stable::{self, Stable};
 
@@ -23,7 +23,7 @@ pub(crate) fn carry_out_in_time<'a, P: Movable<'a>>(
     )>,
     in_process: impl FnOnce(&InProcessComm, P) -> Result<()>,
 ) -> Result<()> {
-    carry_out_by(comm, call, proven, |proven| match comm.backend() {
+    carry_out(comm, call, proven, |proven| match comm.backend() {
         Backend::Mpi(over) => match begin.filter(|_| comm.begins_collectives()) {
             Some((role, begin)) => {
                 let done = stable::on_copies(comm, role, proven, |proven| begin(over, proven));

@@ -1,9 +1,10 @@
 //! The checks of blocks against the slices and ranks of an operation.
 
-use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 
 use super::Blocks;
+use crate::arguments::call::Call;
 use crate::arguments::lengths::Holders;
 
 impl Blocks {
@@ -32,16 +33,11 @@ impl Blocks {
     /// [`ErrorKind::Length`] if the block of this rank is not of `length`, that of the slice called
     /// `name`.
     #[inline]
-    pub(crate) fn own_is(
-        &self,
-        operation: &'static str,
-        comm: &Communicator,
-        name: &str,
-        length: usize,
-    ) -> Result<()> {
-        match self.counts.get(comm.rank()) {
+    pub(crate) fn own_is(&self, call: Call<'_>, name: &str, length: usize) -> Result<()> {
+        let rank = call.comm.rank();
+        match self.counts.get(rank) {
             Some(&count) if count == length => Ok(()),
-            own => Err(not_own(operation, comm.rank(), name, length, own.copied())),
+            own => Err(not_own(call.operation, rank, name, length, own.copied())),
         }
     }
 

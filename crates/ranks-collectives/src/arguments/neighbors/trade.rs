@@ -191,7 +191,9 @@ impl<'a, T, D: Division> Trade<'a, T, D> {
         (send, here): (&'a [T], D),
         (recv, there): (&'a mut [T], D),
     ) -> Result<Self> {
-        must_be_two_sided(operation, around)?;
+        if !around.is_two_sided() {
+            return Err(one_sided(operation));
+        }
         Ok(Self {
             operation,
             around,
@@ -268,14 +270,6 @@ fn dests(around: &dyn Neighborhood) -> Holders {
         count: around.out_neighbors().len(),
         name: "neighbour",
     }
-}
-
-#[inline(always)]
-fn must_be_two_sided(operation: &'static str, around: &dyn Neighborhood) -> Result<()> {
-    if around.is_two_sided() {
-        return Ok(());
-    }
-    Err(one_sided(operation))
 }
 
 #[cold]

@@ -1,9 +1,10 @@
 //! Proven slices of calls in place: one slice is both.
 
-use ranks_comm::{Communicator, Result};
+use ranks_comm::Result;
 
 use super::Transfer;
 use crate::arguments::blocks::Blocks;
+use crate::arguments::call::Call;
 use crate::arguments::lengths::block_of;
 use crate::arguments::root::Root;
 
@@ -13,15 +14,14 @@ impl<'a, T> Transfer<'a, T> {
     /// # Errors
     /// As [`dealt`](Self::dealt).
     pub(crate) fn dealt_in_place(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         data: &'a mut [T],
         blocks: &Blocks,
     ) -> Result<Self> {
-        blocks.fit(operation, comm, "data", data.len())?;
-        blocks.must_be_packed(operation)?;
-        let block = blocks.counts()[comm.rank()];
-        let in_place = Self::in_place(operation, data);
+        blocks.fit(call.operation, call.comm, "data", data.len())?;
+        blocks.must_be_packed(call.operation)?;
+        let block = blocks.counts()[call.comm.rank()];
+        let in_place = Self::in_place(call.operation, data);
         Ok(Transfer { block, ..in_place })
     }
 
@@ -41,17 +41,12 @@ impl<'a, T> Transfer<'a, T> {
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank.
-    pub(crate) fn in_place_to_root(
-        operation: &'static str,
-        comm: &Communicator,
-        data: &'a mut [T],
-        root: usize,
-    ) -> Result<Self> {
-        let root = Root::new(operation, comm, root)?;
-        if comm.rank() != root.rank {
-            return Ok(Self::only_sent(operation, data, root));
+    pub(crate) fn in_place_to_root(call: Call<'_>, data: &'a mut [T], root: usize) -> Result<Self> {
+        let (root, is_here) = call.root(root)?;
+        if !is_here {
+            return Ok(Self::only_sent(call.operation, data, root));
         }
-        let in_place = Self::in_place(operation, data);
+        let in_place = Self::in_place(call.operation, data);
         Ok(Transfer { root, ..in_place })
     }
 
@@ -60,13 +55,9 @@ impl<'a, T> Transfer<'a, T> {
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if its length is no multiple of the number of
     /// ranks.
-    pub(crate) fn blocks_in_place(
-        operation: &'static str,
-        comm: &Communicator,
-        data: &'a mut [T],
-    ) -> Result<Self> {
-        let block = block_of(operation, comm, data.len())?;
-        let in_place = Self::in_place(operation, data);
+    pub(crate) fn blocks_in_place(call: Call<'_>, data: &'a mut [T]) -> Result<Self> {
+        let block = block_of(call.operation, call.comm, data.len())?;
+        let in_place = Self::in_place(call.operation, data);
         Ok(Transfer { block, ..in_place })
     }
 
@@ -78,16 +69,15 @@ impl<'a, T> Transfer<'a, T> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if the length at the root is no multiple of the
     /// number of ranks.
     pub(crate) fn gathered_in_place(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         data: &'a mut [T],
         root: usize,
     ) -> Result<Self> {
-        let root = Root::new(operation, comm, root)?;
-        if comm.rank() != root.rank {
-            return Ok(Self::only_sent(operation, data, root));
+        let (root, is_here) = call.root(root)?;
+        if !is_here {
+            return Ok(Self::only_sent(call.operation, data, root));
         }
-        let blocks = Self::blocks_in_place(operation, comm, data)?;
+        let blocks = Self::blocks_in_place(call, data)?;
         Ok(Transfer { root, ..blocks })
     }
 
@@ -99,23 +89,21 @@ impl<'a, T> Transfer<'a, T> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if the length at the root is no multiple of the
     /// number of ranks.
     pub(crate) fn scattered_in_place(
-        operation: &'static str,
-        comm: &Communicator,
+        call: Call<'_>,
         data: &'a mut [T],
         root: usize,
     ) -> Result<Self> {
-        let root = Root::new(operation, comm, root)?;
-        if comm.rank() != root.rank {
-            let block = data.len();
-            return Ok(Self::new(operation, &[], data, block, root));
+        let (root, is_here) = call.root(root)?;
+        if !is_here {
+            return Ok(Self::only_received(call.operation, data, root));
         }
-        let block = block_of(operation, comm, data.len())?;
+        let block = block_of(call.operation, call.comm, data.len())?;
+        let sent = Self::only_sent(call.operation, data, root);
+        let recv = None;
         Ok(Transfer {
-            operation,
-            send: Some(data),
-            recv: None,
+            recv,
             block,
-            root,
+            ..sent
         })
     }
 }
