@@ -33,23 +33,34 @@ pub(crate) struct TargetRange {
 
 impl TargetRange {
     #[inline(always)]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_possible_wrap,
-        reason = "a rank of a communicator, whose size is an int"
-    )]
     pub(crate) fn rank(self) -> c_int {
-        self.rank as c_int
+        int(self.rank)
     }
 
     #[inline(always)]
-    #[expect(
-        clippy::cast_possible_wrap,
-        reason = "no memory is larger than isize::MAX bytes, which creation has checked"
-    )]
     pub(crate) fn displacement(self) -> MPI_Aint {
-        self.at_bytes as MPI_Aint
+        aint(self.at_bytes)
     }
+}
+
+#[inline(always)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "a rank of a communicator, whose size is an int"
+)]
+pub(crate) fn int(rank: usize) -> c_int {
+    rank as c_int
+}
+
+/// A number of bytes that is known to be one of memory.
+#[inline(always)]
+#[expect(
+    clippy::cast_possible_wrap,
+    reason = "no memory is larger than isize::MAX bytes, which creation has checked"
+)]
+pub(crate) fn aint(bytes: usize) -> MPI_Aint {
+    bytes as MPI_Aint
 }
 
 /// The ranks whose memory an epoch opens.

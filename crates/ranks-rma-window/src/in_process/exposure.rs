@@ -8,21 +8,19 @@ use super::window::LocalWindow;
 const WAIT: &str = "MPI_Win_wait";
 
 impl LocalWindow {
-    /// Lets `origins` access this rank's memory, from when each starts until it completes. Does not
-    /// wait.
+    /// Lets `origins`, none of which is named twice, access this rank's memory, from when each
+    /// starts until it completes. Does not wait.
     ///
     /// # Errors
     /// `ErrorKind::Rank`.
     pub(crate) fn post(&self, origins: &[usize]) -> Result<()> {
-        let size = self.comm().size();
         for &origin in origins {
             self.segment("MPI_Win_post", origin)?;
         }
         let mut state = self.mine("MPI_Win_post")?.state();
         state.phase = Phase::Posted;
-        state.posted = (0..size).filter(|rank| origins.contains(rank)).collect();
-        for index in 0..state.posted.len() {
-            let origin = state.posted[index];
+        state.posted = origins.to_vec();
+        for &origin in origins {
             state.dealings[origin].posts += 1;
         }
         drop(state);
@@ -32,18 +30,15 @@ impl LocalWindow {
         Ok(())
     }
 
-    /// Waits until each of `targets` has posted its memory to this rank, which may access it from
-    /// then on.
+    /// Waits until each of `targets`, none of which is named twice, has posted its memory to this
+    /// rank, which may access it from then on.
     ///
     /// # Errors
     /// `ErrorKind::Rank`; `ErrorKind::PeerFailed` if one is gone. Nothing is started then.
     pub(crate) fn start(&self, targets: &[usize]) -> Result<()> {
         const OPERATION: &str = "MPI_Win_start";
         let me = self.comm().rank();
-        let mut group: Vec<usize> = targets.to_vec();
-        group.sort_unstable();
-        group.dedup();
-        for &target in &group {
+        for &target in targets {
             let segment = self.segment(OPERATION, target)?;
             self.wait_for(OPERATION, || {
                 let dealings = segment.state().dealings[me];
@@ -51,10 +46,10 @@ impl LocalWindow {
                 posted.then_some(()).ok_or(target)
             })?;
         }
-        for &target in &group {
+        for &target in targets {
             self.segment(OPERATION, target)?.state().dealings[me].starts += 1;
         }
-        *self.started() = group;
+        *self.started() = targets.to_vec();
         Ok(())
     }
 

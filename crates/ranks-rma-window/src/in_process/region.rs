@@ -77,11 +77,6 @@ impl Region {
         self.base
     }
 
-    #[cfg(test)]
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// So many elements of it, from byte `at` on.
     ///
     /// # Errors

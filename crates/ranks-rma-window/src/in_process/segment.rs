@@ -109,12 +109,6 @@ impl Segment {
     pub(super) fn take(&self) -> Option<Region> {
         self.state().region.take()
     }
-
-    /// Length in bytes.
-    #[cfg(test)]
-    pub(super) fn bytes(&self) -> usize {
-        self.state().region.as_ref().map_or(0, Region::bytes)
-    }
 }
 
 impl State {

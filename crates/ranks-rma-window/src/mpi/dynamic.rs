@@ -13,8 +13,9 @@ use ranks_launch::Count;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, native};
 
-use super::window::{Elements, Window, aint};
+use super::window::{Elements, Memory, Window};
 use crate::epoch::epochs::Epochs;
+use crate::epoch::table::aint;
 
 const ATTACH: &str = "MPI_Win_attach";
 const DETACH: &str = "MPI_Win_detach";
@@ -53,13 +54,16 @@ pub(crate) fn keeps_its_lock_after_a_failure() -> bool {
 impl Window<u8> {
     /// Makes a window without memory. Collective.
     pub(crate) fn create_dynamic(comm: &MpiComm, epochs: Arc<Epochs>) -> Result<Self> {
-        Self::without_memory(comm, epochs, |comm| {
+        let (first, len) = (NonNull::dangling(), 0);
+        let child = Self::create(comm, Memory::Attached, epochs, |comm| {
             let mut win = sys::MPI_WIN_NULL;
             // SAFETY: the communicator is alive, the handle is ours.
             let code =
                 unsafe { sys::MPI_Win_create_dynamic(sys::MPI_INFO_NULL, comm, &raw mut win) };
-            check(code, "MPI_Win_create_dynamic").map(|()| win)
-        })
+            check(code, "MPI_Win_create_dynamic")?;
+            Ok((win, Elements { first, len }))
+        })?;
+        Ok(Self::of(child, 0))
     }
 
     /// Attaches `vec` under a number that is not in use. What is returned is the same window, seen

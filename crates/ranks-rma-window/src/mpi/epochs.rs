@@ -11,6 +11,7 @@ use ranks_mpi_sys::{MPI_Win, native};
 use super::window::Window;
 use crate::epoch::epochs::{Epochs, Hold};
 use crate::epoch::lock_kind::LockKind;
+use crate::epoch::table::int;
 
 /// Nothing is asserted.
 const NO_ASSERTION: c_int = 0;
@@ -119,14 +120,4 @@ fn unlock(win: native::Win, hold: Hold) -> Result<()> {
             check(code, "MPI_Win_unlock")
         }
     }
-}
-
-#[inline(always)]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    reason = "a rank of a communicator, whose size is an int"
-)]
-pub(super) fn int(rank: usize) -> c_int {
-    rank as c_int
 }

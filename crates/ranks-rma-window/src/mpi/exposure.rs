@@ -15,10 +15,10 @@ use ranks_comm::backend::check;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{Loaded, MPI_Comm, MPI_Group, MPI_Win};
 
-use super::epochs::int;
 use super::nothing;
 use super::window::Window;
 use crate::epoch::dealings::Dealings;
+use crate::epoch::table::int;
 
 /// Nothing is asserted: `MPI_MODE_NOCHECK` makes the shared-memory windows of Open MPI 4.1 go
 /// wrong.
@@ -29,32 +29,8 @@ const POSTED: c_int = 0;
 const COMPLETED: c_int = 1;
 
 impl<T: Pod> Window<T> {
-    /// Opens this rank's memory to `origins`, of which there is one at least.
-    pub(crate) fn post(&self, origins: &[usize]) -> Result<()> {
-        self.exposure("MPI_Win_post")?.post(origins)
-    }
-
-    /// Waits until `targets`, of which there is one at least, have posted their memory.
-    pub(crate) fn start_epoch(&self, targets: &[usize]) -> Result<()> {
-        self.exposure("MPI_Win_start")?.start(targets)
-    }
-
-    /// Ends what was started with `targets`, and completes the operations started since.
-    pub(crate) fn complete(&self, targets: &[usize]) -> Result<()> {
-        self.exposure("MPI_Win_complete")?.complete(targets)
-    }
-
-    /// Waits until `origins`, to whom this rank's memory is open, have completed.
-    pub(crate) fn wait(&self, origins: &[usize]) -> Result<()> {
-        self.exposure("MPI_Win_wait")?.wait(origins)
-    }
-
-    /// Returns true if they have; it is then as if `wait` had been called.
-    pub(crate) fn test(&self, origins: &[usize]) -> Result<bool> {
-        self.exposure("MPI_Win_test")?.test(origins)
-    }
-
-    fn exposure(&self, operation: &'static str) -> Result<Exposure> {
+    /// Epochs of this window that targets post and origins start.
+    pub(crate) fn exposure(&self, operation: &'static str) -> Result<Exposure> {
         Exposure::of(self.canonical, self.comm(operation)?)
     }
 }
@@ -99,8 +75,8 @@ pub(super) fn end_exposures(win: MPI_Win, comm: MPI_Comm, dealings: &Dealings) -
     }
 }
 
-/// A window, and how its ranks learn of each other.
-enum Exposure {
+/// A window, and how its ranks learn of each other. There is one rank at least in what it is told.
+pub(crate) enum Exposure {
     /// By calls of the library.
     Library(MPI_Win),
     /// By messages to and from the others.
@@ -125,7 +101,8 @@ impl Exposure {
         Ok(Self::Messages { win, comm, me })
     }
 
-    fn post(&self, origins: &[usize]) -> Result<()> {
+    /// Opens this rank's memory to `origins`.
+    pub(crate) fn post(&self, origins: &[usize]) -> Result<()> {
         match *self {
             Self::Library(win) => {
                 let group = Group::of(win, origins)?;
@@ -139,7 +116,8 @@ impl Exposure {
         }
     }
 
-    fn start(&self, targets: &[usize]) -> Result<()> {
+    /// Waits until `targets` have posted their memory.
+    pub(crate) fn start(&self, targets: &[usize]) -> Result<()> {
         match *self {
             Self::Library(win) => {
                 let group = Group::of(win, targets)?;
@@ -161,7 +139,8 @@ impl Exposure {
         }
     }
 
-    fn complete(&self, targets: &[usize]) -> Result<()> {
+    /// Ends what was started with `targets`, and completes the operations started since.
+    pub(crate) fn complete(&self, targets: &[usize]) -> Result<()> {
         match *self {
             Self::Library(win) => {
                 // SAFETY: the window is alive, and an epoch was started.
@@ -179,7 +158,8 @@ impl Exposure {
         }
     }
 
-    fn wait(&self, origins: &[usize]) -> Result<()> {
+    /// Waits until `origins`, to whom this rank's memory is open, have completed.
+    pub(crate) fn wait(&self, origins: &[usize]) -> Result<()> {
         match *self {
             Self::Library(win) => {
                 // SAFETY: the window is alive, and posted.
@@ -192,7 +172,8 @@ impl Exposure {
         }
     }
 
-    fn test(&self, origins: &[usize]) -> Result<bool> {
+    /// Returns true if they have; it is then as if `wait` had been called.
+    pub(crate) fn test(&self, origins: &[usize]) -> Result<bool> {
         match *self {
             Self::Library(win) => {
                 let mut over: c_int = 0;

@@ -1,11 +1,14 @@
 //! Operations on what layouts take: derived datatypes on both sides.
 
+use std::ffi::c_int;
+
 use bytemuck::Pod;
+use ranks_comm::Result;
 use ranks_comm::backend::{MpiComm, Portion, check_with};
 use ranks_comm::layout::Layout;
-use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 use ranks_mpi_sys as sys;
+use ranks_mpi_sys::MPI_Aint;
 
 use super::window::Window;
 use crate::epoch::table::TargetRange;
@@ -19,28 +22,29 @@ impl<T: Pod> Window<T> {
     /// many elements.
     pub(crate) unsafe fn put_layout(
         &self,
-        comm: Option<&MpiComm>,
+        comm: &MpiComm,
         data: &[T],
         from: &Layout,
         place: TargetRange,
         to: &Layout,
     ) -> Result<()> {
         const NAME: &str = "MPI_Put";
-        let (here, there) = portions::<T>(NAME, comm, from, to)?;
-        let start = data.as_ptr().cast::<u8>().wrapping_add(here.offset);
-        let begin = moved(place, &there);
+        let (here, there) = portions::<T>(comm, from, to)?;
+        let first = data.as_ptr().cast::<u8>().wrapping_add(here.offset).cast();
+        let (rank, at) = moved(place, &there);
+        let (count, datatype, win) = (there.count, there.datatype, self.canonical);
         // SAFETY: by contract; the datatypes are committed, and what is begun with them needs them
         // no longer than this call.
         let code = unsafe {
             sys::MPI_Put(
-                start.cast(),
+                first,
                 here.count,
                 here.datatype,
-                begin.rank(),
-                begin.displacement(),
-                there.count,
-                there.datatype,
-                self.canonical,
+                rank,
+                at,
+                count,
+                datatype,
+                win,
             )
         };
         check_with(code, NAME, || attempt("to", to, place))
@@ -54,27 +58,32 @@ impl<T: Pod> Window<T> {
     /// the part, and take as many elements, `to` none twice.
     pub(crate) unsafe fn get_layout(
         &self,
-        comm: Option<&MpiComm>,
+        comm: &MpiComm,
         into: &mut [T],
         to: &Layout,
         place: TargetRange,
         from: &Layout,
     ) -> Result<()> {
         const NAME: &str = "MPI_Get";
-        let (here, there) = portions::<T>(NAME, comm, to, from)?;
-        let start = into.as_mut_ptr().cast::<u8>().wrapping_add(here.offset);
-        let begin = moved(place, &there);
+        let (here, there) = portions::<T>(comm, to, from)?;
+        let first = into
+            .as_mut_ptr()
+            .cast::<u8>()
+            .wrapping_add(here.offset)
+            .cast();
+        let (rank, at) = moved(place, &there);
+        let (count, datatype, win) = (there.count, there.datatype, self.canonical);
         // SAFETY: as above.
         let code = unsafe {
             sys::MPI_Get(
-                start.cast(),
+                first,
                 here.count,
                 here.datatype,
-                begin.rank(),
-                begin.displacement(),
-                there.count,
-                there.datatype,
-                self.canonical,
+                rank,
+                at,
+                count,
+                datatype,
+                win,
             )
         };
         check_with(code, NAME, || attempt("from", from, place))
@@ -82,26 +91,17 @@ impl<T: Pod> Window<T> {
 }
 
 /// The datatypes of both sides.
-fn portions<T: Pod>(
-    operation: &'static str,
-    comm: Option<&MpiComm>,
-    here: &Layout,
-    there: &Layout,
-) -> Result<(Portion, Portion)> {
-    let Some(comm) = comm else {
-        let why = "a window over MPI has a communicator that is not";
-        return Err(Error::new(ErrorKind::Library, operation, why));
-    };
+fn portions<T: Pod>(comm: &MpiComm, here: &Layout, there: &Layout) -> Result<(Portion, Portion)> {
     let portion = |layout| comm.portion::<T>(layout, usize::MAX);
     Ok((portion(here)?, portion(there)?))
 }
 
-/// Begin of a portion of the part at `place`; the sum is no more than the end of the part.
-fn moved(place: TargetRange, portion: &Portion) -> TargetRange {
-    TargetRange {
-        rank: place.rank,
-        at_bytes: place.at_bytes + portion.offset,
-    }
+/// Rank and displacement of a portion of the part at `place`; it is no farther than the end of the
+/// part.
+fn moved(place: TargetRange, portion: &Portion) -> (c_int, MPI_Aint) {
+    let at_bytes = place.at_bytes + portion.offset;
+    let begin = TargetRange { at_bytes, ..place };
+    (begin.rank(), begin.displacement())
 }
 
 fn attempt(direction: &str, layout: &Layout, place: TargetRange) -> String {

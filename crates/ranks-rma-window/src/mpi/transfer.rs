@@ -24,19 +24,11 @@ impl<T: Pod> Window<T> {
     pub(crate) unsafe fn put(&self, data: &[T], place: TargetRange) -> Result<()> {
         const NAME: &str = "MPI_Put";
         let (from, rank, at) = (data.as_ptr().cast(), place.rank(), place.displacement());
+        let (datatype, win) = (self.datatype, self.win);
         let code = match TypeOf::<T>::small_count(data.len()) {
             // SAFETY: by contract.
             Some(count) => unsafe {
-                native::MPI_Put(
-                    from,
-                    count,
-                    self.datatype,
-                    rank,
-                    at,
-                    count,
-                    self.datatype,
-                    self.win,
-                )
+                native::MPI_Put(from, count, datatype, rank, at, count, datatype, win)
             },
             // SAFETY: by contract.
             None => unsafe { self.put_large(from, items::<T>(data.len()), place) },
@@ -48,19 +40,9 @@ impl<T: Pod> Window<T> {
     #[inline(never)]
     unsafe fn put_large(&self, from: *const c_void, count: MPI_Count, place: TargetRange) -> c_int {
         let datatype = TypeOf::<T>::datatype();
+        let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
         // SAFETY: by contract of `put`.
-        unsafe {
-            sys::MPI_Put_c(
-                from,
-                count,
-                datatype,
-                place.rank(),
-                place.displacement(),
-                count,
-                datatype,
-                self.canonical,
-            )
-        }
+        unsafe { sys::MPI_Put_c(from, count, datatype, rank, at, count, datatype, win) }
     }
 
     /// Begins to read from `place` into `into`, which has room for at least a byte.
@@ -72,19 +54,11 @@ impl<T: Pod> Window<T> {
     pub(crate) unsafe fn get(&self, into: &mut [T], place: TargetRange) -> Result<()> {
         const NAME: &str = "MPI_Get";
         let (to, rank, at) = (into.as_mut_ptr().cast(), place.rank(), place.displacement());
+        let (datatype, win) = (self.datatype, self.win);
         let code = match TypeOf::<T>::small_count(into.len()) {
             // SAFETY: by contract.
             Some(count) => unsafe {
-                native::MPI_Get(
-                    to,
-                    count,
-                    self.datatype,
-                    rank,
-                    at,
-                    count,
-                    self.datatype,
-                    self.win,
-                )
+                native::MPI_Get(to, count, datatype, rank, at, count, datatype, win)
             },
             // SAFETY: by contract.
             None => unsafe { self.get_large(to, items::<T>(into.len()), place) },
@@ -96,19 +70,9 @@ impl<T: Pod> Window<T> {
     #[inline(never)]
     unsafe fn get_large(&self, to: *mut c_void, count: MPI_Count, place: TargetRange) -> c_int {
         let datatype = TypeOf::<T>::datatype();
+        let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
         // SAFETY: by contract of `get`.
-        unsafe {
-            sys::MPI_Get_c(
-                to,
-                count,
-                datatype,
-                place.rank(),
-                place.displacement(),
-                count,
-                datatype,
-                self.canonical,
-            )
-        }
+        unsafe { sys::MPI_Get_c(to, count, datatype, rank, at, count, datatype, win) }
     }
 
     /// Begins to combine `data`, which has at least a byte, with what is at `place`.
@@ -283,34 +247,17 @@ impl<T: Pod> Window<T> {
         place: TargetRange,
     ) -> Result<()> {
         const NAME: &str = "MPI_Fetch_and_op";
-        let (op, _) = self.known::<O>(NAME)?;
+        let (op, datatype) = self.known::<O>(NAME)?;
+        let (value, old) = ((&raw const *value).cast(), (&raw mut *old).cast());
+        let (rank, at, win) = (place.rank(), place.displacement(), self.win);
         // SAFETY: the library is loaded, as it made the window.
         let op = unsafe { native::op(op) };
+        // SAFETY: as above.
+        let datatype = unsafe { native::datatype(datatype) };
         // SAFETY: by contract; the elements are of a type that operations are defined for, whose
         // datatype is one item.
-        let code = unsafe {
-            native::MPI_Fetch_and_op(
-                (&raw const *value).cast(),
-                (&raw mut *old).cast(),
-                self.datatype_of_number::<O>(),
-                place.rank(),
-                place.displacement(),
-                op,
-                self.win,
-            )
-        };
+        let code = unsafe { native::MPI_Fetch_and_op(value, old, datatype, rank, at, op, win) };
         check_access(code, NAME, "to and from", 1, place)
-    }
-
-    /// Datatype that the library computes with. It has to be the same in all accumulating
-    /// operations.
-    #[inline(always)]
-    fn datatype_of_number<O: Accumulation<T>>(&self) -> native::Datatype {
-        match O::predefined() {
-            // SAFETY: the library is loaded, as it made the window.
-            Some((_, datatype)) => unsafe { native::datatype(datatype) },
-            None => self.datatype,
-        }
     }
 
     /// Begins to put `new` at `place` if the element there is `expected`, and to read what was
@@ -333,18 +280,12 @@ impl<T: Pod> Window<T> {
         if size_of::<T>() == 8 && !self.faults.swaps_words {
             return Err(no_swap());
         }
+        let (new, expected) = ((&raw const *new).cast(), (&raw const *expected).cast());
+        let (old, datatype) = ((&raw mut *old).cast(), self.datatype);
+        let (rank, at, win) = (place.rank(), place.displacement(), self.win);
         // SAFETY: by contract; the datatype of an integer is one item.
-        let code = unsafe {
-            native::MPI_Compare_and_swap(
-                (&raw const *new).cast(),
-                (&raw const *expected).cast(),
-                (&raw mut *old).cast(),
-                self.datatype,
-                place.rank(),
-                place.displacement(),
-                self.win,
-            )
-        };
+        let code =
+            unsafe { native::MPI_Compare_and_swap(new, expected, old, datatype, rank, at, win) };
         check_access(code, NAME, "to and from", 1, place)
     }
 

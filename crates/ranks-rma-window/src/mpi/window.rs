@@ -4,7 +4,6 @@ use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
-use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,13 +12,14 @@ use ranks_comm::backend::{Child, FreedTogether, MpiComm, TypeOf, check, check_wi
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Win, native};
+use ranks_mpi_sys::{MPI_Comm, MPI_Win, native};
 
 use super::dynamic::Attachments;
 use super::faults::Faults;
 use super::nothing;
 use super::own_comm::OwnComm;
 use crate::epoch::epochs::Epochs;
+use crate::epoch::table::aint;
 use crate::page::take;
 
 /// Minimum alignment of elements: a cache line.
@@ -58,7 +58,7 @@ unsafe impl<T: Sync> Sync for Elements<T> {}
 
 /// Resources with a deferred free if the window is dropped: peers may access the memory until it is
 /// freed by all.
-struct Made<T: Pod> {
+pub(super) struct Made<T: Pod> {
     canonical: MPI_Win,
     /// Communicator that it was made from; before it is freed the ranks tell each other there what
     /// they have to end.
@@ -81,7 +81,7 @@ unsafe impl<T: Pod> Sync for Made<T> {}
 
 /// Owner of the memory.
 #[derive(Clone, Copy)]
-enum Memory<T> {
+pub(super) enum Memory<T> {
     /// The library's.
     Allocated,
     /// A vector's.
@@ -94,7 +94,7 @@ enum Memory<T> {
 
 /// A vector that nobody has; if nobody makes it again it is leaked.
 #[derive(Clone, Copy)]
-struct Parts<T> {
+pub(super) struct Parts<T> {
     elements: Elements<T>,
     capacity: usize,
 }
@@ -168,8 +168,7 @@ impl<T: Pod> Window<T> {
         let mut base: *mut c_void = ptr::null_mut();
         let mut start = 0;
         let mut taken = Ok(());
-        let child = comm.make_child(|| {
-            let comm = OwnComm::dup(comm)?;
+        let child = Self::create(comm, memory, epochs, |comm| {
             let mut win = sys::MPI_WIN_NULL;
             // SAFETY: the communicator is alive; the pointer and the handle are ours.
             let code = unsafe {
@@ -177,7 +176,7 @@ impl<T: Pod> Window<T> {
                     aint(room),
                     DISPLACEMENT_UNIT,
                     sys::MPI_INFO_NULL,
-                    comm.handle(),
+                    comm,
                     (&raw mut base).cast(),
                     &raw mut win,
                 )
@@ -206,7 +205,7 @@ impl<T: Pod> Window<T> {
                 }
                 _ => NonNull::dangling(),
             };
-            Made::new(win, comm, Elements { first, len }, memory, epochs)
+            Ok((win, Elements { first, len }))
         })?;
         let window = Self::of(child, start);
         if let Err(error) = taken {
@@ -226,8 +225,7 @@ impl<T: Pod> Window<T> {
             0 => nothing(),
             _ => first.as_ptr().cast(),
         };
-        let child = comm.make_child(|| {
-            let comm = OwnComm::dup(comm)?;
+        let child = Self::create(comm, Memory::Vector(parts), epochs, |comm| {
             let mut win = sys::MPI_WIN_NULL;
             // SAFETY: the communicator is alive; the memory is that of a vector which nobody has
             // until the window is freed; the handle is ours.
@@ -237,19 +235,33 @@ impl<T: Pod> Window<T> {
                     aint(bytes),
                     DISPLACEMENT_UNIT,
                     sys::MPI_INFO_NULL,
-                    comm.handle(),
+                    comm,
                     &raw mut win,
                 )
             };
             check_with(code, OPERATION, || {
                 format!("over {} on this rank", Count(bytes, "byte"))
             })?;
-            Made::new(win, comm, parts.elements, Memory::Vector(parts), epochs)
+            Ok((win, parts.elements))
         })?;
         Ok(Self::of(child, 0))
     }
 
-    fn of(child: Child<Made<T>>, start: usize) -> Self {
+    /// What `make` makes, of a communicator of its own. Collective.
+    pub(super) fn create(
+        comm: &MpiComm,
+        memory: Memory<T>,
+        epochs: Arc<Epochs>,
+        make: impl FnOnce(MPI_Comm) -> Result<(MPI_Win, Elements<T>)>,
+    ) -> Result<Child<Made<T>>> {
+        comm.make_child(|| {
+            let comm = OwnComm::dup(comm)?;
+            let (win, elements) = make(comm.handle())?;
+            Made::new(win, comm, elements, memory, epochs)
+        })
+    }
+
+    pub(super) fn of(child: Child<Made<T>>, start: usize) -> Self {
         let allocated = matches!(child.memory, Memory::Allocated | Memory::Beside(_));
         Self {
             // SAFETY: the library is loaded, as it made the window.
@@ -311,29 +323,9 @@ impl<T: Pod> Window<T> {
         }
     }
 
-    /// This rank's elements.
-    ///
-    /// # Safety
-    /// Nobody writes to them while the slice is there.
-    pub(crate) unsafe fn local(&self) -> &[T] {
-        let Elements { first, len } = self.elements;
-        // SAFETY: there are `len` elements, which were zeroed or are those of a vector; by contract
-        // nobody writes to them.
-        unsafe { slice::from_raw_parts(first.as_ptr(), len) }
-    }
-
-    /// This rank's elements, to be written to.
-    ///
-    /// # Safety
-    /// Nobody else accesses them while the slice is there.
-    #[expect(
-        clippy::mut_from_ref,
-        reason = "it is the caller who knows that nobody else has them"
-    )]
-    pub(crate) unsafe fn local_mut(&self) -> &mut [T] {
-        let Elements { first, len } = self.elements;
-        // SAFETY: as above; by contract nobody else accesses them.
-        unsafe { slice::from_raw_parts_mut(first.as_ptr(), len) }
+    /// The first of this rank's elements, and how many they are.
+    pub(crate) fn local(&self) -> (NonNull<T>, usize) {
+        (self.elements.first, self.elements.len)
     }
 
     /// Frees it, and gives back the vector that it was made of. Collective.
@@ -361,27 +353,6 @@ impl<T: Pod> Window<T> {
 }
 
 impl Window<u8> {
-    /// A window that `make` makes without memory. Collective.
-    pub(super) fn without_memory(
-        comm: &MpiComm,
-        epochs: Arc<Epochs>,
-        make: impl FnOnce(MPI_Comm) -> Result<MPI_Win>,
-    ) -> Result<Self> {
-        let first = NonNull::dangling();
-        let child = comm.make_child(|| {
-            let comm = OwnComm::dup(comm)?;
-            let win = make(comm.handle())?;
-            Made::new(
-                win,
-                comm,
-                Elements { first, len: 0 },
-                Memory::Attached,
-                epochs,
-            )
-        })?;
-        Ok(Self::of(child, 0))
-    }
-
     /// Attached memory.
     pub(super) fn attachments(&self) -> Result<&Attachments> {
         self.made("MPI_Win_attach").map(|made| &made.attachments)
@@ -441,13 +412,4 @@ impl<T: Pod> fmt::Debug for Window<T> {
             .field("canonical", &self.canonical)
             .finish_non_exhaustive()
     }
-}
-
-/// A number of bytes that is known to be one of memory.
-#[expect(
-    clippy::cast_possible_wrap,
-    reason = "no memory is larger than isize::MAX bytes, which the caller has checked"
-)]
-pub(super) fn aint(bytes: usize) -> MPI_Aint {
-    bytes as MPI_Aint
 }

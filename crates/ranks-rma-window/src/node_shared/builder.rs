@@ -119,9 +119,8 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         length: usize,
         fill: impl FnOnce(&mut [T]) -> Result<(), E>,
     ) -> Result<NodeShared<T>> {
-        let filling = self.announced(FillSource::Root(root), Some(length))?;
-        let filling = filling.ok_or_else(|| FillSource::Root(root).mixed())?;
-        filling.in_place(root, fill)
+        self.of_length(FillSource::Root(root), length)?
+            .in_place(root, fill)
     }
 
     /// As [`NodeShared::from_slice`].
@@ -152,9 +151,8 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         length: usize,
         open: impl FnOnce() -> std::io::Result<R>,
     ) -> Result<NodeShared<T>> {
-        let filling = self.announced(FillSource::Reader(root), Some(length))?;
-        let filling = filling.ok_or_else(|| FillSource::Reader(root).mixed())?;
-        filling.reading(root, open)
+        self.of_length(FillSource::Reader(root), length)?
+            .reading(root, open)
     }
 
     /// As [`NodeShared::from_each_node`].
@@ -166,9 +164,8 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         length: usize,
         fill: impl FnOnce(&mut [T]),
     ) -> Result<NodeShared<T>> {
-        let filling = self.announced(FillSource::EachNode, Some(length))?;
-        let filling = filling.ok_or_else(|| FillSource::EachNode.mixed())?;
-        filling.by_leaders(fill)
+        self.of_length(FillSource::EachNode, length)?
+            .by_leaders(fill)
     }
 
     /// As [`NodeShared::fill_striped`].
@@ -180,9 +177,14 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         length: usize,
         fill: impl FnOnce(Range<usize>, &mut [T]),
     ) -> Result<NodeShared<T>> {
-        let filling = self.announced(FillSource::Striped, Some(length))?;
-        let filling = filling.ok_or_else(|| FillSource::Striped.mixed())?;
-        filling.in_stripes(fill)
+        self.of_length(FillSource::Striped, length)?
+            .in_stripes(fill)
+    }
+
+    /// As [`announced`](Self::announced), where all ranks pass a length.
+    fn of_length(self, source: FillSource, length: usize) -> Result<Filling<'a, T>> {
+        let filling = self.announced(source, Some(length))?;
+        filling.ok_or_else(|| source.mixed())
     }
 
     /// Memory to be filled, in a way that all ranks agree on; `None` if the root has nothing to
@@ -200,18 +202,12 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         let Some(plan) = source.agree::<T>(comm, on, length, self.wishes)? else {
             return Ok(None);
         };
+        let make = |nodes| Whole::make(nodes, plan.bytes, &self.backend).map(Arc::new);
         let (whole, at) = match self.home {
-            Home::Comm(comm) => {
-                let nodes = Hierarchy::new(comm)?;
-                (Whole::make(nodes, plan.bytes, &self.backend)?.into(), 0)
-            }
-            Home::Nodes(nodes) => {
-                let nodes = nodes.clone();
-                (Whole::make(nodes, plan.bytes, &self.backend)?.into(), 0)
-            }
+            Home::Comm(comm) => (make(Hierarchy::new(comm)?)?, 0),
+            Home::Nodes(nodes) => (make(nodes.clone())?, 0),
             Home::Arena(arena) => arena.take(plan.bytes, align_of::<T>())?,
         };
-        let whole: Arc<Whole> = whole;
         if self.wishes.huge_pages {
             whole.welcome_large_pages();
         }

@@ -280,7 +280,7 @@ impl<'a, T: Pod> Filling<'a, T> {
     ) -> Result<NodeShared<T>> {
         let filled = if self.comm().rank() == root {
             // SAFETY: the others of its node wait for the root in `together`.
-            let out = unsafe { elements_of(&self.whole, self.at, &self.plan, 0..self.plan.length) };
+            let out = unsafe { self.elements(0..self.plan.length) };
             out.and_then(|out| self.panics.caught(|| fill(out)))
         } else {
             Ok(())
@@ -307,9 +307,8 @@ impl<'a, T: Pod> Filling<'a, T> {
             let read = match &mut reader {
                 Some(reader) => {
                     // SAFETY: the others of its node wait for the root in `together`.
-                    let out =
-                        unsafe { elements_of(&self.whole, self.at, &self.plan, chunk.clone()) };
-                    out.and_then(|out: &mut [T]| {
+                    let out = unsafe { self.elements(chunk.clone()) };
+                    out.and_then(|out| {
                         let bytes = bytemuck::cast_slice_mut(out);
                         self.panics.caught(|| reader.read_exact(bytes))
                     })
@@ -330,7 +329,7 @@ impl<'a, T: Pod> Filling<'a, T> {
     pub(super) fn by_leaders(self, fill: impl FnOnce(&mut [T])) -> Result<NodeShared<T>> {
         let filled = if self.whole.nodes().is_leader() {
             // SAFETY: the others of its node wait for the leader in `publish`.
-            let out = unsafe { elements_of(&self.whole, self.at, &self.plan, 0..self.plan.length) };
+            let out = unsafe { self.elements(0..self.plan.length) };
             out.and_then(|out| self.panics.ran(|| fill(out)))
         } else {
             Ok(())
@@ -347,9 +346,22 @@ impl<'a, T: Pod> Filling<'a, T> {
         let stripe = stripe::<T>(self.plan.length, node.rank(), node.size());
         // SAFETY: the stripes of the node's ranks do not overlap, and nobody reads them before
         // `publish`.
-        let out = unsafe { elements_of(&self.whole, self.at, &self.plan, stripe.clone()) };
+        let out = unsafe { self.elements(stripe.clone()) };
         let filled = out.and_then(|out| self.panics.ran(|| fill(stripe, out)));
         self.publish(filled)
+    }
+
+    /// Some of the elements.
+    ///
+    /// # Safety
+    /// No rank of the node has another reference to them as long as this one is in use.
+    #[allow(clippy::mut_from_ref, reason = "that is what the contract is for")]
+    unsafe fn elements(&self, range: Range<usize>) -> Result<&mut [T]> {
+        let length = self.plan.length;
+        let range = range.start.min(length)..range.end.min(length);
+        let at = self.at + range.start * size_of::<T>();
+        // SAFETY: as the caller says.
+        unsafe { self.whole.elements_mut(at, range.len()) }.ok_or_else(outside)
     }
 
     /// Ranges of elements that are sent at once.
@@ -370,7 +382,7 @@ impl<'a, T: Pod> Filling<'a, T> {
         let from = nodes.node_of(root).unwrap_or(0);
         if leaders.size() > 1 {
             // SAFETY: of its node this rank alone has to do with this chunk now.
-            let out = unsafe { elements_of::<T>(&self.whole, self.at, &self.plan, chunk) };
+            let out = unsafe { self.elements(chunk) };
             leaders.bcast(out?, from)?;
         }
         Ok(())
@@ -412,23 +424,6 @@ pub(super) fn together(whole: &Whole, outcome: Result<()>) -> Result<()> {
     let outcome = outcome.and_then(|()| whole.sync());
     whole.nodes().whole().agree(outcome)?;
     whole.sync()
-}
-
-/// Some of the elements that are being filled.
-///
-/// # Safety
-/// No rank of the node has another reference to them as long as this one is in use.
-#[allow(clippy::mut_from_ref, reason = "that is what the contract is for")]
-unsafe fn elements_of<'w, T: Pod>(
-    whole: &'w Whole,
-    at: usize,
-    plan: &Plan,
-    range: Range<usize>,
-) -> Result<&'w mut [T]> {
-    let range = range.start.min(plan.length)..range.end.min(plan.length);
-    let at = at + range.start * size_of::<T>();
-    // SAFETY: as the caller says.
-    unsafe { whole.elements_mut(at, range.len()) }.ok_or_else(outside)
 }
 
 #[cold]

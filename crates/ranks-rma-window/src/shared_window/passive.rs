@@ -164,7 +164,7 @@ impl<T: Pod> DerefMut for LockedExclusive<'_, T> {
     fn deref_mut(&mut self) -> &mut [T] {
         let segments: &Segments<T> = self.held.segments();
         // SAFETY: as above; it is borrowed for the purpose.
-        unsafe { segments.slice_mut_of(self.rank) }
+        unsafe { segments.slice_mut(self.rank) }
     }
 }
 

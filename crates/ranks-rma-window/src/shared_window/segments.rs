@@ -144,16 +144,6 @@ impl<T: Pod> Segments<T> {
         Some(unsafe { slice::from_raw_parts(start.as_ptr(), len) })
     }
 
-    /// This rank's segment, to be written.
-    ///
-    /// # Safety
-    /// Nobody else touches it while the result lives.
-    #[inline(always)]
-    pub(super) unsafe fn slice_mut(&mut self) -> &mut [T] {
-        // SAFETY: by this function's contract.
-        unsafe { self.slice_mut_of(self.rank) }
-    }
-
     /// The segment of `rank`, to be written.
     ///
     /// # Safety
@@ -163,7 +153,7 @@ impl<T: Pod> Segments<T> {
         reason = "it is the caller who knows that nobody else has it"
     )]
     #[inline(always)]
-    pub(super) unsafe fn slice_mut_of(&self, rank: usize) -> &mut [T] {
+    pub(super) unsafe fn slice_mut(&self, rank: usize) -> &mut [T] {
         let &Segment { start, len } = self.of(rank);
         // SAFETY: so many elements lie there, which nobody else touches, by this function's
         // contract.

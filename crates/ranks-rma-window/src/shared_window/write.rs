@@ -22,7 +22,7 @@ impl<T: Pod> SharedWindow<T, Write> {
     pub fn mine_mut(&mut self) -> &mut [T] {
         // SAFETY: in this phase nobody but this rank, whose window is borrowed for the purpose,
         // touches the segment.
-        unsafe { self.segments.slice_mut() }
+        unsafe { self.segments.slice_mut(self.segments.rank()) }
     }
 
     /// Goes on to reading, on all ranks together: what each has written is seen by all. Collective.

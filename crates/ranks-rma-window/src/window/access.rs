@@ -11,30 +11,30 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 
 use crate::epoch::accumulation::Accumulation;
-use crate::epoch::table::Targets;
-use crate::window::inner::{Completion, Inner};
+use crate::window::inner::{Inner, Terms};
 
 /// # Safety
 ///
-/// Of all methods: with [`Completion::Later`], the slices and elements stay as they are, and nobody
-/// else uses those that are written to, until the operation was completed by the end of an epoch or
-/// by a flush.
+/// Of all methods: with [`Completion::Later`](crate::window::inner::Completion::Later), the slices
+/// and elements stay as they are, and nobody else uses those that are written to, until the
+/// operation was completed by the end of an epoch or by a flush.
 impl<T: Pod> Inner<T> {
     #[inline(always)]
     pub(crate) unsafe fn put(
         &self,
-        completion: Completion,
-        targets: Targets<'_>,
+        terms: Terms<'_>,
         data: &[T],
         rank: usize,
         at: usize,
     ) -> Result<()> {
         const NAME: &str = "MPI_Put";
-        let place = self.table.place(NAME, targets, rank, at, data.len())?;
+        let place = self
+            .table
+            .place(NAME, terms.targets, rank, at, data.len())?;
         let items = data.len() * TypeOf::<T>::items();
         self.access(
             NAME,
-            completion,
+            terms.completion,
             items,
             place,
             data,
@@ -48,18 +48,19 @@ impl<T: Pod> Inner<T> {
     #[inline(always)]
     pub(crate) unsafe fn get(
         &self,
-        completion: Completion,
-        targets: Targets<'_>,
+        terms: Terms<'_>,
         into: &mut [T],
         rank: usize,
         at: usize,
     ) -> Result<()> {
         const NAME: &str = "MPI_Get";
-        let place = self.table.place(NAME, targets, rank, at, into.len())?;
+        let place = self
+            .table
+            .place(NAME, terms.targets, rank, at, into.len())?;
         let items = into.len() * TypeOf::<T>::items();
         self.access(
             NAME,
-            completion,
+            terms.completion,
             items,
             place,
             into,
@@ -73,18 +74,19 @@ impl<T: Pod> Inner<T> {
     #[inline(always)]
     pub(crate) unsafe fn accumulate<O: Accumulation<T>>(
         &self,
-        completion: Completion,
-        targets: Targets<'_>,
+        terms: Terms<'_>,
         data: &[T],
         op: O,
         rank: usize,
         at: usize,
     ) -> Result<()> {
         const NAME: &str = "MPI_Accumulate";
-        let place = self.table.place(NAME, targets, rank, at, data.len())?;
+        let place = self
+            .table
+            .place(NAME, terms.targets, rank, at, data.len())?;
         self.access(
             NAME,
-            completion,
+            terms.completion,
             data.len(),
             place,
             data,
@@ -96,11 +98,9 @@ impl<T: Pod> Inner<T> {
     }
 
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "those of the C function")]
     pub(crate) unsafe fn get_accumulate<O: Accumulation<T>>(
         &self,
-        completion: Completion,
-        targets: Targets<'_>,
+        terms: Terms<'_>,
         data: &[T],
         old: &mut [T],
         op: O,
@@ -108,13 +108,15 @@ impl<T: Pod> Inner<T> {
         at: usize,
     ) -> Result<()> {
         const NAME: &str = "MPI_Get_accumulate";
-        let place = self.table.place(NAME, targets, rank, at, data.len())?;
+        let place = self
+            .table
+            .place(NAME, terms.targets, rank, at, data.len())?;
         if old.len() != data.len() {
             return Err(lengths_differ(NAME, data.len(), old.len()));
         }
         self.access(
             NAME,
-            completion,
+            terms.completion,
             data.len(),
             place,
             old,
@@ -126,11 +128,9 @@ impl<T: Pod> Inner<T> {
     }
 
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "those of the C function")]
     pub(crate) unsafe fn fetch_and_op<O: Accumulation<T>>(
         &self,
-        completion: Completion,
-        targets: Targets<'_>,
+        terms: Terms<'_>,
         value: &T,
         old: &mut T,
         op: O,
@@ -138,10 +138,10 @@ impl<T: Pod> Inner<T> {
         at: usize,
     ) -> Result<()> {
         const NAME: &str = "MPI_Fetch_and_op";
-        let place = self.table.place(NAME, targets, rank, at, 1)?;
+        let place = self.table.place(NAME, terms.targets, rank, at, 1)?;
         self.access(
             NAME,
-            completion,
+            terms.completion,
             1,
             place,
             old,
@@ -156,11 +156,9 @@ impl<T: Pod> Inner<T> {
     }
 
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "those of the C function")]
     pub(crate) unsafe fn compare_and_swap(
         &self,
-        completion: Completion,
-        targets: Targets<'_>,
+        terms: Terms<'_>,
         expected: &T,
         new: &T,
         old: &mut T,
@@ -171,10 +169,10 @@ impl<T: Pod> Inner<T> {
         T: Integer,
     {
         const NAME: &str = "MPI_Compare_and_swap";
-        let place = self.table.place(NAME, targets, rank, at, 1)?;
+        let place = self.table.place(NAME, terms.targets, rank, at, 1)?;
         self.access(
             NAME,
-            completion,
+            terms.completion,
             1,
             place,
             old,

@@ -69,7 +69,7 @@ impl<T: Pod> Window<T> {
         if !origins.is_empty() {
             inner.dispatch(
                 OPERATION,
-                |window| window.post(origins),
+                |window| window.exposure(OPERATION)?.post(origins),
                 |window| window.post(origins),
             )?;
             inner.epochs.open().dealings.post(origins);
@@ -160,7 +160,7 @@ impl<T: Pod> Exposed<T> {
         if !self.origins.is_empty() {
             self.inner.dispatch(
                 OPERATION,
-                |window| window.wait(&self.origins),
+                |window| window.exposure(OPERATION)?.wait(&self.origins),
                 LocalWindow::wait,
             )?;
         }
@@ -176,10 +176,11 @@ impl<T: Pod> Exposed<T> {
     /// MPI 5.0 §12.5.2 (`MPI_Win_test`).
     #[doc(alias = "MPI_Win_test")]
     pub fn test(self) -> Result<Result<Window<T>, Self>> {
+        const OPERATION: &str = "MPI_Win_test";
         let over = self.origins.is_empty()
             || self.inner.dispatch(
-                "MPI_Win_test",
-                |window| window.test(&self.origins),
+                OPERATION,
+                |window| window.exposure(OPERATION)?.test(&self.origins),
                 LocalWindow::test,
             )?;
         Ok(if over { Ok(self.closed()) } else { Err(self) })
@@ -209,7 +210,7 @@ fn access<'env, T: Pod, R>(
     if !targets.is_empty() {
         inner.dispatch(
             OPERATION,
-            |window| window.start_epoch(targets),
+            |window| window.exposure(OPERATION)?.start(targets),
             |window| window.start(targets),
         )?;
         inner.epochs.open().dealings.start(targets);
@@ -220,7 +221,7 @@ fn access<'env, T: Pod, R>(
         }
         inner.call_to_end(
             COMPLETE,
-            |window| window.complete(targets),
+            |window| window.exposure(COMPLETE.operation)?.complete(targets),
             LocalWindow::complete,
         )
     };

@@ -116,11 +116,8 @@ impl<T: Pod> Fenced<T> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if there are not so many.
     pub fn read(&self, at: usize, into: &mut [T]) -> Result<()> {
         const NAME: &str = "Fenced::read";
-        let rank = self.rank();
-        let place = self
-            .inner
-            .table
-            .place(NAME, Targets::All, rank, at, into.len())?;
+        let (rank, table) = (self.rank(), &self.inner.table);
+        let place = table.place(NAME, Targets::All, rank, at, into.len())?;
         self.inner.dispatch_with(
             NAME,
             into,
@@ -151,11 +148,8 @@ impl<T: Pod> Fenced<T> {
     /// As [`read`](Self::read).
     pub fn write(&self, at: usize, data: &[T]) -> Result<()> {
         const NAME: &str = "Fenced::write";
-        let rank = self.rank();
-        let place = self
-            .inner
-            .table
-            .place(NAME, Targets::All, rank, at, data.len())?;
+        let (rank, table) = (self.rank(), &self.inner.table);
+        let place = table.place(NAME, Targets::All, rank, at, data.len())?;
         self.inner.dispatch(
             NAME,
             |window: &mpi::Window<T>| {

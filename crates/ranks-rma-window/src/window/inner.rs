@@ -14,7 +14,7 @@ use ranks_comm::record::{Call, Class, Kind, Recorded};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::epoch::epochs::{Epochs, Hold};
-use crate::epoch::table::{Extent, Table, TargetRange};
+use crate::epoch::table::{Extent, Table, TargetRange, Targets};
 use crate::in_process::LocalWindow;
 use crate::mpi;
 
@@ -46,6 +46,14 @@ pub(crate) enum Completion {
     Later,
 }
 
+/// Terms of an operation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms<'t> {
+    /// The ranks whose memory is open to it.
+    pub(crate) targets: Targets<'t>,
+    pub(crate) completion: Completion,
+}
+
 impl<T: Pod> Inner<T> {
     /// Number of elements of a rank; 0 if there is no such rank.
     pub(crate) fn len_of(&self, rank: usize) -> usize {
@@ -57,16 +65,10 @@ impl<T: Pod> Inner<T> {
     /// # Safety
     /// Nobody writes to them while the slice is there.
     pub(crate) unsafe fn local(&self) -> &[T] {
-        match &self.backend {
-            // SAFETY: by contract.
-            Backend::Mpi(window) => unsafe { window.local() },
-            Backend::InProcess(window) => {
-                let (first, len) = self.local_parts(window);
-                // SAFETY: the memory of the window has so many elements, which are initialised; the
-                // rest by contract.
-                unsafe { slice::from_raw_parts(first, len) }
-            }
-        }
+        let (first, len) = self.local_parts();
+        // SAFETY: so many elements are there, which were zeroed or are those of a vector; the rest
+        // by contract.
+        unsafe { slice::from_raw_parts(first.as_ptr(), len) }
     }
 
     /// This rank's elements, to be written to.
@@ -78,28 +80,22 @@ impl<T: Pod> Inner<T> {
         reason = "it is the caller who knows that nobody else has them"
     )]
     pub(crate) unsafe fn local_mut(&self) -> &mut [T] {
-        match &self.backend {
-            // SAFETY: by contract.
-            Backend::Mpi(window) => unsafe { window.local_mut() },
-            Backend::InProcess(window) => {
-                let (first, len) = self.local_parts(window);
-                // SAFETY: as above.
-                unsafe { slice::from_raw_parts_mut(first, len) }
-            }
-        }
+        let (first, len) = self.local_parts();
+        // SAFETY: as above.
+        unsafe { slice::from_raw_parts_mut(first.as_ptr(), len) }
     }
 
-    fn local_parts(&self, window: &LocalWindow) -> (*mut T, usize) {
-        match self.table.part(self.comm.rank()) {
-            Some(Extent { len, start }) if len * size_of::<T>() > 0 => {
-                (window.base().wrapping_add(start).cast(), len)
-            }
-            // There may be no memory, and its address need not be aligned for such elements.
-            part => (
-                NonNull::dangling().as_ptr(),
-                part.map_or(0, |part| part.len),
-            ),
-        }
+    fn local_parts(&self) -> (NonNull<T>, usize) {
+        let window = match &self.backend {
+            Backend::Mpi(window) => return window.local(),
+            Backend::InProcess(window) => window,
+        };
+        let part = self.table.part(self.comm.rank());
+        let Extent { len, start } = part.unwrap_or(Extent { len: 0, start: 0 });
+        let first = window.base().wrapping_add(start).cast();
+        // There may be no memory, and its address need not be aligned for such elements.
+        let first = NonNull::new(first).filter(|_| len * size_of::<T>() > 0);
+        (first.unwrap_or(NonNull::dangling()), len)
     }
 
     pub(crate) fn describe(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {

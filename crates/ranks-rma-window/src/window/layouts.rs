@@ -9,8 +9,9 @@ use ranks_launch::Count;
 
 use crate::epoch::table::{TargetRange, Targets};
 use crate::in_process::LocalWindow;
-use crate::window::inner::{Completion, Inner};
+use crate::window::inner::{Inner, Terms};
 use crate::window::locked::Locked;
+use crate::window::of_two_kinds;
 use crate::window::operations::Operations;
 
 const PUT: &str = "MPI_Put";
@@ -58,10 +59,7 @@ impl<'scope, T: Pod> Operations<'scope, '_, T> {
         to: &Layout,
     ) -> Result<()> {
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
-        let begun = unsafe {
-            self.inner
-                .put_layout(Completion::Later, self.targets, data, from, rank, to)
-        };
+        let begun = unsafe { self.inner.put_layout(self.terms(), data, from, rank, to) };
         self.note(rank, begun)
     }
 
@@ -81,10 +79,7 @@ impl<'scope, T: Pod> Operations<'scope, '_, T> {
         from: &Layout,
     ) -> Result<()> {
         // SAFETY: as above.
-        let begun = unsafe {
-            self.inner
-                .get_layout(Completion::Later, self.targets, into, to, rank, from)
-        };
+        let begun = unsafe { self.inner.get_layout(self.terms(), into, to, rank, from) };
         self.note(rank, begun)
     }
 }
@@ -99,10 +94,7 @@ impl<T: Pod> Locked<'_, T> {
     #[doc(alias = "MPI_Put")]
     pub fn put_layout(&self, data: &[T], from: &Layout, rank: usize, to: &Layout) -> Result<()> {
         // SAFETY: it is over when this returns.
-        unsafe {
-            self.inner
-                .put_layout(Completion::AtOnce, self.targets, data, from, rank, to)
-        }
+        unsafe { self.inner.put_layout(self.terms(), data, from, rank, to) }
     }
 
     /// As [`Operations::get_layout`]; it is complete when this returns.
@@ -120,42 +112,38 @@ impl<T: Pod> Locked<'_, T> {
         from: &Layout,
     ) -> Result<()> {
         // SAFETY: it is over when this returns.
-        unsafe {
-            self.inner
-                .get_layout(Completion::AtOnce, self.targets, into, to, rank, from)
-        }
+        unsafe { self.inner.get_layout(self.terms(), into, to, rank, from) }
     }
 }
 
 /// # Safety
 ///
-/// Of both methods: with [`Completion::Later`], the slice stays as it is, and nobody else uses one
-/// that is written to, until the operation was completed by the end of an epoch or by a flush.
+/// Of both methods: with [`Completion::Later`](crate::window::inner::Completion::Later), the slice
+/// stays as it is, and nobody else uses one that is written to, until the operation was completed
+/// by the end of an epoch or by a flush.
 impl<T: Pod> Inner<T> {
     unsafe fn put_layout(
         &self,
-        completion: Completion,
-        targets: Targets<'_>,
+        terms: Terms<'_>,
         data: &[T],
         from: &Layout,
         rank: usize,
         to: &Layout,
     ) -> Result<()> {
         let view = from.of(data)?;
-        let (place, items) = self.place_of(PUT, targets, rank, to, view.elements())?;
+        let (place, items) = self.place_of(PUT, terms.targets, rank, to, view.elements())?;
         if items > 0 && !to.is_disjoint() {
             return Err(twice());
         }
-        let comm = self.library();
         self.access(
             PUT,
-            completion,
+            terms.completion,
             items,
             place,
             (),
             // SAFETY: the layouts fit the slice and the part of the target; the slice stays by
             // contract, or until it is completed in `access`.
-            |window, ()| unsafe { window.put_layout(comm, data, from, place, to) },
+            |window, ()| unsafe { window.put_layout(self.library()?, data, from, place, to) },
             |window, ()| {
                 let mut payload = Vec::new();
                 view.gather(PUT, &mut payload)?;
@@ -168,24 +156,22 @@ impl<T: Pod> Inner<T> {
 
     unsafe fn get_layout(
         &self,
-        completion: Completion,
-        targets: Targets<'_>,
+        terms: Terms<'_>,
         into: &mut [T],
         to: &Layout,
         rank: usize,
         from: &Layout,
     ) -> Result<()> {
         let elements = to.of_mut(into)?.elements();
-        let (place, items) = self.place_of(GET, targets, rank, from, elements)?;
-        let comm = self.library();
+        let (place, items) = self.place_of(GET, terms.targets, rank, from, elements)?;
         self.access(
             GET,
-            completion,
+            terms.completion,
             items,
             place,
             into,
             // SAFETY: as above.
-            |window, into| unsafe { window.get_layout(comm, into, to, place, from) },
+            |window, into| unsafe { window.get_layout(self.library()?, into, to, place, from) },
             |window, into| {
                 let mut payload = Vec::new();
                 in_process(window, place, from, |there: &mut [T]| {
@@ -226,10 +212,10 @@ impl<T: Pod> Inner<T> {
     }
 
     /// Communicator whose library makes datatypes, over MPI.
-    fn library(&self) -> Option<&MpiComm> {
+    fn library(&self) -> Result<&MpiComm> {
         match self.comm.backend() {
-            CommFastPath::Mpi(comm) => Some(comm),
-            CommFastPath::InProcess(_) => None,
+            CommFastPath::Mpi(comm) => Ok(comm),
+            CommFastPath::InProcess(_) => Err(of_two_kinds()),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::epoch::epochs::Hold;
 use crate::epoch::table::Targets;
 use crate::in_process::LocalWindow;
 use crate::mpi;
-use crate::window::inner::{Completion, Inner};
+use crate::window::inner::{Completion, Inner, Terms};
 use crate::window::locked_operations::LockedOperations;
 use crate::window::operations::{self, PendingTargets};
 
@@ -103,6 +103,14 @@ impl<'a, T: Pod> Locked<'a, T> {
         }
     }
 
+    #[inline(always)]
+    pub(super) fn terms(&self) -> Terms<'static> {
+        Terms {
+            targets: self.targets,
+            completion: Completion::AtOnce,
+        }
+    }
+
     /// Writes `data` to the memory of `rank`, from its element `at` on.
     ///
     /// # Errors
@@ -115,10 +123,7 @@ impl<'a, T: Pod> Locked<'a, T> {
     #[inline]
     pub fn put(&self, data: &[T], rank: usize, at: usize) -> Result<()> {
         // SAFETY: it is over when this returns.
-        unsafe {
-            self.inner
-                .put(Completion::AtOnce, self.targets, data, rank, at)
-        }
+        unsafe { self.inner.put(self.terms(), data, rank, at) }
     }
 
     /// Reads elements of `rank` from its element `at` on, as many as `into` has room for.
@@ -132,10 +137,7 @@ impl<'a, T: Pod> Locked<'a, T> {
     #[inline]
     pub fn get(&self, into: &mut [T], rank: usize, at: usize) -> Result<()> {
         // SAFETY: it is over when this returns.
-        unsafe {
-            self.inner
-                .get(Completion::AtOnce, self.targets, into, rank, at)
-        }
+        unsafe { self.inner.get(self.terms(), into, rank, at) }
     }
 
     /// Combines `data` with the elements of `rank` from `at` on, each as a whole.
@@ -155,10 +157,7 @@ impl<'a, T: Pod> Locked<'a, T> {
         at: usize,
     ) -> Result<()> {
         // SAFETY: it is over when this returns.
-        unsafe {
-            self.inner
-                .accumulate(Completion::AtOnce, self.targets, data, op, rank, at)
-        }
+        unsafe { self.inner.accumulate(self.terms(), data, op, rank, at) }
     }
 
     /// As [`accumulate`](Self::accumulate), and reads what the elements were before into `old`,
@@ -182,7 +181,7 @@ impl<'a, T: Pod> Locked<'a, T> {
         // SAFETY: it is over when this returns.
         unsafe {
             self.inner
-                .get_accumulate(Completion::AtOnce, self.targets, data, old, op, rank, at)
+                .get_accumulate(self.terms(), data, old, op, rank, at)
         }
     }
 
@@ -204,15 +203,8 @@ impl<'a, T: Pod> Locked<'a, T> {
         let mut old = T::zeroed();
         // SAFETY: it is over when this returns.
         unsafe {
-            self.inner.fetch_and_op(
-                Completion::AtOnce,
-                self.targets,
-                &value,
-                &mut old,
-                op,
-                rank,
-                at,
-            )?;
+            self.inner
+                .fetch_and_op(self.terms(), &value, &mut old, op, rank, at)?;
         }
         Ok(old)
     }
@@ -234,15 +226,8 @@ impl<'a, T: Pod> Locked<'a, T> {
         let mut old = T::zeroed();
         // SAFETY: it is over when this returns.
         unsafe {
-            self.inner.compare_and_swap(
-                Completion::AtOnce,
-                self.targets,
-                &expected,
-                &new,
-                &mut old,
-                rank,
-                at,
-            )?;
+            self.inner
+                .compare_and_swap(self.terms(), &expected, &new, &mut old, rank, at)?;
         }
         Ok(old)
     }

@@ -145,11 +145,7 @@ impl<T: Pod> Window<T> {
         let made = comm.dispatch(
             ALLOCATE,
             |over| mpi::Window::allocate(over, len, Arc::clone(&epochs)).map(Backend::Mpi),
-            |_| {
-                threads(&own)
-                    .and_then(|own| LocalWindow::allocate(own, room::<T>(len)))
-                    .map(Backend::InProcess)
-            },
+            |_| LocalWindow::allocate(threads(&own)?, room::<T>(len)).map(Backend::InProcess),
         );
         Self::agreed(own, ALLOCATE, len, made, epochs, false)
     }
@@ -197,11 +193,7 @@ impl<T: Pod> Window<T> {
                 let alone = comm.size() == 1;
                 mpi::Window::from_vec(over, vec, alone, Arc::clone(&epochs)).map(Backend::Mpi)
             },
-            |_, vec| {
-                threads(&own)
-                    .and_then(|own| LocalWindow::from_memory(own, vec))
-                    .map(Backend::InProcess)
-            },
+            |_, vec| LocalWindow::from_memory(threads(&own)?, vec).map(Backend::InProcess),
         );
         Self::agreed(own, CREATE, len, made, epochs, true)
     }
@@ -214,11 +206,7 @@ impl<T: Pod> Window<T> {
         let made = comm.dispatch(
             OPERATION,
             |over| mpi::Window::create_dynamic(over, Arc::clone(&epochs)).map(Backend::Mpi),
-            |_| {
-                threads(&own)
-                    .and_then(|own| LocalWindow::allocate(own, 0))
-                    .map(Backend::InProcess)
-            },
+            |_| LocalWindow::allocate(threads(&own)?, 0).map(Backend::InProcess),
         );
         Window::agreed(own, OPERATION, 0, made, epochs, false)
     }

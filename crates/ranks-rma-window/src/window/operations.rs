@@ -12,7 +12,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::epoch::accumulation::{Accumulation, Change};
 use crate::epoch::table::Targets;
-use crate::window::inner::{Backend, Completion, Inner};
+use crate::window::inner::{Backend, Completion, Inner, Terms};
 
 /// Begins operations on the memory of other ranks, with memory that outlives the scope: of a
 /// [step between fences](crate::Fenced::step) or [under a lock](crate::Locked::scope).
@@ -203,10 +203,7 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     #[inline]
     pub fn put(&self, data: &'scope [T], rank: usize, at: usize) -> Result<()> {
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
-        let begun = unsafe {
-            self.inner
-                .put(Completion::Later, self.targets, data, rank, at)
-        };
+        let begun = unsafe { self.inner.put(self.terms(), data, rank, at) };
         self.note(rank, begun)
     }
 
@@ -221,10 +218,7 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     #[inline]
     pub fn get(&self, into: &'scope mut [T], rank: usize, at: usize) -> Result<()> {
         // SAFETY: as above.
-        let begun = unsafe {
-            self.inner
-                .get(Completion::Later, self.targets, into, rank, at)
-        };
+        let begun = unsafe { self.inner.get(self.terms(), into, rank, at) };
         self.note(rank, begun)
     }
 
@@ -246,10 +240,7 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         at: usize,
     ) -> Result<()> {
         // SAFETY: as above.
-        let begun = unsafe {
-            self.inner
-                .accumulate(Completion::Later, self.targets, data, op, rank, at)
-        };
+        let begun = unsafe { self.inner.accumulate(self.terms(), data, op, rank, at) };
         self.note(rank, begun)
     }
 
@@ -275,7 +266,7 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         // SAFETY: as above.
         let begun = unsafe {
             self.inner
-                .get_accumulate(Completion::Later, self.targets, data, old, op, rank, at)
+                .get_accumulate(self.terms(), data, old, op, rank, at)
         };
         self.note(rank, begun)
     }
@@ -299,7 +290,7 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         // SAFETY: as above.
         let begun = unsafe {
             self.inner
-                .fetch_and_op(Completion::Later, self.targets, value, old, op, rank, at)
+                .fetch_and_op(self.terms(), value, old, op, rank, at)
         };
         self.note(rank, begun)
     }
@@ -327,15 +318,8 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     {
         // SAFETY: as above.
         let begun = unsafe {
-            self.inner.compare_and_swap(
-                Completion::Later,
-                self.targets,
-                expected,
-                new,
-                old,
-                rank,
-                at,
-            )
+            self.inner
+                .compare_and_swap(self.terms(), expected, new, old, rank, at)
         };
         self.note(rank, begun)
     }
@@ -352,6 +336,14 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
             self.pending.add(rank);
         }
         begun
+    }
+
+    #[inline(always)]
+    pub(super) fn terms(&self) -> Terms<'scope> {
+        Terms {
+            targets: self.targets,
+            completion: Completion::Later,
+        }
     }
 
     /// These operations on memory that is attached to the window that they are on.

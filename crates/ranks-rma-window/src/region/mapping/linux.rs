@@ -13,12 +13,14 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytemuck::{Pod, Zeroable};
 use nix::errno::Errno;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use super::{Nameless, OPERATION};
 use crate::page::page_size;
+use crate::preflight;
 
 /// Pages of a file in the memory of this process.
 #[derive(Debug)]
@@ -37,15 +39,14 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 /// Message of the leader: the location of its file, and how to know that it is the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
 struct LeaderFile {
     process: u64,
     descriptor: u64,
     device: u64,
     inode: u64,
 }
-
-const WORDS: usize = 4;
 
 impl LeaderFile {
     /// A leader that has no file.
@@ -67,29 +68,6 @@ impl LeaderFile {
             device: data.dev(),
             inode: data.ino(),
         })
-    }
-
-    fn to_bytes(self) -> [u8; 8 * WORDS] {
-        let words = [self.process, self.descriptor, self.device, self.inode];
-        let mut bytes = [0; 8 * WORDS];
-        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
-            place.copy_from_slice(&word.to_ne_bytes());
-        }
-        bytes
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Self {
-        let mut words = [0; WORDS];
-        for (word, place) in words.iter_mut().zip(bytes.chunks_exact(8)) {
-            *word = place.try_into().map_or(0, u64::from_ne_bytes);
-        }
-        let [process, descriptor, device, inode] = words;
-        Self {
-            process,
-            descriptor,
-            device,
-            inode,
-        }
     }
 
     fn is_of(self, data: &Metadata) -> bool {
@@ -132,9 +110,9 @@ impl Mapping {
             Ok(Some(file)) => LeaderFile::of(file),
             _ => Ok(LeaderFile::NOTHING),
         };
-        let mine = told.as_ref().unwrap_or(&LeaderFile::NOTHING).to_bytes();
-        let all = node.exchange(OPERATION, &mine)?;
-        let leaders = LeaderFile::from_bytes(&all);
+        let mine = *told.as_ref().unwrap_or(&LeaderFile::NOTHING);
+        let all = preflight::told_by_all::<4>(node, OPERATION, bytemuck::cast(mine))?;
+        let leaders: LeaderFile = bytemuck::cast(all[0]);
         let mapped = told.and(made).and_then(|made| match made {
             Some(file) => Self::of(&file, bytes, kind).map(|mapping| (mapping, Some(file))),
             None => Self::of(&leaders.open()?, bytes, kind).map(|mapping| (mapping, None)),
@@ -250,8 +228,8 @@ mod tests {
     fn what_is_told_is_understood() {
         let file = create(100, Nameless::Memory).unwrap();
         let told = LeaderFile::of(&file).unwrap();
-        assert_eq!(LeaderFile::from_bytes(&told.to_bytes()), told);
-        assert_eq!(LeaderFile::from_bytes(&[]), LeaderFile::NOTHING);
+        let words: [u64; 4] = bytemuck::cast(told);
+        assert_eq!(bytemuck::cast::<_, LeaderFile>(words), told);
         let mapping = Mapping::of(&told.open().unwrap(), 100, Nameless::Memory).unwrap();
         assert_eq!(mapping.base().addr().get() % page_size(), 0);
     }
