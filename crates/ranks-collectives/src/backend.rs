@@ -3,11 +3,11 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
-use crate::Op;
 use crate::agreement::{CallSignature, carry_out, in_any_case};
 use crate::arguments::root::Root;
 use crate::in_process::fold::combine_each;
 use crate::ops::user_op::Panicked;
+use crate::{Op, Reduction};
 
 pub use crate::arguments::lengths::{Holders, block_of, one_of_each, unequal};
 
@@ -51,6 +51,12 @@ pub fn combine<T: Pod, O: Op<T>>(
     higher: &[T],
 ) -> Result<()> {
     Panicked::caught_of::<T, O>(operation, || combine_each(op, lower, higher))
+}
+
+/// Returns `true` if the library has the operation, and computes it rightly: it may be given what is
+/// in the memory of a device then.
+pub fn is_predefined<T: Pod, O: Reduction<T>>() -> bool {
+    crate::mpi::predefined::<T, O>().is_some()
 }
 
 /// As [`agree`], whether ranks compare their collective calls or not: for what the memory of others

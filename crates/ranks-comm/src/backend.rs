@@ -33,7 +33,7 @@ pub use crate::transport::in_process::{
 pub use crate::transport::join::Join;
 pub use crate::transport::mpi::{
     Child, Comm as MpiComm, FreedTogether, InfoHandle, Portion, WrongAtomics, check,
-    check_collective, check_with, object_name, wrong_atomics,
+    check_collective, check_with, is_wrong_extreme, object_name, wrong_atomics,
 };
 pub use crate::transport::pending_op::Deferred;
 pub use crate::transport::scatter::Spread;

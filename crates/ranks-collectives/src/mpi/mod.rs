@@ -51,7 +51,7 @@ mod user_op;
 mod varying;
 
 pub(crate) use barrier::{barrier, barrier_init, ibarrier};
-pub(crate) use operation::OwnedOperation;
+pub(crate) use operation::{OwnedOperation, predefined};
 pub(crate) use reduce_local::reduce_local;
 
 /// Returns `true` if the library has persistent collectives, good ones or bad. It is so on all

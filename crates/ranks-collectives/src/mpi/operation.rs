@@ -4,7 +4,7 @@
 use std::ffi::c_int;
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Keep, check_collective};
+use ranks_comm::backend::{Keep, check_collective, is_wrong_extreme};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Op, native};
 
@@ -13,6 +13,13 @@ use crate::ops::Reduction;
 
 /// The most that `int` counts: the length of a piece of a reduction that goes piece by piece.
 pub(super) const PIECE: usize = c_int::MAX.unsigned_abs() as usize;
+
+/// MPI's own operation and the datatype that it takes elements as; `None` if MPI has no such
+/// operation, or the library computes it wrong.
+#[inline(always)]
+pub(crate) fn predefined<T: Pod, O: Reduction<T>>() -> Option<(MPI_Op, MPI_Datatype)> {
+    O::predefined().filter(|&(op, datatype)| !is_wrong_extreme(op, datatype))
+}
 
 /// The operation of a blocking reduction. An item of the datatype is an element, and of its size.
 pub(super) struct Operation<'o> {
@@ -25,7 +32,7 @@ pub(super) struct Operation<'o> {
 impl<'o> Operation<'o> {
     #[inline(always)]
     pub(super) fn of<T: Pod, O: Reduction<T>>(op: &'o O) -> Result<Self> {
-        match O::predefined() {
+        match predefined::<T, O>() {
             Some((op, datatype)) => Ok(Self {
                 op,
                 datatype,
@@ -79,7 +86,7 @@ impl OwnedOperation {
     /// An operation for blocks that an `int` can count.
     #[inline]
     pub(crate) fn of<T: Pod, O: Reduction<T> + Send + 'static>(op: O) -> Result<Self> {
-        if let Some((op, datatype)) = O::predefined() {
+        if let Some((op, datatype)) = predefined::<T, O>() {
             let keep = None;
             return Ok(Self { op, datatype, keep });
         }
@@ -98,7 +105,7 @@ impl OwnedOperation {
     /// it with an `int`.
     pub(crate) fn predefined<T: Pod, O: Reduction<T>>(name: &'static str) -> Result<Self> {
         let keep = None;
-        match O::predefined() {
+        match predefined::<T, O>() {
             Some((op, datatype)) => Ok(Self { op, datatype, keep }),
             None => Err(Error::new(
                 ErrorKind::NotInLibrary,

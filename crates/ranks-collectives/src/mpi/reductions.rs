@@ -17,7 +17,9 @@ use ranks_mpi_sys::{Family, MPI_Count, MPI_Datatype, MPI_Op};
 use super::begun::{begin, begin_large};
 use super::functions::{Abi, Large, Native, Reduce, Reduced, Reduces, Standard, is_in_library};
 use super::in_pieces;
-use super::operation::{Operation, OwnedOperation, PIECE, count, is_small, large_count};
+use super::operation::{
+    Operation, OwnedOperation, PIECE, count, is_small, large_count, predefined,
+};
 use crate::arguments::blocks::Blocks;
 use crate::arguments::reducing::{Reducing, Share};
 use crate::arguments::transfer::Transfer;
@@ -128,7 +130,7 @@ fn large<F: Reduces, T: Pod, O: Reduction<T>>(
     op: &O,
     reducing: Reducing<'_, T>,
 ) -> Result<()> {
-    if O::predefined().is_none() || !is_in_library(F::BLOCKING_C) {
+    if predefined::<T, O>().is_none() || !is_in_library(F::BLOCKING_C) {
         let blocks = reducing.blocks();
         let Reducing { transfer, share } = reducing;
         return match share {

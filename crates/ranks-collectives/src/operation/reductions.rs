@@ -18,9 +18,9 @@ use crate::arguments::transfer::Transfer;
 use crate::in_flight::post_process::Finishing;
 use crate::in_flight::stable::{self, Shape, Slices, Stable};
 use crate::in_process;
-use crate::mpi::OwnedOperation;
 use crate::mpi::functions::{self, Named, Reduces};
 use crate::mpi::reductions as mpi;
+use crate::mpi::{OwnedOperation, predefined};
 use crate::operation::between_groups::BetweenGroups;
 use crate::operation::moves::OneSlice;
 use crate::operation::trial;
@@ -87,7 +87,7 @@ pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
     with: R::With<'_>,
 ) -> Result<()> {
     // Only MPI's own operations are quick to begin with; an item of theirs is an element.
-    let fast = O::predefined().and_then(|_| comm.fast_path_collective(send.len()));
+    let fast = predefined::<T, O>().and_then(|_| comm.fast_path_collective(send.len()));
     let blocks = R::share(comm, with).counts();
     let counts = blocks.map(|blocks| blocks.kept_ints(1));
     match fast {
@@ -149,7 +149,7 @@ fn slow_path<R: Reducer, T: Pod, O: Reduction<T>>(
         call::<R, T, O>(R::BLOCKING, op, with),
         transfer.map(|transfer| Reducing { transfer, share }),
         |comm, reducing| mpi::blocking::<R::Functions, T, O>(comm, me, op, reducing),
-        O::predefined().map(|_| {
+        predefined::<T, O>().map(|_| {
             let begin = |comm: &MpiComm, reducing: Stable<Reducing<'_, T>>| {
                 mpi::nonblocking_in_pieces::<R::Functions, T, O>(comm, me, reducing)
             };

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use ranks_collectives::backend::is_root;
+use ranks_collectives::backend::{is_predefined, is_root};
 use ranks_collectives::{NonblockingCollectives, Number, Reduction};
 use ranks_comm::backend::Backend;
 use ranks_comm::{Communicator, Error, ErrorKind, Request, Result};
@@ -249,7 +249,7 @@ impl Task for Reducing<'_> {
 
     fn with<T: Number, O: Reduction<T> + Send + 'static>(self, op: O) -> Self::Outcome {
         let comm = self.raw.comm();
-        let by_the_library = O::predefined().is_some() && !O::FINISHES && combines_device_memory();
+        let by_the_library = is_predefined::<T, O>() && !O::FINISHES && combines_device_memory();
         let (send, recv) = match by_the_library {
             true => (self.send.clone(), self.recv),
             false => (self.send.clone().seen_here(), self.recv.seen_here()),

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use bytemuck::Pod;
 use ranks_collectives::Integer;
-use ranks_comm::backend::{TypeOf, check_with};
+use ranks_comm::backend::{TypeOf, check_with, is_wrong_extreme};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 use ranks_mpi_sys as sys;
@@ -300,8 +300,19 @@ impl<T: Pod> Window<T> {
         if network_atomics::is_wrong(self.faults.wrong_atomics, op, datatype, size_of::<T>()) {
             return Err(network_atomics::wrong(operation));
         }
+        if is_wrong_extreme(op, datatype) {
+            return Err(wrong_extreme(operation));
+        }
         Ok((op, datatype))
     }
+}
+
+#[cold]
+#[inline(never)]
+fn wrong_extreme(operation: &'static str) -> Error {
+    let why = "MPICH 4.0 to 4.0.2 compares unsigned integers as signed ones, without an error; use signed ones, get and put under an \
+               exclusive lock, or take another version";
+    Error::new(ErrorKind::NotInLibrary, operation, why)
 }
 
 #[cold]

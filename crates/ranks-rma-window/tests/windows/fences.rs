@@ -57,8 +57,8 @@ fn everyone_reads_from_everyone(world: Communicator) -> Result<()> {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn all_accumulate_to_one(world: Communicator) -> Result<()> {
-    let size = world.size() as u64;
-    let window = Window::<u64>::allocate(&world, 4)?;
+    let size = i64::try_from(world.size()).unwrap();
+    let window = Window::<i64>::allocate(&world, 4)?;
     let mut fenced = window.fence()?;
     let data = [1, 10, 100];
     fenced.step(|ops| {
@@ -71,7 +71,7 @@ fn all_accumulate_to_one(world: Communicator) -> Result<()> {
         assert_eq!(sums, [0, size, 11 * size, 110 * size]);
     }
     let (mut old, mut olds) = (0, [0; 2]);
-    let mine = world.rank() as u64 + 1;
+    let mine = i64::try_from(world.rank()).unwrap() + 1;
     let last = world.size() - 1;
     fenced.step(|ops| {
         ops.fetch_and_op(&mine, &mut old, Max, last, 3)?;

@@ -66,6 +66,7 @@ pub(crate) mod status;
 pub(crate) mod topology;
 pub(crate) mod turn;
 pub(crate) mod unreceived;
+pub(crate) mod unsigned_extremes;
 pub(crate) mod waitall;
 
 pub use child::{Child, FreedTogether};
@@ -81,3 +82,4 @@ pub use object_name::object_name;
 pub(crate) use pending_op::{Cell, Native};
 pub(crate) use send_mode::SendMode;
 pub(crate) use session::{Started, Wishes, start};
+pub use unsigned_extremes::is_wrong_extreme;
