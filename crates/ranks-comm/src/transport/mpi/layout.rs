@@ -437,12 +437,17 @@ fn received<T: Pod>(
     status: &MPI_Status,
     taken: &Taken,
 ) -> Result<Status> {
+    let (capacity, width) = (taken.layout.elements(), taken.element.bytes());
     if code != sys::MPI_SUCCESS {
-        let (capacity, width) = (taken.layout.elements(), taken.element.bytes());
         return Err(not_received(code, operation, capacity, width));
     }
     let status = status::decode(status);
-    taken.check_whole::<T>(operation, status.bytes())?;
+    let bytes = status.bytes();
+    if bytes > taken.bytes() {
+        let error = error::truncated(operation, Some(bytes), capacity, width, library());
+        return Err(error.with_class(sys::MPI_ERR_TRUNCATE));
+    }
+    taken.check_whole::<T>(operation, bytes)?;
     Ok(status)
 }
 
