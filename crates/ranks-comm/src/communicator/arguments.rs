@@ -1,7 +1,7 @@
 //! Checks of the ranks and tags that the caller passes.
 
 use crate::communicator::Communicator;
-use crate::data::source::{Destination, Source};
+use crate::data::source::{Destination, Ends, Source};
 use crate::data::tag::Tag;
 use crate::result::{Error, ErrorKind, Result};
 
@@ -54,6 +54,24 @@ impl Communicator {
             self.check_tag(operation, value)?;
         }
         Ok(tag)
+    }
+
+    /// Checks the arguments of a call that sends and receives.
+    #[inline(always)]
+    pub(crate) fn ends(
+        &self,
+        operation: &'static str,
+        (dest, send_tag): (impl Into<Destination>, i32),
+        (source, recv_tag): (impl Into<Source>, impl Into<Tag>),
+    ) -> Result<Ends> {
+        let dest = self.destination(operation, dest)?;
+        self.check_tag(operation, send_tag)?;
+        Ok(Ends {
+            dest,
+            send_tag,
+            source: self.source(operation, source)?,
+            recv_tag: self.tag(operation, recv_tag)?,
+        })
     }
 
     #[cold]

@@ -93,6 +93,29 @@ impl Element {
         }
     }
 
+    /// Checks that a message of `bytes` bytes is a whole number of elements, and of no more than
+    /// `capacity`.
+    pub(crate) fn fits(
+        self,
+        operation: &'static str,
+        bytes: usize,
+        capacity: usize,
+        library: &str,
+    ) -> Result<()> {
+        let width = self.width;
+        if bytes > capacity.saturating_mul(width) {
+            let arrived = Some(bytes);
+            return Err(error::truncated(
+                operation, arrived, capacity, width, library,
+            ));
+        }
+        if self.divides(bytes) {
+            Ok(())
+        } else {
+            Err(self.not_whole(operation, bytes))
+        }
+    }
+
     /// Returns an error if elements of type `sent` must not be received as these: if both are
     /// numbers, of different types. Bytes and structs, whose parts are unknown, are received as any
     /// type of the same size.
@@ -311,17 +334,8 @@ impl RecvTarget {
         bytes: usize,
         library: &str,
     ) -> Option<Error> {
-        match self {
-            Self::Into(span) if bytes > span.bytes() => Some(error::truncated(
-                operation,
-                Some(bytes),
-                self.capacity(element),
-                element.width,
-                library,
-            )),
-            _ if !element.divides(bytes) => Some(element.not_whole(operation, bytes)),
-            _ => None,
-        }
+        let capacity = self.capacity(element);
+        element.fits(operation, bytes, capacity, library).err()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Sources and destinations of messages.
 
+use crate::data::tag::Tag;
+
 /// The rank to receive from.
 ///
 /// A `usize` is a rank; `None` is [`Source::Null`]: the receive completes immediately, with an
@@ -56,6 +58,15 @@ impl From<Option<usize>> for Destination {
     fn from(rank: Option<usize>) -> Self {
         rank.map_or(Self::Null, Self::Rank)
     }
+}
+
+/// The destination and the tag of a message to send, and the source and the tag of one to receive.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ends {
+    pub(crate) dest: Destination,
+    pub(crate) send_tag: i32,
+    pub(crate) source: Source,
+    pub(crate) recv_tag: Tag,
 }
 
 #[cfg(test)]

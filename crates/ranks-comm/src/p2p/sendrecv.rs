@@ -6,7 +6,7 @@ use crate::communicator::Communicator;
 use crate::data::datatype::TypeOf;
 use crate::data::element::Pod;
 use crate::data::owned::{Plain, SendBuffer as _};
-use crate::data::source::{Destination, Source};
+use crate::data::source::{Destination, Ends, Source};
 use crate::data::tag::Tag;
 use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
 use crate::result::{Result, can_be_counted};
@@ -36,55 +36,45 @@ impl Communicator {
     ) -> Result<Status> {
         const OPERATION: &str = "MPI_Sendrecv";
         const { can_be_counted::<S>() };
-        let dest = self.destination(OPERATION, dest)?;
-        self.check_tag(OPERATION, send_tag)?;
-        let source = self.source(OPERATION, source)?;
-        let recv_tag = self.tag(OPERATION, recv_tag)?;
+        let ends = self.ends(OPERATION, (dest, send_tag), (source, recv_tag))?;
         let mut words = EMPTY_STATUS;
         let call = Call::of(const { &record::Kind::messages::<R>(OPERATION) })
             .count_u32(recv.len())
-            .from(source, recv_tag);
+            .from(ends.source, ends.recv_tag);
         let items = send.len() * TypeOf::<S>::items();
         let kind = match self.fast_path_receive(items, size_of_val(recv)) {
             Some(comm) => comm
                 .recorded(self, call)
-                .sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut words)?,
-            None => self.sendrecv_slow(send, dest, send_tag, recv, source, recv_tag, &mut words)?,
+                .sendrecv_small(send, recv, ends, &mut words)?,
+            None => self.sendrecv_slow(send, recv, ends, &mut words)?,
         };
         Ok(Status::new(kind, words))
     }
 
     #[cold]
     #[inline(never)]
-    #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
     fn sendrecv_slow<S: Pod, R: Pod>(
         &self,
         send: &[S],
-        dest: Destination,
-        send_tag: i32,
         recv: &mut [R],
-        source: Source,
-        recv_tag: Tag,
+        ends: Ends,
         words: &mut Words,
     ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Sendrecv";
         let call = Call::of(const { &record::Kind::messages::<R>(OPERATION) })
             .items(recv.len())
-            .from(source, recv_tag)
-            .and_to(dest, send_tag);
+            .from(ends.source, ends.recv_tag)
+            .and_to(ends.dest, ends.send_tag);
         let status = self.dispatch_with(
             call,
             recv,
             |comm, recv| match limit::may_end() {
-                Some(_) => {
-                    let to = (dest, send_tag);
-                    self.sendrecv_in_time(send, to, recv, (source, recv_tag))
-                }
-                None => comm.sendrecv(send, dest, send_tag, recv, source, recv_tag),
+                Some(_) => self.sendrecv_in_time(send, recv, ends),
+                None => comm.sendrecv(send, recv, ends),
             },
             |comm, recv| {
-                comm.send(Sent::of(send), dest, send_tag)?;
-                comm.recv(OPERATION, recv, source, recv_tag)
+                comm.send(Sent::of(send), ends.dest, ends.send_tag)?;
+                comm.recv(OPERATION, recv, ends.source, ends.recv_tag)
             },
         )?;
         Ok(status.into_parts(words))
@@ -95,10 +85,15 @@ impl Communicator {
     fn sendrecv_in_time<S: Pod, R: Pod>(
         &self,
         send: &[S],
-        (dest, send_tag): (Destination, i32),
         recv: &mut [R],
-        (source, recv_tag): (Source, Tag),
+        ends: Ends,
     ) -> Result<Status> {
+        let Ends {
+            dest,
+            send_tag,
+            source,
+            recv_tag,
+        } = ends;
         let (send, into) = (Plain::copy(send), Plain::copy(recv));
         let request = self.isendrecv(send, dest, send_tag, into, source, recv_tag)?;
         let ((_, received), status) = request.wait_or_cancel()?;
@@ -124,21 +119,16 @@ impl Communicator {
         recv_tag: impl Into<Tag>,
     ) -> Result<Status> {
         const OPERATION: &str = "MPI_Sendrecv_replace";
-        let dest = self.destination(OPERATION, dest)?;
-        self.check_tag(OPERATION, send_tag)?;
-        let source = self.source(OPERATION, source)?;
-        let recv_tag = self.tag(OPERATION, recv_tag)?;
+        let ends = self.ends(OPERATION, (dest, send_tag), (source, recv_tag))?;
         let mut words = EMPTY_STATUS;
         let call = Call::of(const { &record::Kind::messages::<T>(OPERATION) })
             .count_u32(buf.len())
-            .from(source, recv_tag);
+            .from(ends.source, ends.recv_tag);
         let kind = match self.fast_path_receive(1, size_of_val(buf)) {
             Some(comm) => comm
                 .recorded(self, call)
-                .sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut words)?,
-            None => {
-                self.sendrecv_replace_slow(buf, dest, send_tag, source, recv_tag, &mut words)?
-            }
+                .sendrecv_replace_small(buf, ends, &mut words)?,
+            None => self.sendrecv_replace_slow(buf, ends, &mut words)?,
         };
         Ok(Status::new(kind, words))
     }
@@ -148,31 +138,27 @@ impl Communicator {
     fn sendrecv_replace_slow<T: Pod>(
         &self,
         buf: &mut [T],
-        dest: Destination,
-        send_tag: i32,
-        source: Source,
-        recv_tag: Tag,
+        ends: Ends,
         words: &mut Words,
     ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Sendrecv_replace";
         let call = Call::of(const { &record::Kind::messages::<T>(OPERATION) })
             .items(buf.len())
-            .from(source, recv_tag)
-            .and_to(dest, send_tag);
+            .from(ends.source, ends.recv_tag)
+            .and_to(ends.dest, ends.send_tag);
         let status = self.dispatch_with(
             call,
             buf,
             |comm, buf| match limit::may_end() {
                 Some(_) => {
                     let send = buf.to_vec();
-                    let to = (dest, send_tag);
-                    self.sendrecv_in_time(&send, to, buf, (source, recv_tag))
+                    self.sendrecv_in_time(&send, buf, ends)
                 }
-                None => comm.sendrecv_replace(buf, dest, send_tag, source, recv_tag),
+                None => comm.sendrecv_replace(buf, ends),
             },
             |comm, buf| {
-                comm.send(Sent::of(buf), dest, send_tag)?;
-                comm.recv(OPERATION, buf, source, recv_tag)
+                comm.send(Sent::of(buf), ends.dest, ends.send_tag)?;
+                comm.recv(OPERATION, buf, ends.source, ends.recv_tag)
             },
         )?;
         Ok(status.into_parts(words))

@@ -3,7 +3,7 @@
 use crate::data::element::Pod;
 use crate::data::layout::{Element, Layout, Taken};
 use crate::data::raw_slice::{RawSlice, receive_of};
-use crate::result::{Result, error};
+use crate::result::Result;
 use crate::transport::completion::Completion;
 
 /// The selected elements of memory that an operation may use while it is pending.
@@ -44,7 +44,7 @@ impl Spread {
 #[derive(Debug)]
 pub(crate) struct Scatter {
     pub(crate) place: Spread,
-    pub(crate) check: fn(&Taken, &'static str, usize) -> Result<()>,
+    pub(crate) check: fn(&Taken, &'static str, usize, &str) -> Result<()>,
     pub(crate) library: &'static str,
 }
 
@@ -56,19 +56,7 @@ impl Scatter {
             return Ok(landed);
         };
         let message = room.into_initialised::<u8>();
-        let taken = &self.place.taken;
-        if message.len() > taken.bytes() {
-            let (capacity, width) = (taken.layout.elements(), taken.element.bytes());
-            let arrived = Some(message.len());
-            return Err(error::truncated(
-                operation,
-                arrived,
-                capacity,
-                width,
-                self.library,
-            ));
-        }
-        (self.check)(taken, operation, message.len())?;
+        (self.check)(&self.place.taken, operation, message.len(), self.library)?;
         self.place.fill(&message);
         Ok(Completion::plain(landed.status))
     }

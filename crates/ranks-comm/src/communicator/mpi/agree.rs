@@ -5,7 +5,7 @@ use std::mem::ManuallyDrop;
 
 use ranks_mpi_sys as sys;
 
-use crate::data::source::{Destination, Source};
+use crate::data::source::{Destination, Ends, Source};
 use crate::data::tag::Tag;
 use crate::result::Result;
 use crate::transport::join::Join;
@@ -48,25 +48,30 @@ impl Comm {
         join: Join,
     ) -> Result<[u64; N]> {
         const TAG: i32 = 0;
-        let first = (Destination::Rank(0), Source::Rank(0), Tag::Value(TAG));
+        let first = Ends {
+            dest: Destination::Rank(0),
+            send_tag: TAG,
+            source: Source::Rank(0),
+            recv_tag: Tag::Value(TAG),
+        };
         let (rank, _) = rank_and_size(self.canonical)?;
         let mut all = [0u64; N];
         if rank != 0 {
             // SAFETY: a standard send promises nothing.
-            unsafe { self.send(SendMode::Standard, &words, first.0, TAG)? };
-            self.recv(&mut all, first.1, first.2)?;
+            unsafe { self.send(SendMode::Standard, &words, first.dest, TAG)? };
+            self.recv(&mut all, first.source, first.recv_tag)?;
             return Ok(all);
         }
         let mut theirs = [0u64; N];
-        self.sendrecv(&words, first.0, TAG, &mut theirs, first.1, first.2)?;
+        self.sendrecv(&words, &mut theirs, first)?;
         let others = 1..self.remote_size()?;
         for source in others.clone() {
             let mut more = [0u64; N];
-            self.recv(&mut more, Source::Rank(source), first.2)?;
+            self.recv(&mut more, Source::Rank(source), first.recv_tag)?;
             theirs = std::array::from_fn(|index| join.of(theirs[index], more[index]));
         }
         let mut ours = [0u64; N];
-        self.sendrecv(&theirs, first.0, TAG, &mut ours, first.1, first.2)?;
+        self.sendrecv(&theirs, &mut ours, first)?;
         all = std::array::from_fn(|index| join.of(ours[index], theirs[index]));
         for dest in others {
             // SAFETY: a standard send promises nothing.

@@ -195,6 +195,24 @@ impl Taken {
         Ok(Self { layout, element })
     }
 
+    /// Checks that a message of `bytes` bytes is a whole number of selected elements, and no longer
+    /// than all of them.
+    pub(crate) fn fits<T>(
+        &self,
+        operation: &'static str,
+        bytes: usize,
+        library: &str,
+    ) -> Result<()> {
+        if bytes > self.bytes() {
+            let (arrived, capacity) = (Some(bytes), self.layout.elements());
+            let width = self.element.bytes();
+            return Err(error::truncated(
+                operation, arrived, capacity, width, library,
+            ));
+        }
+        self.check_whole::<T>(operation, bytes)
+    }
+
     /// Checks that `bytes` bytes are a whole number of selected elements.
     pub(crate) fn check_whole<T>(&self, operation: &'static str, bytes: usize) -> Result<()> {
         let width = self.element.bytes();

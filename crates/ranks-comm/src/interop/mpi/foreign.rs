@@ -18,7 +18,8 @@ use crate::transport::mpi::buffer::{to_read, to_write};
 use crate::transport::mpi::communicator::Comm;
 use crate::transport::mpi::datatypes::{Committed, Description, Frame, Items};
 use crate::transport::mpi::error::{check, check_with, library};
-use crate::transport::mpi::peer::to_standard;
+use crate::transport::mpi::peer::STANDARD;
+use crate::transport::mpi::recv::{Room, with_class};
 use crate::transport::mpi::session::Session;
 
 /// A datatype for other parts of the program. MPI is not finalized while it is kept.
@@ -139,7 +140,7 @@ impl Comm {
         dest: Destination,
         tag: i32,
     ) -> Result<()> {
-        let (from, to) = (to_read(data), to_standard::destination(dest));
+        let (from, to) = (to_read(data), STANDARD.destination(dest));
         let code = match c_int::try_from(count) {
             // SAFETY: by this function's contract; rank and tag are checked.
             Ok(count) => unsafe {
@@ -171,24 +172,27 @@ impl Comm {
         source: Source,
         tag: Tag,
     ) -> Result<Status> {
-        const OPERATION: &str = "MPI_Recv";
-        let (message, status) = self.mprobe_in_turn(source, tag)?;
-        let bytes = status.bytes();
-        if bytes > size.saturating_mul(count) {
-            message.discard(&status);
-            let error = error::truncated(OPERATION, Some(bytes), count, size, library());
-            return Err(error.with_class(sys::MPI_ERR_TRUNCATE));
-        }
-        // Less than one of them may end the process on MPICH, see `recv`.
-        if bytes.checked_rem(size).unwrap_or(bytes) != 0 {
-            message.discard(&status);
-            return Err(error::not_whole(OPERATION, bytes, size, "a datatype"));
-        }
-        // SAFETY: what is written is inside of `buf`, by this function's contract, and the message
-        // is no longer.
-        let code = unsafe { message.receive(to_write(buf), large(count), datatype.handle) };
-        check(code, OPERATION)?;
-        Ok(status)
+        let room = Room {
+            pointer: to_write(buf),
+            count: large(count),
+            datatype: datatype.handle,
+            claims: true,
+            capacity: count,
+            width: size,
+            fits: |operation, bytes| {
+                if bytes > size.saturating_mul(count) {
+                    let error = error::truncated(operation, Some(bytes), count, size, library());
+                    return Err(with_class(error));
+                }
+                // Less than one of them may end the process on MPICH, see `recv`.
+                if bytes.checked_rem(size).unwrap_or(bytes) != 0 {
+                    return Err(error::not_whole(operation, bytes, size, "a datatype"));
+                }
+                Ok(())
+            },
+        };
+        // SAFETY: what is written is inside of `buf`, by this function's contract.
+        unsafe { self.recv_into("MPI_Recv", &room, source, tag) }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::result::status::{EMPTY_STATUS, Status};
 use crate::transport::mpi::buffer::to_read;
 use crate::transport::mpi::communicator::Comm;
 use crate::transport::mpi::error::{check, class, failed};
-use crate::transport::mpi::peer::to_standard;
+use crate::transport::mpi::peer::STANDARD;
 use crate::transport::mpi::pending_op::{Cell, Native};
 use crate::transport::mpi::receives::can_be_prepared;
 use crate::transport::mpi::send_mode::SendMode;
@@ -43,11 +43,7 @@ impl Comm {
         let (call, role) = (self.mode_here(mode).functions().init_c, mode.init_role());
         let mut request = sys::MPI_REQUEST_NULL;
         let (count, datatype) = self.to_send_to(data, dest);
-        let (from, to, comm) = (
-            to_read(data),
-            to_standard::destination(dest),
-            self.canonical,
-        );
+        let (from, to, comm) = (to_read(data), STANDARD.destination(dest), self.canonical);
         // SAFETY: `count` items are what `data` holds, which stays; rank and tag are checked.
         let code = unsafe { call(from, count, datatype, to, tag, comm, &raw mut request) };
         check(code, role.operation)?;
@@ -74,7 +70,7 @@ impl Comm {
         let mut request = sys::MPI_REQUEST_NULL;
         let start: *mut c_void = span.start().cast();
         let count = MPI_Count::try_from(span.bytes()).unwrap_or(0);
-        let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+        let (from, under) = (STANDARD.source(source), STANDARD.tag(tag));
         // SAFETY: the span has `count` bytes and is promised whenever it is started; this library
         // writes no more.
         let code = unsafe {

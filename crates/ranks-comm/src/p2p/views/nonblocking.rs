@@ -119,7 +119,7 @@ impl Communicator {
         let flight = self.begin_landing(receive_view_of::<T>(), RecvTarget::New(1), source, tag)?;
         let scatter = Scatter {
             place: Spread { span, taken },
-            check: Taken::check_whole::<T>,
+            check: Taken::fits::<T>,
             library: match self.backend() {
                 Backend::Mpi(_) => mpi::library(),
                 Backend::InProcess(_) => IN_PROCESS,

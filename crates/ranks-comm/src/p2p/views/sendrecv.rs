@@ -29,17 +29,14 @@ impl Communicator {
         recv_tag: impl Into<Tag>,
     ) -> Result<Status> {
         const { can_be_counted::<S>() };
-        let dest = self.destination(OPERATION, dest)?;
-        self.check_tag(OPERATION, send_tag)?;
-        let source = self.source(OPERATION, source)?;
-        let recv_tag = self.tag(OPERATION, recv_tag)?;
+        let ends = self.ends(OPERATION, (dest, send_tag), (source, recv_tag))?;
         self.dispatch_with(
             OPERATION,
             recv,
-            |comm, recv| comm.sendrecv_view(send, dest, send_tag, recv, source, recv_tag),
+            |comm, recv| comm.sendrecv_view(send, recv, ends),
             |comm, recv| {
-                comm.send_view(SendMode::Standard, send, dest, send_tag)?;
-                comm.recv_view(OPERATION, recv, source, recv_tag)
+                comm.send_view(SendMode::Standard, send, ends.dest, ends.send_tag)?;
+                comm.recv_view(OPERATION, recv, ends.source, ends.recv_tag)
             },
         )
     }
@@ -66,10 +63,7 @@ impl Communicator {
         recv_tag: impl Into<Tag>,
     ) -> Result<Status> {
         const { can_be_counted::<T>() };
-        let dest = self.destination(OPERATION, dest)?;
-        self.check_tag(OPERATION, send_tag)?;
-        let source = self.source(OPERATION, source)?;
-        let recv_tag = self.tag(OPERATION, recv_tag)?;
+        let ends = self.ends(OPERATION, (dest, send_tag), (source, recv_tag))?;
         let send = send.of(data)?.taken;
         if send.bytes() > 0 && !send.layout.is_apart(recv) {
             return Err(Error::new(
@@ -82,14 +76,14 @@ impl Communicator {
         self.dispatch_with(
             OPERATION,
             &mut recv,
-            |comm, recv| comm.sendrecv_within(&send, dest, send_tag, recv, source, recv_tag),
+            |comm, recv| comm.sendrecv_within(&send, recv, ends),
             |comm, recv| {
                 let send = View {
                     data: &*recv.data,
                     taken: send.clone(),
                 };
-                comm.send_view(SendMode::Standard, &send, dest, send_tag)?;
-                comm.recv_view(OPERATION, recv, source, recv_tag)
+                comm.send_view(SendMode::Standard, &send, ends.dest, ends.send_tag)?;
+                comm.recv_view(OPERATION, recv, ends.source, ends.recv_tag)
             },
         )
     }

@@ -8,8 +8,8 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Message};
 
 use super::buffer::{large_count, to_write};
-use super::error::{check, library};
-use super::recv::not_received;
+use super::error::check;
+use super::recv::{Room, not_received};
 use crate::data::buffer::{Buffer, Memory};
 use crate::data::datatype::TypeOf;
 use crate::data::element::Pod;
@@ -34,24 +34,31 @@ impl Message {
         status: &Status,
         buf: &mut [T],
     ) -> Result<Status> {
-        let bytes = status.bytes();
-        if bytes > size_of_val(buf) {
+        // SAFETY: the slice is borrowed until this returns.
+        unsafe { self.recv_into(operation, status, &Room::of(buf)) }
+    }
+
+    /// As [`recv`](Self::recv), into memory that may be written to until this returns.
+    ///
+    /// # Safety
+    /// It may.
+    pub(crate) unsafe fn recv_into<F>(
+        self,
+        operation: &'static str,
+        status: &Status,
+        room: &Room<F>,
+    ) -> Result<Status>
+    where
+        F: Fn(&'static str, usize) -> Result<()>,
+    {
+        if let Err(error) = (room.fits)(operation, status.bytes()) {
             self.discard(status);
-            let (arrived, capacity) = (Some(bytes), buf.len());
-            let error = error::truncated(operation, arrived, capacity, size_of::<T>(), library());
-            return Err(error.with_class(sys::MPI_ERR_TRUNCATE));
+            return Err(error);
         }
-        if whole::<T>(bytes).is_none() {
-            self.discard(status);
-            return Err(Element::of::<T>().not_whole(operation, bytes));
-        }
-        let (pointer, count) = (to_write(buf), large_count::<T>(buf.len()));
-        // SAFETY: `buf` holds `count` items, and the message is no longer.
-        let code = unsafe { self.receive(pointer, count, TypeOf::<T>::datatype()) };
-        if code == sys::MPI_SUCCESS {
-            Ok(*status)
-        } else {
-            Err(not_received(code, operation, buf.len(), size_of::<T>()))
+        // SAFETY: by this function's contract; the message is no longer, as was compared.
+        match unsafe { self.receive(room.pointer, room.count, room.datatype) } {
+            sys::MPI_SUCCESS => Ok(*status),
+            code => Err(not_received(code, operation, room.capacity, room.width)),
         }
     }
 
@@ -121,7 +128,7 @@ impl Message {
     /// # Safety
     /// There is room for `count` items of `datatype` at `pointer`, and the message is no longer
     /// than that.
-    pub(crate) unsafe fn receive(
+    unsafe fn receive(
         self,
         pointer: *mut c_void,
         count: MPI_Count,

@@ -8,7 +8,7 @@ use ranks_mpi_sys::{MPI_Count, native};
 use super::buffer::{bytes, is_small, large_count, small_bytes, to_read};
 use super::communicator::Comm;
 use super::error::check;
-use super::peer::to_standard;
+use super::peer::STANDARD;
 use super::pending_op::Cell;
 use super::recv::not_received;
 use super::send_mode::SendMode;
@@ -127,7 +127,7 @@ impl Comm {
         let call = mode.functions().nonblocking_c;
         let mut request = sys::MPI_REQUEST_NULL;
         let (count, datatype) = (large_count::<T>(data.len()), TypeOf::<T>::datatype());
-        let (from, to) = (to_read(data), to_standard::destination(dest));
+        let (from, to) = (to_read(data), STANDARD.destination(dest));
         // SAFETY: `count` items are what `data` holds, which stays; rank and tag are checked.
         let code = unsafe {
             call(
@@ -223,7 +223,7 @@ impl Comm {
             Err(_) => {
                 let mut request = sys::MPI_REQUEST_NULL;
                 let count = MPI_Count::try_from(span.bytes()).unwrap_or(0);
-                let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+                let (from, under) = (STANDARD.source(source), STANDARD.tag(tag));
                 // SAFETY: the span has `count` bytes and is promised until the request is over.
                 let code = unsafe {
                     sys::MPI_Irecv_c(

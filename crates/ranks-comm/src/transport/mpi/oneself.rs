@@ -17,7 +17,7 @@ use ranks_mpi_sys::{Loaded, MPI_Count, MPI_Datatype, native};
 use super::buffer::{datatype, large_count};
 use super::communicator::Comm;
 use super::datatypes;
-use super::peer::to_standard;
+use super::peer::STANDARD;
 use crate::data::datatype::TypeOf;
 use crate::data::element::Pod;
 use crate::data::source::Destination;
@@ -133,6 +133,6 @@ impl Comm {
 
     /// Returns `true` if a message to `dest` has to be packed.
     pub(crate) fn is_oneself(&self, dest: Destination) -> bool {
-        to_standard::destination(dest) == self.oneself && !self.between
+        STANDARD.destination(dest) == self.oneself && !self.between
     }
 }

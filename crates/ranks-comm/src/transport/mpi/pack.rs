@@ -15,7 +15,7 @@ use crate::result::{Error, ErrorKind, Result, error};
 impl Comm {
     pub(crate) fn pack_size<T: Pod>(&self, data: &View<'_, T>) -> Result<usize> {
         const OPERATION: &str = "MPI_Pack_size";
-        let what = self.to_send(data, Items::Typed)?;
+        let (_, what) = self.to_send(data, Items::Typed)?;
         let mut size: MPI_Count = 0;
         // SAFETY: the datatype is committed, and the size is ours.
         let code = unsafe {
@@ -57,7 +57,7 @@ impl Comm {
         position: usize,
     ) -> Result<usize> {
         const OPERATION: &str = "MPI_Pack";
-        let what = self.to_send(data, Items::Typed)?;
+        let (from, what) = self.to_send(data, Items::Typed)?;
         let (room, length) = (packed.as_mut_ptr().cast::<c_void>(), packed.len());
         let (code, end) = match (c_int::try_from(length), c_int::try_from(position)) {
             (Ok(size), Ok(mut position)) => {
@@ -65,7 +65,7 @@ impl Comm {
                 // is ours.
                 let code = unsafe {
                     sys::MPI_Pack(
-                        what.pointer,
+                        from,
                         what.count,
                         what.datatype,
                         room,
@@ -81,7 +81,7 @@ impl Comm {
                 // SAFETY: as above.
                 let code = unsafe {
                     sys::MPI_Pack_c(
-                        what.pointer,
+                        from,
                         what.count.into(),
                         what.datatype,
                         room,
@@ -108,7 +108,7 @@ impl Comm {
         if into.bytes() == 0 {
             return Ok(position);
         }
-        let what = self.to_receive(into)?;
+        let (to, what) = self.to_receive(into)?;
         let (from, length) = (packed.as_ptr().cast::<c_void>(), packed.len());
         let (code, end) = match (c_int::try_from(length), c_int::try_from(position)) {
             (Ok(size), Ok(mut position)) => {
@@ -119,7 +119,7 @@ impl Comm {
                         from,
                         size,
                         &raw mut position,
-                        what.pointer,
+                        to,
                         what.count,
                         what.datatype,
                         self.canonical,
@@ -135,7 +135,7 @@ impl Comm {
                         from,
                         size,
                         &raw mut position,
-                        what.pointer,
+                        to,
                         what.count.into(),
                         what.datatype,
                         self.canonical,

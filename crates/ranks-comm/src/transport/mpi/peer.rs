@@ -22,13 +22,21 @@ pub(crate) fn rank(rank: usize) -> c_int {
     rank as c_int
 }
 
-/// The library's values of the wildcards and of null, found out once for the `native` functions.
+/// The values of the wildcards and of null: the library's own, found out once for the `native`
+/// functions, or the [standard's](STANDARD).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sentinels {
     any_source: c_int,
     any_tag: c_int,
     nobody: c_int,
 }
+
+/// Those for the functions of the standard.
+pub(crate) const STANDARD: Sentinels = Sentinels {
+    any_source: MPI_ANY_SOURCE,
+    any_tag: MPI_ANY_TAG,
+    nobody: MPI_PROC_NULL,
+};
 
 impl Sentinels {
     pub(crate) fn of_library() -> Self {
@@ -61,33 +69,6 @@ impl Sentinels {
         match tag {
             Tag::Value(tag) => tag,
             Tag::Any => self.any_tag,
-        }
-    }
-}
-
-/// For the functions of the standard.
-pub(crate) mod to_standard {
-    use super::*;
-
-    pub(crate) fn destination(dest: Destination) -> c_int {
-        match dest {
-            Destination::Rank(dest) => rank(dest),
-            Destination::Null => MPI_PROC_NULL,
-        }
-    }
-
-    pub(crate) fn source(source: Source) -> c_int {
-        match source {
-            Source::Rank(source) => rank(source),
-            Source::Any => MPI_ANY_SOURCE,
-            Source::Null => MPI_PROC_NULL,
-        }
-    }
-
-    pub(crate) fn tag(tag: Tag) -> c_int {
-        match tag {
-            Tag::Value(tag) => tag,
-            Tag::Any => MPI_ANY_TAG,
         }
     }
 }

@@ -8,7 +8,7 @@ use ranks_mpi_sys::{MPI_Comm, MPI_Message, MPI_Status, native};
 use super::communicator::Comm;
 use super::error::check;
 use super::message::Message;
-use super::peer::to_standard;
+use super::peer::STANDARD;
 use super::status;
 use crate::call::record::Over;
 use crate::data::source::Source;
@@ -56,7 +56,7 @@ impl Comm {
     }
 
     pub(crate) fn mprobe(&self, source: Source, tag: Tag) -> Result<(Message, Status)> {
-        let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+        let (from, under) = (STANDARD.source(source), STANDARD.tag(tag));
         let mut message = sys::MPI_MESSAGE_NULL;
         let mut status = MPI_Status::EMPTY;
         // SAFETY: rank and tag are checked; message and status are ours.
@@ -85,7 +85,7 @@ impl Comm {
 /// # Safety
 /// The communicator is alive, and has that rank.
 pub(crate) unsafe fn iprobe(comm: MPI_Comm, source: Source, tag: Tag) -> Result<Option<Status>> {
-    let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+    let (from, under) = (STANDARD.source(source), STANDARD.tag(tag));
     let mut flag: c_int = 0;
     let mut status = MPI_Status::EMPTY;
     // SAFETY: the caller's promise; flag and status are ours.
@@ -103,7 +103,7 @@ pub(crate) unsafe fn improbe(
     source: Source,
     tag: Tag,
 ) -> Result<Option<(MPI_Message, Status)>> {
-    let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+    let (from, under) = (STANDARD.source(source), STANDARD.tag(tag));
     let mut flag: c_int = 0;
     let mut message = sys::MPI_MESSAGE_NULL;
     let mut status = MPI_Status::EMPTY;

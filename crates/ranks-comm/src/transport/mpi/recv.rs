@@ -33,37 +33,37 @@
 //! `actual_unpack_bytes % element_size == 0`). There everything is received as bytes, and the
 //! number of whole elements is found out here.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 use ranks_launch::Count;
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Status, native};
+use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Status, native};
 
-use super::buffer::{bytes, is_small_in_bytes, large_bytes, small_bytes, to_write};
+use super::buffer::{bytes, is_small_in_bytes, large_bytes, large_count, small_bytes, to_write};
 use super::communicator::Comm;
 use super::error::{class, failed, library, text};
 use super::fast_path::Unclaimed;
-use super::peer::to_standard;
+use super::peer::STANDARD;
 use super::status;
 use crate::call::record::Over;
+use crate::data::datatype::TypeOf;
 use crate::data::element::Pod;
 use crate::data::raw_slice::Element;
 use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
-use crate::result::{Error, Result, error};
+use crate::result::{Error, ErrorKind, Result, error};
 
 impl Comm {
     pub(crate) fn recv<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Status> {
-        if self.must_claim(buf) {
-            self.recv_claimed("MPI_Recv", buf, source, tag)
-        } else if is_small_in_bytes(buf) {
+        if is_small_in_bytes(buf) && !self.must_claim(buf) {
             let mut words = EMPTY_STATUS;
             let kind = Unclaimed(self).recv_small(buf, source, tag, &mut words)?;
-            Ok(Status::new(kind, words))
-        } else {
-            self.recv_large("MPI_Recv", buf, source, tag)
+            return Ok(Status::new(kind, words));
         }
+        let room = self.room(buf);
+        // SAFETY: the slice is borrowed until this returns.
+        unsafe { self.recv_into("MPI_Recv", &room, source, tag) }
     }
 
     /// Returns `true` if all receives on this library must be matched first.
@@ -73,7 +73,12 @@ impl Comm {
 
     /// Returns `true` if a receive into `buf` must be matched first, or wait for its turn.
     pub(crate) fn must_claim<T>(&self, buf: &[T]) -> bool {
-        size_of_val(buf) < self.claim_below || self.claims.is_waiting()
+        self.must_claim_bytes(size_of_val(buf))
+    }
+
+    /// As [`must_claim`](Self::must_claim), into so many bytes.
+    pub(crate) fn must_claim_bytes(&self, bytes: usize) -> bool {
+        bytes < self.claim_below || self.claims.is_waiting()
     }
 
     /// The outcome of a receive into `capacity` elements of `T`.
@@ -100,41 +105,106 @@ impl Comm {
         Ok(Kind::MPI)
     }
 
-    /// Matches the message, compares its length, receives it.
-    pub(crate) fn recv_claimed<T: Pod>(
+    /// The place of a message in `buf`.
+    pub(crate) fn room<T: Pod>(
         &self,
-        operation: &'static str,
         buf: &mut [T],
-        source: Source,
-        tag: Tag,
-    ) -> Result<Status> {
-        let (message, status) = self.mprobe_in_turn(source, tag)?;
-        message.recv(operation, &status, buf)
+    ) -> Room<impl Fn(&'static str, usize) -> Result<()> + use<T>> {
+        let claims = self.must_claim(buf);
+        let room = Room::of(buf);
+        match claims {
+            true => room,
+            false => Room {
+                count: large_bytes(buf),
+                datatype: sys::MPI_BYTE,
+                claims,
+                ..room
+            },
+        }
     }
 
-    fn recv_large<T: Pod>(
+    /// Receives, after the message was matched and its length compared where it must be.
+    ///
+    /// # Safety
+    /// The room may be written to until this returns.
+    pub(crate) unsafe fn recv_into<F>(
         &self,
         operation: &'static str,
-        buf: &mut [T],
+        room: &Room<F>,
         source: Source,
         tag: Tag,
-    ) -> Result<Status> {
-        let (from, under) = (to_standard::source(source), to_standard::tag(tag));
-        let count = large_bytes(buf);
+    ) -> Result<Status>
+    where
+        F: Fn(&'static str, usize) -> Result<()>,
+    {
+        if room.claims {
+            let (message, status) = self.mprobe_in_turn(source, tag)?;
+            // SAFETY: by this function's contract.
+            return unsafe { message.recv_into(operation, &status, room) };
+        }
+        let (from, under) = (STANDARD.source(source), STANDARD.tag(tag));
+        let (to, datatype, comm) = (room.pointer, room.datatype, self.canonical);
         let mut status = MPI_Status::EMPTY;
-        // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
-        let code = unsafe {
-            sys::MPI_Recv_c(
-                to_write(buf),
-                count,
-                sys::MPI_BYTE,
-                from,
-                under,
-                self.canonical,
-                &raw mut status,
-            )
+        let place = &raw mut status;
+        let code = match c_int::try_from(room.count) {
+            // SAFETY: by this function's contract; this library writes no more; the status is ours.
+            Ok(count) => unsafe { sys::MPI_Recv(to, count, datatype, from, under, comm, place) },
+            // SAFETY: as above.
+            Err(_) => unsafe {
+                sys::MPI_Recv_c(to, room.count, datatype, from, under, comm, place)
+            },
         };
-        large_received::<T>(code, operation, &status, buf.len())
+        room.received(operation, code, &status)
+    }
+}
+
+/// The place of a message: so many items of a datatype at an address. A message that `fits` reaches
+/// no further.
+pub(crate) struct Room<F> {
+    pub(crate) pointer: *mut c_void,
+    pub(crate) count: MPI_Count,
+    pub(crate) datatype: MPI_Datatype,
+    /// `true` if the message must be matched first.
+    pub(crate) claims: bool,
+    /// The number of elements, and the bytes of one.
+    pub(crate) capacity: usize,
+    pub(crate) width: usize,
+    /// Checks the length of a message.
+    pub(crate) fits: F,
+}
+
+impl Room<()> {
+    /// The place of a message that was matched, in `buf`.
+    pub(crate) fn of<T: Pod>(
+        buf: &mut [T],
+    ) -> Room<impl Fn(&'static str, usize) -> Result<()> + use<T>> {
+        let capacity = buf.len();
+        Room {
+            pointer: to_write(buf),
+            count: large_count::<T>(capacity),
+            datatype: TypeOf::<T>::datatype(),
+            claims: true,
+            capacity,
+            width: size_of::<T>(),
+            fits: move |operation, bytes| fits_in(operation, Element::of::<T>(), bytes, capacity),
+        }
+    }
+}
+
+impl<F: Fn(&'static str, usize) -> Result<()>> Room<F> {
+    /// The outcome of a receive.
+    pub(crate) fn received(
+        &self,
+        operation: &'static str,
+        code: c_int,
+        status: &MPI_Status,
+    ) -> Result<Status> {
+        if code != sys::MPI_SUCCESS {
+            return Err(not_received(code, operation, self.capacity, self.width));
+        }
+        let status = status::decode(status);
+        (self.fits)(operation, status.bytes())?;
+        Ok(status)
     }
 }
 
@@ -182,32 +252,20 @@ pub(crate) fn fits(
     fits_in(operation, element, bytes, capacity)
 }
 
+/// Checks the length of a message.
 fn fits_in(operation: &'static str, element: Element, bytes: usize, capacity: usize) -> Result<()> {
-    let width = element.width;
-    if bytes > capacity.saturating_mul(width) {
-        let error = error::truncated(operation, Some(bytes), capacity, width, library());
-        return Err(error.with_class(sys::MPI_ERR_TRUNCATE));
-    }
-    if element.divides(bytes) {
-        Ok(())
-    } else {
-        Err(element.not_whole(operation, bytes))
-    }
+    element
+        .fits(operation, bytes, capacity, library())
+        .map_err(with_class)
 }
 
-/// The outcome of a receive with a status of the standard ABI.
-pub(crate) fn large_received<T: Pod>(
-    code: c_int,
-    operation: &'static str,
-    status: &MPI_Status,
-    capacity: usize,
-) -> Result<Status> {
-    if code != sys::MPI_SUCCESS {
-        return Err(not_received(code, operation, capacity, size_of::<T>()));
+/// The error of a message that does not fit, with the library's class.
+#[cold]
+pub(crate) fn with_class(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Truncated => error.with_class(sys::MPI_ERR_TRUNCATE),
+        _ => error,
     }
-    let status = status::decode(status);
-    fits_in(operation, Element::of::<T>(), status.bytes(), capacity)?;
-    Ok(status)
 }
 
 /// The error of a receive into `capacity` elements of `width` bytes.

@@ -5,7 +5,7 @@ use ranks_launch::Count;
 use super::buffer::{is_small, to_read};
 use super::communicator::Comm;
 use super::error::check_with;
-use super::peer::to_standard;
+use super::peer::STANDARD;
 use super::send_mode::SendMode;
 use crate::call::record::Over;
 use crate::data::element::Pod;
@@ -27,13 +27,13 @@ impl Comm {
             // SAFETY: by this function's contract.
             return unsafe { Self::send_small(self, mode, data, dest, tag) };
         }
-        let to = to_standard::destination(dest);
+        let to = STANDARD.destination(dest);
         let (count, datatype) = self.to_send_to(data, dest);
         let call = mode.functions().blocking_c;
         // SAFETY: `count` items are what `data` holds; rank and tag are checked; a receive is
         // posted, if that was promised.
         let code = unsafe { call(to_read(data), count, datatype, to, tag, self.canonical) };
-        check_with(code, mode.name(), || attempt(data, dest))
+        check_with(code, mode.name(), || attempt(data.len(), dest))
     }
 
     /// Sends as many items as an `int` can count, in a mode that this library does.
@@ -55,12 +55,14 @@ impl Comm {
         // posted, if that was promised.
         let code = unsafe { call(to_read(data), count, datatype, to, tag, comm.native) };
         comm.over();
-        check_with(code, mode.name(), || attempt(data, dest))
+        check_with(code, mode.name(), || attempt(data.len(), dest))
     }
 }
 
-fn attempt<T>(data: &[T], dest: Destination) -> String {
-    let elements = Count(data.len(), "element");
+/// What was tried, for an error.
+#[cold]
+pub(crate) fn attempt(elements: usize, dest: Destination) -> String {
+    let elements = Count(elements, "element");
     match dest {
         Destination::Rank(dest) => format!("sending {elements} to rank {dest}"),
         Destination::Null => format!("sending {elements} to nobody"),

@@ -1,148 +1,135 @@
 //! Combined send and receive. The receive is as in `recv`.
 
 use std::ffi::{c_int, c_void};
-use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Request, MPI_Status, native};
 
-use super::buffer::{
-    bytes, is_small, is_small_in_bytes, large_bytes, small_bytes, to_read, to_write,
-};
+use super::buffer::{bytes, is_small, is_small_in_bytes, small_bytes, to_read};
 use super::communicator::Comm;
 use super::error::check;
 use super::fast_path::Unclaimed;
-use super::peer::to_standard;
-use super::recv::large_received;
+use super::peer::STANDARD;
+use super::recv::Room;
 use super::status;
 use crate::call::record::Over;
 use crate::data::element::Pod;
-use crate::data::source::{Destination, Source};
-use crate::data::tag::Tag;
+use crate::data::source::Ends;
 use crate::result::Result;
 use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
+
+const OPERATION: &str = "MPI_Sendrecv";
+
+/// Items of a datatype at an address, which are to be sent.
+#[derive(Clone, Copy)]
+pub(crate) struct Items {
+    pub(crate) pointer: *const c_void,
+    pub(crate) count: MPI_Count,
+    pub(crate) datatype: MPI_Datatype,
+}
 
 impl Comm {
     pub(crate) fn sendrecv<S: Pod, R: Pod>(
         &self,
         send: &[S],
-        dest: Destination,
-        send_tag: i32,
         recv: &mut [R],
-        source: Source,
-        recv_tag: Tag,
+        ends: Ends,
     ) -> Result<Status> {
-        const OPERATION: &str = "MPI_Sendrecv";
-        if self.must_claim(recv) {
-            self.sendrecv_claimed(OPERATION, send, dest, send_tag, recv, source, recv_tag)
-        } else if size_of_val(send) > 0 && is_small(send) && is_small_in_bytes(recv) {
+        let is_small = size_of_val(send) > 0 && is_small(send) && is_small_in_bytes(recv);
+        if is_small && !self.must_claim(recv) {
             let mut words = EMPTY_STATUS;
-            let kind = Unclaimed(self)
-                .sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut words)?;
-            Ok(Status::new(kind, words))
-        } else {
-            self.sendrecv_large(send, dest, send_tag, recv, source, recv_tag)
+            let kind = Unclaimed(self).sendrecv_small(send, recv, ends, &mut words)?;
+            return Ok(Status::new(kind, words));
         }
+        let (count, datatype) = self.to_send_to(send, ends.dest);
+        let items = Items {
+            pointer: to_read(send),
+            count,
+            datatype,
+        };
+        let room = self.room(recv);
+        // SAFETY: `count` items are what `send` holds; both slices are borrowed until this returns.
+        unsafe { self.sendrecv_into(items, &room, ends) }
     }
 
-    pub(crate) fn sendrecv_replace<T: Pod>(
-        &self,
-        buf: &mut [T],
-        dest: Destination,
-        send_tag: i32,
-        source: Source,
-        recv_tag: Tag,
-    ) -> Result<Status> {
-        const OPERATION: &str = "MPI_Sendrecv_replace";
-        if self.must_claim(buf) {
-            let send = buf.to_vec();
-            self.sendrecv_claimed(OPERATION, &send, dest, send_tag, buf, source, recv_tag)
-        } else if is_small_in_bytes(buf) {
+    pub(crate) fn sendrecv_replace<T: Pod>(&self, buf: &mut [T], ends: Ends) -> Result<Status> {
+        if !self.must_claim(buf) && is_small_in_bytes(buf) {
             let mut words = EMPTY_STATUS;
-            let kind = Unclaimed(self)
-                .sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut words)?;
-            Ok(Status::new(kind, words))
-        } else {
-            self.sendrecv_replace_large(buf, dest, send_tag, source, recv_tag)
+            let kind = Unclaimed(self).sendrecv_replace_small(buf, ends, &mut words)?;
+            return Ok(Status::new(kind, words));
         }
+        // The library would send a copy as well.
+        let send = buf.to_vec();
+        self.sendrecv(&send, buf, ends)
+            .map_err(|error| error.of("MPI_Sendrecv_replace"))
     }
 
-    /// Starts the send, matches the message to receive, compares its length, receives it, waits for
-    /// the send.
-    #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
-    fn sendrecv_claimed<S: Pod, R: Pod>(
+    /// Sends and receives; where the message has to be matched first, starts the send before, and
+    /// waits for it afterwards.
+    ///
+    /// # Safety
+    /// Until this returns the items may be read, and the room be written to, which is apart from
+    /// them.
+    pub(crate) unsafe fn sendrecv_into<F>(
         &self,
-        operation: &'static str,
-        send: &[S],
-        dest: Destination,
-        send_tag: i32,
-        recv: &mut [R],
-        source: Source,
-        recv_tag: Tag,
-    ) -> Result<Status> {
-        let sending = Sending::start(self, send, dest, send_tag)?;
-        let received = self.recv_claimed(operation, recv, source, recv_tag);
-        sending.wait(operation)?;
-        received
-    }
-
-    fn sendrecv_large<S: Pod, R: Pod>(
-        &self,
-        send: &[S],
-        dest: Destination,
-        send_tag: i32,
-        recv: &mut [R],
-        source: Source,
-        recv_tag: Tag,
-    ) -> Result<Status> {
-        let (count, datatype) = self.to_send_to(send, dest);
+        send: Items,
+        recv: &Room<F>,
+        ends: Ends,
+    ) -> Result<Status>
+    where
+        F: Fn(&'static str, usize) -> Result<()>,
+    {
+        let (to, send_tag) = (STANDARD.destination(ends.dest), ends.send_tag);
+        if recv.claims {
+            // SAFETY: by this function's contract; it is waited for before this function ends, also
+            // on unwinding.
+            let sending = unsafe { Sending::start(self, send, to, send_tag) }?;
+            // SAFETY: by this function's contract.
+            let received = unsafe { self.recv_into(OPERATION, recv, ends.source, ends.recv_tag) };
+            check(sending.wait(), OPERATION)?;
+            return received;
+        }
+        let (from, recv_tag) = (STANDARD.source(ends.source), STANDARD.tag(ends.recv_tag));
         let mut status = MPI_Status::EMPTY;
-        // SAFETY: the counts are what the slices hold; this library writes no more; the status is
-        // ours.
-        let code = unsafe {
-            sys::MPI_Sendrecv_c(
-                to_read(send),
-                count,
-                datatype,
-                to_standard::destination(dest),
-                send_tag,
-                to_write(recv),
-                large_bytes(recv),
-                sys::MPI_BYTE,
-                to_standard::source(source),
-                to_standard::tag(recv_tag),
-                self.canonical,
-                &raw mut status,
-            )
+        let counts = (c_int::try_from(send.count), c_int::try_from(recv.count));
+        let code = match counts {
+            // SAFETY: by this function's contract; this library writes no more; the status is ours.
+            (Ok(sending), Ok(receiving)) => unsafe {
+                sys::MPI_Sendrecv(
+                    send.pointer,
+                    sending,
+                    send.datatype,
+                    to,
+                    send_tag,
+                    recv.pointer,
+                    receiving,
+                    recv.datatype,
+                    from,
+                    recv_tag,
+                    self.canonical,
+                    &raw mut status,
+                )
+            },
+            // SAFETY: as above.
+            _ => unsafe {
+                sys::MPI_Sendrecv_c(
+                    send.pointer,
+                    send.count,
+                    send.datatype,
+                    to,
+                    send_tag,
+                    recv.pointer,
+                    recv.count,
+                    recv.datatype,
+                    from,
+                    recv_tag,
+                    self.canonical,
+                    &raw mut status,
+                )
+            },
         };
-        large_received::<R>(code, "MPI_Sendrecv", &status, recv.len())
-    }
-
-    fn sendrecv_replace_large<T: Pod>(
-        &self,
-        buf: &mut [T],
-        dest: Destination,
-        send_tag: i32,
-        source: Source,
-        recv_tag: Tag,
-    ) -> Result<Status> {
-        let mut status = MPI_Status::EMPTY;
-        // SAFETY: the count is how many bytes the slice holds; this library writes no more; the
-        // status is ours.
-        let code = unsafe {
-            sys::MPI_Sendrecv_replace_c(
-                to_write(buf),
-                large_bytes(buf),
-                sys::MPI_BYTE,
-                to_standard::destination(dest),
-                send_tag,
-                to_standard::source(source),
-                to_standard::tag(recv_tag),
-                self.canonical,
-                &raw mut status,
-            )
-        };
-        large_received::<T>(code, "MPI_Sendrecv_replace", &status, buf.len())
+        recv.received(OPERATION, code, &status)
     }
 }
 
@@ -150,22 +137,15 @@ impl<C: Over<Target = Comm>> Unclaimed<C> {
     /// Sends and receives as much as an `int` can count, and at least one byte to send: the address
     /// of an empty slice may be a sentinel.
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
     pub(crate) fn sendrecv_small<S: Pod, R: Pod>(
         &self,
         send: &[S],
-        dest: Destination,
-        send_tag: i32,
         recv: &mut [R],
-        source: Source,
-        recv_tag: Tag,
+        ends: Ends,
         words: &mut Words,
     ) -> Result<Kind> {
-        const OPERATION: &str = "MPI_Sendrecv";
-        let (to, from) = (
-            self.0.sentinels.destination(dest),
-            self.0.sentinels.source(source),
-        );
+        let sentinels = self.0.sentinels;
+        let to = sentinels.destination(ends.dest);
         let (count, datatype) = self.0.to_send_small(send, to);
         // SAFETY: the counts are what the slices hold; this library writes no more; the status is
         // ours.
@@ -175,19 +155,19 @@ impl<C: Over<Target = Comm>> Unclaimed<C> {
                 count,
                 datatype,
                 to,
-                send_tag,
+                ends.send_tag,
                 recv.as_mut_ptr().cast(),
                 small_bytes(size_of_val(recv)),
                 bytes(),
-                from,
-                self.0.sentinels.tag(recv_tag),
+                sentinels.source(ends.source),
+                sentinels.tag(ends.recv_tag),
                 self.0.native,
                 status::to_write(words),
             )
         };
         self.0.over();
         self.0
-            .received::<R>(code, OPERATION, words, source, recv.len())
+            .received::<R>(code, OPERATION, words, ends.source, recv.len())
     }
 
     /// Sends and receives as much as an `int` can count.
@@ -195,21 +175,16 @@ impl<C: Over<Target = Comm>> Unclaimed<C> {
     pub(crate) fn sendrecv_replace_small<T: Pod>(
         &self,
         buf: &mut [T],
-        dest: Destination,
-        send_tag: i32,
-        source: Source,
-        recv_tag: Tag,
+        ends: Ends,
         words: &mut Words,
     ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Sendrecv_replace";
-        let (to, from) = (
-            self.0.sentinels.destination(dest),
-            self.0.sentinels.source(source),
-        );
+        let sentinels = self.0.sentinels;
+        let to = sentinels.destination(ends.dest);
         if to == self.0.oneself {
             // The library would send a copy of its own.
             let send = buf.to_vec();
-            return self.sendrecv_small(&send, dest, send_tag, buf, source, recv_tag, words);
+            return self.sendrecv_small(&send, buf, ends, words);
         }
         // SAFETY: `buf` holds so many bytes; this library writes no more; the status is ours.
         let code = unsafe {
@@ -218,79 +193,54 @@ impl<C: Over<Target = Comm>> Unclaimed<C> {
                 small_bytes(size_of_val(buf)),
                 bytes(),
                 to,
-                send_tag,
-                from,
-                self.0.sentinels.tag(recv_tag),
+                ends.send_tag,
+                sentinels.source(ends.source),
+                sentinels.tag(ends.recv_tag),
                 self.0.native,
                 status::to_write(words),
             )
         };
         self.0.over();
         self.0
-            .received::<T>(code, OPERATION, words, source, buf.len())
+            .received::<T>(code, OPERATION, words, ends.source, buf.len())
     }
 }
 
-/// A pending send, which holds its buffer until it is complete, also when unwinding.
-pub(crate) struct Sending<'a> {
-    request: MPI_Request,
-    _buffer: PhantomData<&'a [u8]>,
-}
+/// A pending send, which is waited for when it is dropped, also when unwinding.
+struct Sending(MPI_Request);
 
-impl<'a> Sending<'a> {
-    fn start<S: Pod>(comm: &Comm, send: &'a [S], dest: Destination, tag: i32) -> Result<Self> {
-        let (count, datatype) = comm.to_send_to(send, dest);
-        let (pointer, to) = (to_read(send), to_standard::destination(dest));
-        // SAFETY: `count` items are what `send` holds, which is borrowed until the request is over.
-        unsafe { Self::start_described(comm, pointer, count, datatype, to, tag) }
-    }
-
+impl Sending {
     /// # Safety
-    /// `count` items of `datatype` at `pointer` may be read for `'a`.
-    pub(crate) unsafe fn start_described(
-        comm: &Comm,
-        pointer: *const c_void,
-        count: MPI_Count,
-        datatype: MPI_Datatype,
-        to: c_int,
-        tag: i32,
-    ) -> Result<Self> {
+    /// The items may be read until it is dropped.
+    unsafe fn start(comm: &Comm, items: Items, to: c_int, tag: i32) -> Result<Self> {
+        let Items {
+            pointer,
+            count,
+            datatype,
+        } = items;
         let mut request = sys::MPI_REQUEST_NULL;
+        let place = &raw mut request;
         // SAFETY: by this function's contract; rank and tag are checked; the request is ours.
-        let code = unsafe {
-            sys::MPI_Isend_c(
-                pointer,
-                count,
-                datatype,
-                to,
-                tag,
-                comm.canonical,
-                &raw mut request,
-            )
-        };
+        let code =
+            unsafe { sys::MPI_Isend_c(pointer, count, datatype, to, tag, comm.canonical, place) };
         check(code, "MPI_Isend")?;
-        Ok(Self {
-            request,
-            _buffer: PhantomData,
-        })
+        Ok(Self(request))
     }
 
-    pub(crate) fn wait(mut self, operation: &'static str) -> Result<()> {
-        check(self.complete(), operation)
+    /// The library's code.
+    fn wait(self) -> c_int {
+        // Once, whatever the code.
+        ManuallyDrop::new(self).complete()
     }
 
     fn complete(&mut self) -> c_int {
-        if self.request == sys::MPI_REQUEST_NULL {
-            return sys::MPI_SUCCESS;
-        }
-        let mut request = std::mem::replace(&mut self.request, sys::MPI_REQUEST_NULL);
         let mut status = MPI_Status::EMPTY;
-        // SAFETY: the request was started by `start` and is waited for once; the status is ours.
-        unsafe { sys::MPI_Wait(&raw mut request, &raw mut status) }
+        // SAFETY: the request was started by `start`, and is waited for once; the status is ours.
+        unsafe { sys::MPI_Wait(&raw mut self.0, &raw mut status) }
     }
 }
 
-impl Drop for Sending<'_> {
+impl Drop for Sending {
     fn drop(&mut self) {
         self.complete();
     }

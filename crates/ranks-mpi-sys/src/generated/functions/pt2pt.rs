@@ -125,6 +125,7 @@ functions! {
     /// `int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Sendrecv_replace(buf: Buf, count: Same<c_int>, datatype: Datatype, dest: Rank, sendtag: Tag, source: Rank, recvtag: Tag, comm: Comm, status: OutStatus) -> Code;
     /// `int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)` (MPI 4.0)
+    #[cfg(feature = "whole")]
     large(MPI_Sendrecv_replace) "4.0" MPI_Sendrecv_replace_c(buf: Buf, count: Same<MPI_Count>, datatype: Datatype, dest: Rank, sendtag: Tag, source: Rank, recvtag: Tag, comm: Comm, status: OutStatus) -> Code;
     /// `int MPI_Session_attach_buffer(MPI_Session session, void *buffer, int size)` (MPI 4.1)
     #[cfg(feature = "whole")]

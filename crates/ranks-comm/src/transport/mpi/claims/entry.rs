@@ -10,10 +10,11 @@ use crate::data::in_flight::{InFlight, KeepAlive, Over};
 use crate::data::raw_slice::{Element, OpInfo, RawSlice, RecvStorage, RecvTarget};
 use crate::data::source::Source;
 use crate::data::tag::Tag;
-use crate::result::{Error, ErrorKind, Result, Status};
+use crate::result::{Error, Result, Status};
 use crate::transport::completion::Completion;
 use crate::transport::mpi::buffer;
 use crate::transport::mpi::error::{check, library};
+use crate::transport::mpi::recv::with_class;
 
 pub(super) struct Entry {
     pub(super) number: u64,
@@ -67,10 +68,7 @@ impl Entry {
         let refused = self
             .landing
             .refuses(operation, self.element, bytes, library())
-            .map(|error| match error.kind() {
-                ErrorKind::Truncated => error.with_class(sys::MPI_ERR_TRUNCATE),
-                _ => error,
-            });
+            .map(with_class);
         let align = match self.landing {
             RecvTarget::New(align) => align,
             RecvTarget::Into(_) => 1,
