@@ -4,10 +4,10 @@ use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Op, MPI_Request, MPI_Status};
+use ranks_mpi_sys::{MPI_Comm, MPI_Op, MPI_Request};
 
+use super::begun::Begun;
 use super::communicator::Comm;
-use super::error::check;
 use super::pending_op::Cell;
 use crate::call::limit::{Limit, Pause};
 use crate::data::in_flight::{InFlight, Keep, Over};
@@ -30,9 +30,9 @@ pub(crate) fn op(join: Join) -> MPI_Op {
 }
 
 /// The bytes, or the words, that are sent and received.
-struct Memory<E> {
+pub(super) struct Memory<E> {
     mine: Vec<E>,
-    all: Vec<E>,
+    pub(super) all: Vec<E>,
 }
 
 /// A nonblocking exchange or joining, and the use of its result.
@@ -117,11 +117,12 @@ impl Comm {
 
     fn finish<E: Send + 'static>(
         &self,
-        (request, memory): (MPI_Request, InFlight<Memory<E>>),
+        begun: Begun<Memory<E>>,
         operation: &'static OpInfo,
         left: Duration,
         never_come: impl Fn() -> bool,
     ) -> Result<Option<Vec<E>>> {
+        let Begun { request, memory } = begun;
         // SAFETY: the library is loaded, as there is a `Comm`.
         let cell = unsafe { Cell::holding(request) };
         let mut flight = self.request(cell, operation, 0);
@@ -176,7 +177,7 @@ impl Comm {
 
 /// A nonblocking operation, and the use of its result.
 fn started<E: Send + 'static>(
-    (request, memory): (MPI_Request, InFlight<Memory<E>>),
+    Begun { request, memory }: Begun<Memory<E>>,
     then: impl Fn(&[E]) -> Result<()> + Send + 'static,
 ) -> StartedOp {
     let memory = Some(memory);
@@ -186,60 +187,8 @@ fn started<E: Send + 'static>(
     StartedOp::MpiKeeping(cell, keep)
 }
 
-/// An exchange of all ranks of the world, without a handle of it. Dropped before it is complete, it
-/// leaks its memory.
-#[must_use = "it goes on until it was waited for"]
-pub(crate) struct OfWorld<E> {
-    request: MPI_Request,
-    memory: InFlight<Memory<E>>,
-}
-
-impl OfWorld<u8> {
-    /// Starts it, as [`Comm::exchange`] does. Collective.
-    pub(crate) fn exchange(mine: &[u8], size: usize) -> Result<Self> {
-        let (request, memory) = gather(sys::MPI_COMM_WORLD, mine, size)?;
-        Ok(Self { request, memory })
-    }
-}
-
-impl OfWorld<u64> {
-    /// Starts it, as [`Comm::join_in_time`] does. Collective.
-    pub(crate) fn join(words: &[u64], by: Join) -> Result<Self> {
-        let (request, memory) = join(sys::MPI_COMM_WORLD, words, by)?;
-        Ok(Self { request, memory })
-    }
-}
-
-impl<E> OfWorld<E> {
-    /// Waits for it until the limit, or until `is_enough`, which is polled, says that it will not
-    /// complete.
-    pub(crate) fn wait(
-        mut self,
-        limit: Duration,
-        mut is_enough: impl FnMut() -> bool,
-    ) -> Result<Option<Vec<E>>> {
-        let mut is_over = false;
-        Pause::until(limit, &mut || {
-            is_over = test(&mut self.request)?;
-            Ok(is_over || is_enough())
-        })?;
-        // SAFETY: the library has said that it is over.
-        Ok(is_over.then(|| self.memory.give_back(unsafe { Over::new() }).all))
-    }
-}
-
-/// Tests a request for completion.
-pub(crate) fn test(request: &mut MPI_Request) -> Result<bool> {
-    let mut flag: c_int = 0;
-    let mut status = MPI_Status::EMPTY;
-    // SAFETY: the request was begun and is not over, or is null; flag and status are ours.
-    let code = unsafe { sys::MPI_Test(request, &raw mut flag, &raw mut status) };
-    check(code, "MPI_Test")?;
-    Ok(flag != 0)
-}
-
 /// Starts the exchange of the same number of bytes from each rank.
-fn gather(comm: MPI_Comm, mine: &[u8], size: usize) -> Result<(MPI_Request, InFlight<Memory<u8>>)> {
+pub(super) fn gather(comm: MPI_Comm, mine: &[u8], size: usize) -> Result<Begun<Memory<u8>>> {
     let operation = EXCHANGE.operation();
     let length = mine.len().checked_mul(size);
     let (Some(length), Ok(count)) = (length, c_int::try_from(mine.len())) else {
@@ -255,7 +204,7 @@ fn gather(comm: MPI_Comm, mine: &[u8], size: usize) -> Result<(MPI_Request, InFl
 }
 
 /// Starts to join the words of all ranks, which pass as many.
-fn join(comm: MPI_Comm, words: &[u64], by: Join) -> Result<(MPI_Request, InFlight<Memory<u64>>)> {
+pub(super) fn join(comm: MPI_Comm, words: &[u64], by: Join) -> Result<Begun<Memory<u64>>> {
     let operation = JOINING.operation();
     let Ok(count) = c_int::try_from(words.len()) else {
         let many = words.len();
@@ -274,15 +223,13 @@ fn start<E: Copy + Default>(
     mine: &[E],
     length: usize,
     begin: impl FnOnce(*const c_void, *mut c_void, *mut MPI_Request) -> c_int,
-) -> Result<(MPI_Request, InFlight<Memory<E>>)> {
+) -> Result<Begun<Memory<E>>> {
     let memory = Memory {
         mine: mine.to_vec(),
         all: vec![E::default(); length],
     };
-    let (memory, request) = InFlight::begun(memory, |memory| {
+    Begun::new(operation, memory, |memory, request| {
         let (from, to) = (memory.mine.as_ptr().cast(), memory.all.as_mut_ptr().cast());
-        let mut request = sys::MPI_REQUEST_NULL;
-        check(begin(from, to, &raw mut request), operation).map(|()| request)
-    })?;
-    Ok((request, memory))
+        begin(from, to, request)
+    })
 }

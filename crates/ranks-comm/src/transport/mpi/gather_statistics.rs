@@ -21,11 +21,9 @@ use ranks_mpi_sys::MPI_Comm;
 use ranks_trace::{Clock, Home, Job, Part, Reading, Together, Who};
 
 use self::tree::Tree;
-use super::exchange::test;
 use super::fault_tolerance;
 use super::internal_comm::{self, ANSWERED, DUE, PART, QUESTION, READING};
 use crate::call::limit::{Limit, OnTimeLimit, Pause};
-use crate::data::in_flight::Over;
 use crate::data::source::Source;
 use crate::result::Result;
 use crate::transport::facts::Facts;
@@ -387,13 +385,8 @@ fn words(bytes: &[u8]) -> Vec<i64> {
 /// Sends, and waits until the send is complete; `false` if it was not in time. The bytes are leaked
 /// then.
 fn post(comm: MPI_Comm, dest: usize, tag: i32, bytes: Vec<u8>, limit: Duration) -> Result<bool> {
-    let (bytes, mut request) = internal_comm::send(comm, dest, tag, bytes)?;
-    let sent = Pause::until(limit, &mut || test(&mut request));
-    if let Ok(true) = sent {
-        // SAFETY: the library has said that they are sent.
-        drop(bytes.give_back(unsafe { Over::new() }));
-    }
-    sent
+    let sending = internal_comm::send(comm, dest, tag, bytes)?;
+    Ok(sending.wait(limit, || false)?.is_some())
 }
 
 /// Receives; `None` if nothing arrives in time.

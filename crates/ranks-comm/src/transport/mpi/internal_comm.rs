@@ -5,14 +5,14 @@ use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Request};
+use ranks_mpi_sys::MPI_Comm;
 
+use super::begun::Begun;
 use super::error::check;
 use super::message::Message;
 use super::peer;
 use super::probe::improbe;
 use crate::call::lock::lock;
-use crate::data::in_flight::InFlight;
 use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::{Error, ErrorKind, Result, Status};
@@ -49,7 +49,7 @@ pub(super) fn send(
     dest: usize,
     tag: i32,
     bytes: Vec<u8>,
-) -> Result<(InFlight<Vec<u8>>, MPI_Request)> {
+) -> Result<Begun<Vec<u8>>> {
     const OPERATION: &str = "MPI_Isend";
     let count = c_int::try_from(bytes.len()).map_err(|_| {
         let many = bytes.len();
@@ -57,14 +57,11 @@ pub(super) fn send(
         Error::new(ErrorKind::Length, OPERATION, why)
     })?;
     let (byte, dest) = (sys::MPI_BYTE, peer::rank(dest));
-    InFlight::begun(bytes, |bytes| {
-        let mut request = sys::MPI_REQUEST_NULL;
+    Begun::new(OPERATION, bytes, |bytes, request| {
         let pointer = bytes.as_ptr().cast::<c_void>();
         // SAFETY: so many bytes, which are kept until they are sent, or for ever; the communicator
         // lives as long as the library.
-        let code =
-            unsafe { sys::MPI_Isend(pointer, count, byte, dest, tag, comm, &raw mut request) };
-        check(code, OPERATION).map(|()| request)
+        unsafe { sys::MPI_Isend(pointer, count, byte, dest, tag, comm, request) }
     })
 }
 

@@ -23,6 +23,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod attributes;
+pub(crate) mod begun;
 pub(crate) mod buffer;
 pub(crate) mod buffered;
 pub(crate) mod child;

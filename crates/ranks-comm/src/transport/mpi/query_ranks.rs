@@ -11,17 +11,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Request};
+use ranks_mpi_sys::MPI_Comm;
 
+use super::begun::{Begun, test};
 use super::error::check;
-use super::exchange::test;
 use super::internal_comm::{self, RANK_QUERIES as TAG};
 use crate::call::checks::{get_text, put_text};
 use crate::call::limit::{self, Processes, RankState};
 use crate::call::lock::lock;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::call::thread_level::ThreadLevel;
-use crate::data::in_flight::{InFlight, Over};
+use crate::data::in_flight::Over;
 use crate::data::source::Source;
 use crate::result::Result;
 
@@ -41,7 +41,7 @@ struct RankQueries {
     /// The last state of each rank that has sent one, and the time of its arrival.
     heard: HashMap<usize, (Instant, RankState)>,
     /// The sends that are pending.
-    sending: Vec<(MPI_Request, InFlight<Vec<u8>>)>,
+    sending: Vec<Begun<Vec<u8>>>,
 }
 
 static RANK_QUERIES: Mutex<Option<RankQueries>> = Mutex::new(None);
@@ -176,25 +176,24 @@ pub(crate) fn all_come(limit: Duration) -> Result<bool> {
         let code = unsafe { sys::MPI_Ibarrier(queries.comm, &raw mut request) };
         check(code, "MPI_Ibarrier")?;
     }
-    crate::call::limit::Pause::until(limit, &mut || test(&mut request))
+    limit::Pause::until(limit, &mut || test(&mut request))
 }
 
 impl RankQueries {
     /// Sends a message. A failure is the same as an answer that does not come.
     fn send(&mut self, what: u8, dest: usize, state: &RankState) {
-        for (mut request, message) in std::mem::take(&mut self.sending) {
-            match test(&mut request) {
+        for mut sending in std::mem::take(&mut self.sending) {
+            match test(&mut sending.request) {
                 // SAFETY: the library has said that it is over.
-                Ok(true) => drop(message.give_back(unsafe { Over::new() })),
-                Ok(false) => self.sending.push((request, message)),
+                Ok(true) => drop(sending.memory.give_back(unsafe { Over::new() })),
+                Ok(false) => self.sending.push(sending),
                 // It may still be pending.
-                Err(_) => drop(message),
+                Err(_) => drop(sending),
             }
         }
         let message = encoded(what, state).to_vec();
-        if let Ok((message, request)) = internal_comm::send(self.comm, dest, TAG, message) {
-            self.sending.push((request, message));
-        }
+        self.sending
+            .extend(internal_comm::send(self.comm, dest, TAG, message));
     }
 
     /// Receives all messages that have arrived, and answers.

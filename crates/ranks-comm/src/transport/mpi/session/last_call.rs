@@ -3,6 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use ranks_mpi_sys as sys;
+
 use super::Session;
 use crate::call::call_description::{CallDescription, Groups, Joined};
 use crate::call::checks::not_all_came;
@@ -10,7 +12,7 @@ use crate::call::limit::{Limit, OnTimeLimit, Others};
 use crate::result::Result;
 use crate::transport::facts::Facts;
 use crate::transport::join::Join;
-use crate::transport::mpi::exchange::OfWorld;
+use crate::transport::mpi::exchange::{Memory, gather, join};
 use crate::transport::mpi::{fault_tolerance, query_ranks};
 
 const OPERATION: &str = "MPI_Finalize";
@@ -53,18 +55,19 @@ impl Session {
             let others = Others(Some(&held.call), &states);
             not_all_came(OPERATION, size, &others)
         };
-        let exchange = |mine: &[u8]| OfWorld::exchange(mine, size)?.wait(patience, look);
-        let join = |words: &[u64], by| OfWorld::join(words, by)?.wait(patience, look);
+        let world = sys::MPI_COMM_WORLD;
+        let exchange = |mine: &[u8]| gather(world, mine, size)?.wait(patience, look);
+        let join = |words: &[u64], by| join(world, words, by)?.wait(patience, look);
         let by_digests = || {
             let Some(words) = join(&Joined::words(&told, rank, true), Join::Min)? else {
                 return Ok(None);
             };
-            let joined = Joined::of(&words);
+            let joined = Joined::of(&words.all);
             let compared = if joined.is_equal() {
                 Ok(())
             } else if joined.all_stay() {
-                let exchange = |mine: &[u8]| exchange(mine)?.map(Into::into).ok_or_else(late);
-                let join = |words: &[u64]| join(words, Join::Or)?.ok_or_else(late);
+                let exchange = |mine: &[u8]| Ok(exchange(mine)?.ok_or_else(late)?.all.into());
+                let join = |words: &[u64]| Ok(join(words, Join::Or)?.ok_or_else(late)?.all);
                 Err(Groups::find_out(OPERATION, &told, rank, exchange, join)?)
             } else {
                 Err(joined.differ(OPERATION, &told))
@@ -72,7 +75,7 @@ impl Session {
             Ok(Some((compared, joined.any_begins())))
         };
         let by_what_is_told = || {
-            Ok(exchange(told.bytes())?.map(|all| {
+            Ok(exchange(told.bytes())?.map(|Memory { all, .. }| {
                 let compared = CallDescription::compare(OPERATION, &all);
                 (compared, CallDescription::any_begins(&all))
             }))
