@@ -114,7 +114,7 @@ impl<'a> CallGuard<'a> {
     #[inline]
     pub fn note<R>(&mut self, result: &Result<R>) {
         if let Some(held) = &mut self.held {
-            held.note(result.as_ref().err().map(Error::kind));
+            held.failed = result.as_ref().err().map(Error::kind);
         }
     }
 }

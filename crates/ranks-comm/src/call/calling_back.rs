@@ -22,7 +22,7 @@ impl Callback {
         callback::count(true);
         let holds = THREAD_GUARD.was_opened();
         if holds {
-            THREAD_GUARD.hold_fast_path();
+            THREAD_GUARD.fast_path.hold();
         }
         Self { holds }
     }
@@ -32,7 +32,7 @@ impl Drop for Callback {
     fn drop(&mut self) {
         callback::count(false);
         if self.holds {
-            THREAD_GUARD.release_fast_path();
+            THREAD_GUARD.fast_path.release();
         }
     }
 }

@@ -58,7 +58,9 @@ impl FastPath {
         }
     }
 
-    /// Opens it at `level`, on the thread that has initialised.
+    /// Opens it to threads that need no further check at `level`, on the thread that has
+    /// initialised. For the one gate of MPI only, since a thread remembers that it is the
+    /// initialising one, and not of which gate.
     pub(crate) fn open(&self, level: ThreadLevel) {
         IS_MAIN.set(true);
         self.change(|barrier| barrier.level = Some(level));
@@ -170,29 +172,29 @@ mod tests {
         static MULTIPLE: ThreadGuard = ThreadGuard::new();
         static FUNNELED: ThreadGuard = ThreadGuard::new();
         static SERIALIZED: ThreadGuard = ThreadGuard::new();
-        let here = |gate: &'static ThreadGuard, items: usize| gate.fast_path().takes(items);
+        let here = |gate: &'static ThreadGuard, items: usize| gate.fast_path.takes(items);
         let elsewhere = |gate, items| {
             std::thread::spawn(move || here(gate, items))
                 .join()
                 .unwrap()
         };
         assert!(!here(&MULTIPLE, 1), "not yet");
-        MULTIPLE.open_fast_path(ThreadLevel::Multiple);
-        FUNNELED.open_fast_path(ThreadLevel::Funneled);
-        SERIALIZED.open_fast_path(ThreadLevel::Serialized);
+        MULTIPLE.fast_path.open(ThreadLevel::Multiple);
+        FUNNELED.fast_path.open(ThreadLevel::Funneled);
+        SERIALIZED.fast_path.open(ThreadLevel::Serialized);
         assert!(here(&MULTIPLE, 1) && elsewhere(&MULTIPLE, 1));
         assert!(here(&FUNNELED, 1) && !elsewhere(&FUNNELED, 1));
         assert!(!here(&SERIALIZED, 1) && !elsewhere(&SERIALIZED, 1));
         assert!(here(&MULTIPLE, 1 << 30) && !here(&MULTIPLE, (1 << 30) + 1));
         assert!(!here(&MULTIPLE, 0) && !here(&FUNNELED, 0));
-        let both = |items, others| MULTIPLE.fast_path().takes_both(items, others);
+        let both = |items, others| MULTIPLE.fast_path.takes_both(items, others);
         assert!(both(1, 1) && both(1 << 30, 1) && both(3, 1 << 30));
         assert!(!both(0, 1) && !both(1, 0) && !both(1, (1 << 30) + 1) && !both(usize::MAX, 1));
-        MULTIPLE.hold_fast_path();
-        MULTIPLE.hold_fast_path();
-        MULTIPLE.release_fast_path();
+        MULTIPLE.fast_path.hold();
+        MULTIPLE.fast_path.hold();
+        MULTIPLE.fast_path.release();
         assert!(!here(&MULTIPLE, 1));
-        MULTIPLE.release_fast_path();
+        MULTIPLE.fast_path.release();
         assert!(here(&MULTIPLE, 1));
         MULTIPLE.close();
         FUNNELED.close();

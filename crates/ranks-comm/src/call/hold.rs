@@ -14,14 +14,14 @@ pub(crate) struct Hold(());
 impl Hold {
     pub(crate) fn new() -> Self {
         HOLDS.fetch_add(1, Ordering::Relaxed);
-        THREAD_GUARD.hold_fast_path();
+        THREAD_GUARD.fast_path.hold();
         Self(())
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        THREAD_GUARD.release_fast_path();
+        THREAD_GUARD.fast_path.release();
         HOLDS.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -106,7 +106,8 @@ pub(crate) struct Held {
     pub(crate) call: Arc<CallInFlight>,
     /// The list that it is in.
     thread: Arc<ThreadCalls>,
-    failed: Option<ErrorKind>,
+    /// The outcome, if it is an error.
+    pub(crate) failed: Option<ErrorKind>,
 }
 
 impl Held {
@@ -148,11 +149,6 @@ impl Held {
             thread,
             failed: None,
         }
-    }
-
-    /// Notes the outcome.
-    pub(crate) fn note(&mut self, failed: Option<ErrorKind>) {
-        self.failed = failed;
     }
 }
 
@@ -207,10 +203,5 @@ impl CallInFlight {
     pub(crate) fn peer(&self) -> Option<usize> {
         let peer = usize::try_from(self.what.peer).ok();
         peer.filter(|_| self.what.kind.class == Class::Message)
-    }
-
-    /// The world rank of a rank of its communicator, if that is known.
-    pub(crate) fn world_rank(&self, rank: usize) -> Option<usize> {
-        self.recorder.world_rank(rank)
     }
 }

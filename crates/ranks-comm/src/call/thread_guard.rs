@@ -25,7 +25,7 @@ pub(crate) static THREAD_GUARD: ThreadGuard = ThreadGuard::new();
 #[derive(Debug)]
 pub(crate) struct ThreadGuard {
     flags: AtomicU8,
-    fast_path: FastPath,
+    pub(crate) fast_path: FastPath,
     /// The thread that initialised, by [`this_thread`]; 0 before that.
     main: AtomicU64,
     /// The thread that is inside, at `ONE_AT_A_TIME`.
@@ -53,27 +53,6 @@ impl ThreadGuard {
             ThreadLevel::Multiple => 0,
         };
         self.flags.store(flag, Ordering::Release);
-    }
-
-    /// Opens the fast path to threads that need no further check at `level`. For the one gate of
-    /// MPI only, since a thread remembers that it is the initialising one, and not of which gate.
-    pub(crate) fn open_fast_path(&'static self, level: ThreadLevel) {
-        self.fast_path.open(level);
-    }
-
-    /// Closes the fast path, so that each call is checked, until the matching release.
-    pub(crate) fn hold_fast_path(&self) {
-        self.fast_path.hold();
-    }
-
-    /// Undoes one [`hold_fast_path`](Self::hold_fast_path).
-    pub(crate) fn release_fast_path(&self) {
-        self.fast_path.release();
-    }
-
-    /// The test for the fast path of this gate.
-    pub(crate) fn fast_path(&'static self) -> &'static FastPath {
-        &self.fast_path
     }
 
     /// Makes every later operation an [`ErrorKind::Finalized`].

@@ -15,7 +15,7 @@ use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::{Backend, StartedOp};
 use crate::transport::join::Join;
-use crate::transport::mpi::fault_tolerance;
+use crate::transport::mpi::{exchange, fault_tolerance};
 use crate::transport::pending_op::PendingOp;
 
 static AGREE: Kind = Kind::of(Class::Collective, "Communicator::agree");
@@ -87,7 +87,7 @@ impl Communicator {
         self.size() > 1
             && !self.is_between()
             && match self.backend() {
-                Backend::Mpi(comm) => comm.compares(),
+                Backend::Mpi(comm) => comm.compares,
                 Backend::InProcess(comm) => comm.compares(),
             }
     }
@@ -99,7 +99,7 @@ impl Communicator {
     #[must_use]
     pub fn may_overrun(&self) -> bool {
         match self.backend() {
-            Backend::Mpi(comm) => comm.may_overrun(),
+            Backend::Mpi(comm) => comm.session.receives.overrun(),
             Backend::InProcess(_) => false,
         }
     }
@@ -185,7 +185,8 @@ impl Communicator {
     pub fn exchange_within(&self, operation: &'static str, mine: &[u8]) -> Result<Arc<[u8]>> {
         self.all_in_time(operation, |left| match self.backend() {
             Backend::Mpi(comm) => {
-                let all = comm.exchange(mine, self.size(), left, || self.is_out_of_step())?;
+                let begun = exchange::gather(comm.canonical, mine, self.size())?;
+                let all = comm.finish(begun, left, || self.is_out_of_step())?;
                 Ok(all.map(Into::into))
             }
             Backend::InProcess(comm) => comm.exchange(mine, left),
@@ -202,7 +203,10 @@ impl Communicator {
         by: Join,
     ) -> Result<Vec<u64>> {
         self.all_in_time(operation, |left| match self.backend() {
-            Backend::Mpi(comm) => comm.join_in_time(words, by, left, || self.is_out_of_step()),
+            Backend::Mpi(comm) => {
+                let begun = exchange::join(comm.canonical, words, by)?;
+                comm.finish(begun, left, || self.is_out_of_step())
+            }
             Backend::InProcess(comm) => comm.join_in_time(words, by, left),
         })
     }
@@ -241,7 +245,7 @@ impl Communicator {
     /// for ever.
     pub(crate) fn check_limit(&self) -> Duration {
         match self.backend() {
-            Backend::Mpi(comm) => comm.check_limit(),
+            Backend::Mpi(comm) => comm.session.comparing.limit,
             Backend::InProcess(comm) => comm.check_limit(),
         }
     }
@@ -294,7 +298,7 @@ impl Communicator {
     /// Returns `true` if ranks join digests of their calls.
     fn compares_digests(&self) -> bool {
         match self.backend() {
-            Backend::Mpi(comm) => comm.compares_digests(self.size()),
+            Backend::Mpi(comm) => comm.session.comparing.is_by_digests(self.size()),
             Backend::InProcess(_) => false,
         }
     }
@@ -314,15 +318,13 @@ impl Communicator {
         let step = Arc::clone(self.step());
         match self.backend() {
             Backend::Mpi(over) if !self.compares_digests() => {
-                over.begin_exchange(told.bytes(), self.size(), move |all| {
-                    compare_all(&step, operation, all)
-                })
+                let begun = exchange::gather(over.canonical, told.bytes(), self.size())?;
+                Ok(begun.then(move |all| compare_all(&step, operation, all)))
             }
             Backend::Mpi(over) => {
                 let (told, words) = (told.clone(), Joined::words(told, self.rank(), false));
-                over.begin_joining(&words, Join::Min, move |all| {
-                    compare_joined(&step, operation, &told, Joined::of(all))
-                })
+                let begun = exchange::join(over.canonical, &words, Join::Min)?;
+                Ok(begun.then(move |all| compare_joined(&step, operation, &told, Joined::of(all))))
             }
             Backend::InProcess(over) => over.begin_exchange(operation, told.bytes(), move |all| {
                 compare_all(&step, operation, all)

@@ -223,11 +223,12 @@ impl Communicator {
     #[doc(alias = "MPI_Comm_set_name")]
     pub fn set_name(&self, name: &str) -> Result<()> {
         const OPERATION: &str = "MPI_Comm_set_name";
-        let for_library = object_name(OPERATION, name)?;
+        // Whatever the library takes of it.
+        object_name(OPERATION, name)?;
         self.dispatch(
             OPERATION,
             |comm| {
-                comm.set_name(&for_library)?;
+                comm.set_name(name)?;
                 self.0.recorder.set_name(name);
                 Ok(())
             },
@@ -289,7 +290,7 @@ impl Communicator {
     /// MPI 5.0 §9.3.4 (`MPI_Abort`).
     #[doc(alias = "MPI_Abort")]
     pub fn abort(&self, code: i32) -> ! {
-        let rank = self.0.recorder.place().0;
+        let rank = self.0.recorder.place.0;
         let code_given = format!("aborted with code {code}");
         let code = if code & 0xff == 0 {
             code.signum().abs()

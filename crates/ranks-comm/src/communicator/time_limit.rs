@@ -144,7 +144,7 @@ pub(super) fn limit_of(comm: &Communicator) -> Option<Limit> {
     limit::of_calls()
         .or_else(|| comm.own_limit())
         .or_else(|| match comm.backend() {
-            Backend::Mpi(comm) => comm.limit_of_job(),
+            Backend::Mpi(comm) => comm.session.limit,
             Backend::InProcess(comm) => comm.limit_of_job(),
         })
 }

@@ -108,9 +108,7 @@ impl ErrorKind {
     pub fn is_loss(self) -> bool {
         matches!(self, Self::ProcFailed | Self::Revoked | Self::PeerFailed)
     }
-}
 
-impl ErrorKind {
     /// The kind in a few words.
     pub(crate) const fn text(self) -> &'static str {
         match self {

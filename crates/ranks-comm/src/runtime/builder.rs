@@ -118,9 +118,8 @@ impl Builder {
         observe::start();
         match settings::resolve(self.backend, &environment)? {
             Ground::Mpi => {
-                let started = mpi::start(&environment, self.wishes()?)?;
-                let joined = started.joined;
-                run::over_mpi(world::over_mpi(started), joined, f)
+                let (world, joined) = mpi::start(&environment, self.wishes()?)?;
+                run::over_mpi(world::over_mpi(world), joined, f)
             }
             Ground::InProcess => {
                 let ranks = settings::ranks(self.ranks)?;
@@ -147,7 +146,10 @@ impl Builder {
         let environment = settings::environment()?;
         observe::start();
         match settings::resolve(self.backend, &environment)? {
-            Ground::Mpi => mpi::start(&environment, self.wishes()?).map(world::over_mpi),
+            Ground::Mpi => {
+                let (world, _) = mpi::start(&environment, self.wishes()?)?;
+                Ok(world::over_mpi(world))
+            }
             Ground::InProcess => {
                 let ranks = settings::ranks(self.ranks)?;
                 if ranks != 1 {

@@ -84,7 +84,9 @@ impl Facts {
     /// meant so or not.
     #[must_use]
     pub fn alone(&self) -> Option<&str> {
-        alone()
+        static ALONE: OnceLock<Option<String>> = OnceLock::new();
+        let find = || Allocation::detect()?.alone(&Environment::detect());
+        ALONE.get_or_init(find).as_deref()
     }
 
     /// The way in which messages are received, so that none is written past its slice: `posted` to
@@ -123,11 +125,4 @@ impl Display for Facts {
         }
         write!(f, "; receives are {}", self.receives)
     }
-}
-
-/// A line about a program that was started alone on one of several hosts of a batch job.
-fn alone() -> Option<&'static str> {
-    static ALONE: OnceLock<Option<String>> = OnceLock::new();
-    let find = || Allocation::detect()?.alone(&Environment::detect());
-    ALONE.get_or_init(find).as_deref()
 }

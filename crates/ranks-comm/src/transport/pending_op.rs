@@ -92,9 +92,7 @@ impl PendingOp {
             )),
         }
     }
-}
 
-impl PendingOp {
     /// Proof that nothing works on its memory any more.
     #[inline(always)]
     pub(crate) fn ended(&self) -> Option<Over> {

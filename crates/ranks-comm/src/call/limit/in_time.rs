@@ -157,7 +157,9 @@ impl CallInFlight {
             Some(_) => (0..size).filter(|other| *other != rank).collect(),
             None => asked(rank, size, self.peer()),
         };
-        let others = others.into_iter().filter_map(|rank| self.world_rank(rank));
+        let others = others
+            .into_iter()
+            .filter_map(|rank| self.recorder.world_rank(rank));
         let mut others: Vec<usize> = others.collect();
         others.sort_unstable();
         let Some(world) = &self.world else {
@@ -189,7 +191,7 @@ impl CallInFlight {
     /// itself, and there is none.
     pub(super) fn dump(&self, limit: Limit, report: &Report<'_>) {
         if matches!(limit.origin, Origin::Environment | Origin::Builder) {
-            let rank = self.recorder.place().0;
+            let rank = self.recorder.place.0;
             dump::write(Reason::TimeLimit, Some(report), Some(rank));
         }
     }

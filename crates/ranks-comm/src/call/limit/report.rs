@@ -76,7 +76,7 @@ impl Report<'_> {
         let (of, what) = (self.of, &self.of.what);
         match of.peer() {
             Some(peer) => {
-                let rank = of.world_rank(peer).unwrap_or(peer);
+                let rank = of.recorder.world_rank(peer).unwrap_or(peer);
                 write!(f, "; it waits for rank {rank}")?;
             }
             None if what.kind.class == Class::Message && what.peer == ANY => {

@@ -16,9 +16,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
-
-use content::Cause;
+use std::sync::{Arc, Mutex, Once, OnceLock};
 
 use crate::call::inflight_calls;
 use crate::call::lock::lock;
@@ -65,9 +63,16 @@ impl Reason {
 /// Makes this process write a dump before it ends in a way that this crate is not told of
 /// otherwise, if there is to be a dump at all.
 pub(crate) fn at_every_end() {
-    signals::on_termination();
-    exit::on_exit();
-    signals::on_faults();
+    static ONCE: Once = Once::new();
+    if folder().is_some() {
+        ONCE.call_once(|| {
+            signals::on_termination();
+            exit::on_exit();
+            if faults_are_wanted() {
+                signals::on_faults();
+            }
+        });
+    }
 }
 
 /// Returns `true` if there is to be a dump at a fault signal.
@@ -127,20 +132,18 @@ fn write_all(
 ) -> std::io::Result<()> {
     for (place, recorders) in by_rank() {
         let mine = rank.is_none_or(|rank| rank == place.0);
-        let mut cause = Cause {
-            reason: reason.text().to_owned(),
-            error: error.map(str::to_owned),
-        };
-        if let (false, Some(error), Some(rank)) = (mine, error, rank) {
-            cause.reason = format!("{} on rank {rank}", reason.text());
-            cause.error = Some(format!("rank {rank} of {}: {error}", place.1));
+        let mut reason = reason.text().to_owned();
+        let mut error = error.map(str::to_owned);
+        if let (false, Some(said), Some(rank)) = (mine, &error, rank) {
+            reason = format!("{reason} on rank {rank}");
+            error = Some(format!("rank {rank} of {}: {said}", place.1));
         }
         let under_way = inflight_calls::of_the_program();
-        let here = under_way.iter().filter(|one| one.recorder.place() == place);
+        let here = under_way.iter().filter(|one| one.recorder.place == place);
         let communicators = recorders.iter().map(|one| content::communicator(one));
         let dump = content::dump(
             place,
-            &cause,
+            (&reason, error.as_deref()),
             communicators,
             here.map(|one| content::under_way(one)),
         );
@@ -154,7 +157,7 @@ fn write_all(
 fn by_rank() -> BTreeMap<(usize, usize), Vec<Arc<Recorder>>> {
     let mut ranks = BTreeMap::<_, Vec<_>>::new();
     for recorder in recorders() {
-        ranks.entry(recorder.place()).or_default().push(recorder);
+        ranks.entry(recorder.place).or_default().push(recorder);
     }
     ranks
 }

@@ -30,7 +30,7 @@ pub(crate) struct Recorder {
     /// `true` if each of its ranks has the same rank in the world.
     is_world: bool,
     /// This rank in the world, and the size of the world.
-    place: (usize, usize),
+    pub(crate) place: (usize, usize),
     name: Mutex<String>,
 }
 
@@ -100,11 +100,6 @@ impl Recorder {
     /// Returns `true` if its ranks are known not to be those of the world, in order.
     pub(crate) fn is_renumbered(&self) -> bool {
         !self.is_world && !self.world_ranks.is_empty()
-    }
-
-    /// This rank in the world, and the size of the world.
-    pub(crate) fn place(&self) -> (usize, usize) {
-        self.place
     }
 
     pub(crate) fn name(&self) -> String {

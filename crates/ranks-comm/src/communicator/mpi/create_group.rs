@@ -175,7 +175,7 @@ impl Comm {
             self.members = Arc::clone(&recorder.world_ranks);
             // Those of groups have done it.
             let by_parent = matches!(self.origin, Some((_, Origin::Parent { .. })));
-            if by_parent && self.children.lineage().is_due() {
+            if by_parent && self.children.of.is_due() {
                 self.free_old(&self.members, 0)?;
             }
         }
@@ -196,7 +196,7 @@ impl Comm {
             Arc::default()
         };
         let home = Home::PROCESS.world;
-        Recorder::with(home, origin, (rank, size), ranks, is_world, world.place())
+        Recorder::with(home, origin, (rank, size), ranks, is_world, world.place)
     }
 
     pub(crate) fn remote_size(&self) -> Result<usize> {

@@ -129,7 +129,7 @@ impl Comm {
         self.children.is_alive(number);
         let siblings = Arc::clone(&self.children);
         let origin = Origin::Parent { siblings, number };
-        let children = Arc::new(Children::of(self.children.lineage().child(number)));
+        let children = Arc::new(Children::of(self.children.of.child(number)));
         let session = Arc::clone(&self.session);
         let mut comm = Comm::new(new, session, children, Some((self.session.key(), origin)));
         comm.between = between;

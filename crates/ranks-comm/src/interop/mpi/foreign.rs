@@ -96,7 +96,7 @@ impl Comm {
             frame: Some(Frame { start, extent }),
         })?;
         Ok(SharedDatatype {
-            handle: committed.handle(),
+            handle: committed.0,
             _committed: Some(committed),
             _session: Arc::clone(&self.session),
         })

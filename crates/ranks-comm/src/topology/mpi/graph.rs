@@ -19,7 +19,7 @@ impl Comm {
         graph: &Adjacency,
         reorder: bool,
     ) -> Result<Option<Communicator>> {
-        let (index, edges) = (ints(graph.index()), ints(graph.edges()));
+        let (index, edges) = (ints(&graph.index), ints(&graph.edges));
         self.make(parent, "MPI_Graph_create", &mut |new| {
             // SAFETY: the communicator is alive; the index is of this length and ends with that of
             // the edges, as `Adjacency` says; the new handle is ours.
@@ -41,7 +41,7 @@ impl Comm {
         if graph.nodes() == 0 {
             return Ok(None);
         }
-        let (index, edges) = (ints(graph.index()), ints(graph.edges()));
+        let (index, edges) = (ints(&graph.index), ints(&graph.edges));
         let mut rank = sys::MPI_UNDEFINED;
         // SAFETY: the communicator is alive; the index is of this length and ends with that of the
         // edges, as `Adjacency` says; the rank is ours.

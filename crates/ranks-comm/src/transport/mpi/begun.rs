@@ -9,6 +9,7 @@ use ranks_mpi_sys::{MPI_Request, MPI_Status};
 use super::error::check;
 use crate::call::limit::Pause;
 use crate::data::in_flight::{InFlight, Over};
+use crate::data::raw_slice::OpInfo;
 use crate::result::Result;
 
 /// An operation that the library has begun, and the memory that it works on. Dropped before it is
@@ -17,20 +18,25 @@ use crate::result::Result;
 pub(crate) struct Begun<M> {
     pub(super) request: MPI_Request,
     pub(super) memory: InFlight<M>,
+    pub(super) role: &'static OpInfo,
 }
 
 impl<M> Begun<M> {
     /// Begins it by `call`, which gets the memory and the place of the request.
     pub(super) fn new(
-        operation: &'static str,
+        role: &'static OpInfo,
         memory: M,
         call: impl FnOnce(&mut M, *mut MPI_Request) -> c_int,
     ) -> Result<Self> {
         let (memory, request) = InFlight::begun(memory, |memory| {
             let mut request = sys::MPI_REQUEST_NULL;
-            check(call(memory, &raw mut request), operation).map(|()| request)
+            check(call(memory, &raw mut request), role.operation).map(|()| request)
         })?;
-        Ok(Self { request, memory })
+        Ok(Self {
+            request,
+            memory,
+            role,
+        })
     }
 
     /// Waits for it until the limit, or until `is_enough`, which is polled, says that it will not

@@ -46,7 +46,8 @@ impl Lineage {
 /// parent.
 #[derive(Debug, Default)]
 pub(crate) struct Children {
-    of: Lineage,
+    /// The descent of the parent.
+    pub(crate) of: Lineage,
     numbered: Mutex<Numbered>,
 }
 
@@ -75,11 +76,6 @@ impl Children {
             of: lineage,
             numbered: Mutex::default(),
         }
-    }
-
-    /// The descent of the parent.
-    pub(crate) fn lineage(&self) -> Lineage {
-        self.of
     }
 
     fn lock(&self) -> MutexGuard<'_, Numbered> {

@@ -50,7 +50,7 @@ const BY_PROGRESS: usize = 1024;
 
 /// The receives of one communicator that wait for their message.
 pub(crate) struct Claims {
-    comm: MPI_Comm,
+    pub(crate) comm: MPI_Comm,
     queue: Mutex<Queue>,
     /// The number that have no message yet.
     waiting: AtomicUsize,
@@ -92,7 +92,7 @@ impl Comm {
             }
             (place, number)
         });
-        if claims.is_waiting() && self.session.polls() {
+        if claims.is_waiting() && self.session.polls {
             progress::watch(&claims);
         }
         Claim {
@@ -192,11 +192,6 @@ impl Claims {
         })
     }
 
-    /// The communicator that they are on.
-    pub(crate) fn comm(&self) -> MPI_Comm {
-        self.comm
-    }
-
     /// Adds a user of the communicator; `false` if it is closed already.
     pub(crate) fn join(&self) -> bool {
         let mut queue = self.lock();
@@ -205,7 +200,7 @@ impl Claims {
         }
         queue.users += 1;
         if queue.users == 1 && self.is_waiting() {
-            THREAD_GUARD.hold_fast_path();
+            THREAD_GUARD.fast_path.hold();
         }
         true
     }
@@ -214,7 +209,7 @@ impl Claims {
     pub(crate) fn leave(&self) -> bool {
         let mut queue = self.lock();
         if queue.users == 1 && self.is_waiting() {
-            THREAD_GUARD.release_fast_path();
+            THREAD_GUARD.fast_path.release();
         }
         queue.users = queue.users.saturating_sub(1);
         queue.is_under_way()
@@ -233,7 +228,7 @@ impl Claims {
     /// Counts one more that waits; the first one closes the fast path.
     fn one_more(&self, queue: &Queue) {
         if self.waiting.fetch_add(1, Ordering::Relaxed) == 0 && queue.users > 0 {
-            THREAD_GUARD.hold_fast_path();
+            THREAD_GUARD.fast_path.hold();
         }
     }
 
@@ -241,7 +236,7 @@ impl Claims {
     fn less(&self, queue: &Queue, fewer: usize) {
         let before = self.waiting.fetch_sub(fewer, Ordering::Relaxed);
         if before == fewer && fewer > 0 && queue.users > 0 {
-            THREAD_GUARD.release_fast_path();
+            THREAD_GUARD.fast_path.release();
         }
     }
 

@@ -161,9 +161,8 @@ impl Comm {
     }
 
     /// Sets the name, which is cut to the room that there is.
-    pub(crate) fn set_name(&self, name: &CStr) -> Result<()> {
-        let whole = name.to_str().unwrap_or_default();
-        let name = object_name("MPI_Comm_set_name", cut(whole, self.room_for_name()))?;
+    pub(crate) fn set_name(&self, name: &str) -> Result<()> {
+        let name = object_name("MPI_Comm_set_name", cut(name, self.room_for_name()))?;
         // SAFETY: the communicator is alive, and the name ends with a zero.
         let code = unsafe { sys::MPI_Comm_set_name(self.canonical, name.as_ptr()) };
         check(code, "MPI_Comm_set_name")
@@ -233,7 +232,7 @@ impl Comm {
         let session = Arc::clone(&self.session);
         drop(self);
         match Arc::into_inner(session) {
-            Some(session) => session.finish().map(|()| true),
+            Some(mut session) => session.end().map(|()| true),
             None => Ok(false),
         }
     }

@@ -61,13 +61,7 @@ impl Items {
 
 /// A committed datatype. It stays committed while it has a holder and its session lives.
 #[derive(Debug)]
-pub(crate) struct Committed(MPI_Datatype);
-
-impl Committed {
-    pub(crate) fn handle(&self) -> MPI_Datatype {
-        self.0
-    }
-}
+pub(crate) struct Committed(pub(crate) MPI_Datatype);
 
 /// The committed datatypes of a session.
 ///

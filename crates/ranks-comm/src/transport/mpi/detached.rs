@@ -147,9 +147,7 @@ impl DetachedOps {
     /// out.
     pub(crate) fn any_on(&self, comm: MPI_Comm) -> bool {
         lock(&self.requests).iter().any(|(_, _, on)| *on == comm)
-            || lock(&self.claims)
-                .iter()
-                .any(|claims| claims.comm() == comm)
+            || lock(&self.claims).iter().any(|claims| claims.comm == comm)
     }
 
     /// Cancels the receives on a communicator that is about to be freed all the same: no message
@@ -157,7 +155,7 @@ impl DetachedOps {
     /// communicator, whose messages they would match.
     pub(crate) fn cancel_on(&self, comm: MPI_Comm) {
         let claims = lock(&self.claims).clone();
-        let of_it = claims.iter().filter(|claims| claims.comm() == comm);
+        let of_it = claims.iter().filter(|claims| claims.comm == comm);
         of_it.for_each(|claims| claims.close());
         let mut any = false;
         for (native, _, on) in lock(&self.requests).iter_mut() {

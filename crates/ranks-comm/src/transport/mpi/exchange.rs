@@ -9,7 +9,7 @@ use ranks_mpi_sys::{MPI_Comm, MPI_Op, MPI_Request};
 use super::begun::Begun;
 use super::communicator::Comm;
 use super::pending_op::Cell;
-use crate::call::limit::{Limit, Pause};
+use crate::call::limit::Pause;
 use crate::data::in_flight::{InFlight, Keep, Over};
 use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result};
@@ -30,7 +30,7 @@ pub(crate) fn op(join: Join) -> MPI_Op {
 }
 
 /// The bytes, or the words, that are sent and received.
-pub(super) struct Memory<E> {
+pub(crate) struct Memory<E> {
     mine: Vec<E>,
     pub(super) all: Vec<E>,
 }
@@ -52,31 +52,6 @@ impl<E: Send, F: Fn(&[E]) -> Result<()> + Send> Keep for Exchanging<E, F> {
 }
 
 impl Comm {
-    /// Returns `true` if ranks compare their calls.
-    pub(crate) fn compares(&self) -> bool {
-        self.compares
-    }
-
-    /// Returns `true` if so many ranks join digests of their calls to compare them.
-    pub(crate) fn compares_digests(&self, size: usize) -> bool {
-        self.session.comparing.is_by_digests(size)
-    }
-
-    /// The time that ranks wait for each other then.
-    pub(crate) fn check_limit(&self) -> Duration {
-        self.session.comparing.limit
-    }
-
-    pub(crate) fn limit_of_job(&self) -> Option<Limit> {
-        self.session.limit
-    }
-
-    /// Returns `true` if the library may write past a slice in collectives whose ranks pass
-    /// different lengths.
-    pub(crate) fn may_overrun(&self) -> bool {
-        self.session.receives.overrun()
-    }
-
     /// Waits up to `limit` until the detached operations of that name are complete; returns which.
     pub(crate) fn settle(&self, operation: &str, limit: Duration) -> Result<bool> {
         let detached = &self.session.detached;
@@ -89,43 +64,23 @@ impl Comm {
         })
     }
 
-    /// Gathers the bytes of all ranks, which are `size`, in rank order, as many from each; `None`
-    /// if not all of them came within the limit of comparisons, or in the time `left`, or if
-    /// detached operations have shown that they `never_come`. Collective.
-    pub(crate) fn exchange(
-        &self,
-        mine: &[u8],
-        size: usize,
-        left: Duration,
-        never_come: impl Fn() -> bool,
-    ) -> Result<Option<Vec<u8>>> {
-        let begun = gather(self.canonical, mine, size)?;
-        self.finish(begun, &EXCHANGE, left, never_come)
-    }
-
-    /// Joins the words of all ranks; `None` as with [`exchange`](Self::exchange). Collective.
-    pub(crate) fn join_in_time(
-        &self,
-        words: &[u64],
-        by: Join,
-        left: Duration,
-        never_come: impl Fn() -> bool,
-    ) -> Result<Option<Vec<u64>>> {
-        let begun = join(self.canonical, words, by)?;
-        self.finish(begun, &JOINING, left, never_come)
-    }
-
-    fn finish<E: Send + 'static>(
+    /// The outcome of an operation of all ranks; `None` if not all of them came within the limit of
+    /// comparisons, or in the time `left`, or if detached operations have shown that they
+    /// `never_come`.
+    pub(crate) fn finish<E: Send + 'static>(
         &self,
         begun: Begun<Memory<E>>,
-        operation: &'static OpInfo,
         left: Duration,
         never_come: impl Fn() -> bool,
     ) -> Result<Option<Vec<E>>> {
-        let Begun { request, memory } = begun;
+        let Begun {
+            request,
+            memory,
+            role,
+        } = begun;
         // SAFETY: the library is loaded, as there is a `Comm`.
         let cell = unsafe { Cell::holding(request) };
-        let mut flight = self.request(cell, operation, 0);
+        let mut flight = self.request(cell, role, 0);
         let limit = self.session.comparing.limit.min(left);
         let detached = &self.session.detached;
         let any_detached = detached.any_on(self.canonical);
@@ -153,65 +108,43 @@ impl Comm {
             }
         }
     }
+}
 
-    /// Starts an exchange, and calls `then` with the bytes of all ranks. Collective.
-    pub(crate) fn begin_exchange(
-        &self,
-        mine: &[u8],
-        size: usize,
-        then: impl Fn(&[u8]) -> Result<()> + Send + 'static,
-    ) -> Result<StartedOp> {
-        Ok(started(gather(self.canonical, mine, size)?, then))
-    }
-
-    /// Starts to join the words of all ranks, and calls `then` with the result. Collective.
-    pub(crate) fn begin_joining(
-        &self,
-        words: &[u64],
-        by: Join,
-        then: impl Fn(&[u64]) -> Result<()> + Send + 'static,
-    ) -> Result<StartedOp> {
-        Ok(started(join(self.canonical, words, by)?, then))
+impl<E: Send + 'static> Begun<Memory<E>> {
+    /// The operation, and the use of its result.
+    pub(crate) fn then(self, then: impl Fn(&[E]) -> Result<()> + Send + 'static) -> StartedOp {
+        let memory = Some(self.memory);
+        let keep = InFlight::new(Box::new(Exchanging { memory, then }) as Box<dyn Keep>);
+        // SAFETY: the library is loaded, as it has begun the request.
+        let cell = unsafe { Cell::holding(self.request) };
+        StartedOp::MpiKeeping(cell, keep)
     }
 }
 
-/// A nonblocking operation, and the use of its result.
-fn started<E: Send + 'static>(
-    Begun { request, memory }: Begun<Memory<E>>,
-    then: impl Fn(&[E]) -> Result<()> + Send + 'static,
-) -> StartedOp {
-    let memory = Some(memory);
-    let keep = InFlight::new(Box::new(Exchanging { memory, then }) as Box<dyn Keep>);
-    // SAFETY: the library is loaded, as it has begun the request.
-    let cell = unsafe { Cell::holding(request) };
-    StartedOp::MpiKeeping(cell, keep)
-}
-
-/// Starts the exchange of the same number of bytes from each rank.
-pub(super) fn gather(comm: MPI_Comm, mine: &[u8], size: usize) -> Result<Begun<Memory<u8>>> {
-    let operation = EXCHANGE.operation();
+/// Starts to gather the bytes of all ranks, which are `size`, in rank order, as many from each.
+/// Collective.
+pub(crate) fn gather(comm: MPI_Comm, mine: &[u8], size: usize) -> Result<Begun<Memory<u8>>> {
     let length = mine.len().checked_mul(size);
     let (Some(length), Ok(count)) = (length, c_int::try_from(mine.len())) else {
         let why = format_args!("{} bytes of {size} ranks are too many", mine.len());
-        return Err(Error::new(ErrorKind::Length, operation, why));
+        return Err(Error::new(ErrorKind::Length, EXCHANGE.operation, why));
     };
     let bytes = sys::MPI_BYTE;
-    start(operation, mine, length, |from, to, request| {
+    start(&EXCHANGE, mine, length, |from, to, request| {
         // SAFETY: `count` bytes of each rank, for which there is room; both stay until the request
         // is over, or for ever.
         unsafe { sys::MPI_Iallgather(from, count, bytes, to, count, bytes, comm, request) }
     })
 }
 
-/// Starts to join the words of all ranks, which pass as many.
-pub(super) fn join(comm: MPI_Comm, words: &[u64], by: Join) -> Result<Begun<Memory<u64>>> {
-    let operation = JOINING.operation();
+/// Starts to join the words of all ranks, which pass as many. Collective.
+pub(crate) fn join(comm: MPI_Comm, words: &[u64], by: Join) -> Result<Begun<Memory<u64>>> {
     let Ok(count) = c_int::try_from(words.len()) else {
         let many = words.len();
         let why = format_args!("{many} words are too many");
-        return Err(Error::new(ErrorKind::Length, operation, why));
+        return Err(Error::new(ErrorKind::Length, JOINING.operation, why));
     };
-    start(operation, words, words.len(), |from, to, request| {
+    start(&JOINING, words, words.len(), |from, to, request| {
         // SAFETY: `count` words each way; both stay until the request is over, or for ever.
         unsafe { sys::MPI_Iallreduce(from, to, count, sys::MPI_UINT64_T, op(by), comm, request) }
     })
@@ -219,7 +152,7 @@ pub(super) fn join(comm: MPI_Comm, words: &[u64], by: Join) -> Result<Begun<Memo
 
 /// Starts an operation on memory that it gets the addresses of.
 fn start<E: Copy + Default>(
-    operation: &'static str,
+    role: &'static OpInfo,
     mine: &[E],
     length: usize,
     begin: impl FnOnce(*const c_void, *mut c_void, *mut MPI_Request) -> c_int,
@@ -228,7 +161,7 @@ fn start<E: Copy + Default>(
         mine: mine.to_vec(),
         all: vec![E::default(); length],
     };
-    Begun::new(operation, memory, |memory, request| {
+    Begun::new(role, memory, |memory, request| {
         let (from, to) = (memory.mine.as_ptr().cast(), memory.all.as_mut_ptr().cast());
         begin(from, to, request)
     })

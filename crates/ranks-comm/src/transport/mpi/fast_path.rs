@@ -75,10 +75,10 @@ pub(crate) struct CommFastPath {
 
 impl CommFastPath {
     pub(crate) fn over_mpi(comm: Comm) -> Self {
-        let open = THREAD_GUARD.fast_path();
+        let open = &THREAD_GUARD.fast_path;
         let closed_if = |closed| if closed { &CLOSED } else { open };
         // Where ranks may be lost a blocking collective is one that is begun and waited for.
-        let calls = closed_if(comm.compares() || fault_tolerance::is_on());
+        let calls = closed_if(comm.compares || fault_tolerance::is_on());
         let receives = closed_if(comm.claims_everything());
         let backend = Backend::Mpi(comm);
         Self {

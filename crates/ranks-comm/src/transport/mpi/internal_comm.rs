@@ -12,6 +12,7 @@ use super::error::check;
 use super::message::Message;
 use super::peer;
 use super::probe::improbe;
+use super::send_mode::SendMode;
 use crate::call::lock::lock;
 use crate::data::source::Source;
 use crate::data::tag::Tag;
@@ -50,14 +51,14 @@ pub(super) fn send(
     tag: i32,
     bytes: Vec<u8>,
 ) -> Result<Begun<Vec<u8>>> {
-    const OPERATION: &str = "MPI_Isend";
+    let role = SendMode::Standard.role();
     let count = c_int::try_from(bytes.len()).map_err(|_| {
         let many = bytes.len();
         let why = format_args!("{many} bytes are too many for one message of the library's own");
-        Error::new(ErrorKind::Length, OPERATION, why)
+        Error::new(ErrorKind::Length, role.operation, why)
     })?;
     let (byte, dest) = (sys::MPI_BYTE, peer::rank(dest));
-    Begun::new(OPERATION, bytes, |bytes, request| {
+    Begun::new(role, bytes, |bytes, request| {
         let pointer = bytes.as_ptr().cast::<c_void>();
         // SAFETY: so many bytes, which are kept until they are sent, or for ever; the communicator
         // lives as long as the library.

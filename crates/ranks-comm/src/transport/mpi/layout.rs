@@ -16,10 +16,10 @@ use super::datatypes::{Committed, Description, Frame, Items};
 use super::error::{check_with, library};
 use super::peer::STANDARD;
 use super::pending_op::Cell;
-use super::recv::{Room, with_class};
+use super::recv::{Fits, Room, with_class};
 use super::send::attempt;
 use super::send_mode::SendMode;
-use super::sendrecv;
+use super::sendrecv::Described;
 use crate::data::element::Pod;
 use crate::data::in_flight::{InFlight, Keep};
 use crate::data::layout::shape::Shape;
@@ -82,7 +82,7 @@ impl Comm {
         pointer: *mut c_void,
         portion: &Portion,
         taken: &'a Taken,
-    ) -> Room<impl Fn(&'static str, usize) -> Result<()> + use<'a, T>> {
+    ) -> Room<impl Fits + use<'a, T>> {
         Room {
             pointer,
             count: portion.count.into(),
@@ -98,6 +98,7 @@ impl Comm {
         }
     }
 
+    /// The elements that `taken` selects.
     fn selected(&self, taken: &Taken, items: Items) -> Result<Portion> {
         let (layout, element) = (&taken.layout, &taken.element);
         let Some(shape) = layout.known().shape().filter(|_| taken.bytes() > 0) else {
@@ -142,7 +143,7 @@ impl Comm {
         Ok(Portion {
             offset,
             count: 1,
-            datatype: committed.handle(),
+            datatype: committed.0,
             committed: Some(committed),
         })
     }
@@ -223,12 +224,12 @@ impl Comm {
         ends: Ends,
     ) -> Result<Status> {
         let (pointer, from) = self.to_send(send, self.items_to(ends.dest))?;
-        let items = sent(pointer, &from);
+        let what = sent(pointer, &from);
         let (pointer, into) = self.to_receive(recv)?;
         let room = self.room_of::<R>(pointer, &into, &recv.taken);
         // SAFETY: what is read is inside of `send`, which is borrowed, and apart from `recv`, which
         // is borrowed mutably.
-        unsafe { self.sendrecv_into(items, &room, ends) }
+        unsafe { self.sendrecv_into(what, &room, ends) }
     }
 
     /// Sends and receives in one slice; `send` and `recv` select no common element.
@@ -242,11 +243,11 @@ impl Comm {
         let into = self.selected(&recv.taken, Items::Bytes)?;
         // Both pointers come from this one, so that neither makes the other invalid.
         let base = to_write(recv.data);
-        let items = sent(base.wrapping_byte_add(from.offset), &from);
+        let what = sent(base.wrapping_byte_add(from.offset), &from);
         let room = self.room_of::<T>(base.wrapping_byte_add(into.offset), &into, &recv.taken);
         // SAFETY: what is read is inside of the slice and apart from what is written, as the caller
         // has checked.
-        unsafe { self.sendrecv_into(items, &room, ends) }
+        unsafe { self.sendrecv_into(what, &room, ends) }
     }
 }
 
@@ -281,8 +282,8 @@ struct Held(#[expect(dead_code, reason = "it is only held")] Arc<Committed>);
 impl Keep for Held {}
 
 /// What a view sends.
-fn sent(pointer: *const c_void, portion: &Portion) -> sendrecv::Items {
-    sendrecv::Items {
+fn sent(pointer: *const c_void, portion: &Portion) -> Described {
+    Described {
         pointer,
         count: portion.count.into(),
         datatype: portion.datatype,

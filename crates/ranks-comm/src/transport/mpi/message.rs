@@ -9,7 +9,7 @@ use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Message};
 
 use super::buffer::{large_count, to_write};
 use super::error::check;
-use super::recv::{Room, not_received};
+use super::recv::{Fits, Room, not_received};
 use crate::data::buffer::{Buffer, Memory};
 use crate::data::datatype::TypeOf;
 use crate::data::element::Pod;
@@ -38,19 +38,16 @@ impl Message {
         unsafe { self.recv_into(operation, status, &Room::of(buf)) }
     }
 
-    /// As [`recv`](Self::recv), into memory that may be written to until this returns.
+    /// Receives it if it fits, else discards it.
     ///
     /// # Safety
-    /// It may.
-    pub(crate) unsafe fn recv_into<F>(
+    /// The room may be written to until this returns.
+    pub(crate) unsafe fn recv_into(
         self,
         operation: &'static str,
         status: &Status,
-        room: &Room<F>,
-    ) -> Result<Status>
-    where
-        F: Fn(&'static str, usize) -> Result<()>,
-    {
+        room: &Room<impl Fits>,
+    ) -> Result<Status> {
         if let Err(error) = (room.fits)(operation, status.bytes()) {
             self.discard(status);
             return Err(error);

@@ -82,5 +82,5 @@ pub use network_atomics::{WrongAtomics, wrong_atomics};
 pub use object_name::object_name;
 pub(crate) use pending_op::{Cell, Native};
 pub(crate) use send_mode::SendMode;
-pub(crate) use session::{Started, Wishes, start};
+pub(crate) use session::{Wishes, start};
 pub use unsigned_extremes::is_wrong_extreme;

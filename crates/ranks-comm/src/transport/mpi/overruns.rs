@@ -33,7 +33,7 @@ pub(crate) struct Prevented {
     /// The environment that the launcher has given to this process.
     in_job: bool,
     /// That environment, or this process.
-    here: bool,
+    pub(crate) here: bool,
 }
 
 /// Sets the parameter, and where it is set a deeper pipeline, without which long messages take up
@@ -49,14 +49,6 @@ pub(crate) fn prevent(loaded: &Loaded, owner: bool) -> Prevented {
         parameters::set(SEND_PIPELINE.0, SEND_PIPELINE.1, owner);
     }
     Prevented { in_job, here }
-}
-
-impl Prevented {
-    /// Returns `true` if messages may be written past the end of a slice, as known before MPI is
-    /// initialised.
-    pub(crate) fn expects_overruns(&self, loaded: &Loaded) -> bool {
-        loaded.is_openmpi() && !self.here
-    }
 }
 
 /// Describes what was found, and returns `true` if messages may be written past the end of a slice.

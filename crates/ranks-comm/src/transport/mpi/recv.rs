@@ -106,10 +106,7 @@ impl Comm {
     }
 
     /// The place of a message in `buf`.
-    pub(crate) fn room<T: Pod>(
-        &self,
-        buf: &mut [T],
-    ) -> Room<impl Fn(&'static str, usize) -> Result<()> + use<T>> {
+    pub(crate) fn room<T: Pod>(&self, buf: &mut [T]) -> Room<impl Fits + use<T>> {
         let claims = self.must_claim(buf);
         let room = Room::of(buf);
         match claims {
@@ -127,16 +124,13 @@ impl Comm {
     ///
     /// # Safety
     /// The room may be written to until this returns.
-    pub(crate) unsafe fn recv_into<F>(
+    pub(crate) unsafe fn recv_into(
         &self,
         operation: &'static str,
-        room: &Room<F>,
+        room: &Room<impl Fits>,
         source: Source,
         tag: Tag,
-    ) -> Result<Status>
-    where
-        F: Fn(&'static str, usize) -> Result<()>,
-    {
+    ) -> Result<Status> {
         if room.claims {
             let (message, status) = self.mprobe_in_turn(source, tag)?;
             // SAFETY: by this function's contract.
@@ -173,11 +167,14 @@ pub(crate) struct Room<F> {
     pub(crate) fits: F,
 }
 
+/// A check of a length in bytes, for an operation.
+pub(crate) trait Fits: Fn(&'static str, usize) -> Result<()> {}
+
+impl<F: Fn(&'static str, usize) -> Result<()>> Fits for F {}
+
 impl Room<()> {
     /// The place of a message that was matched, in `buf`.
-    pub(crate) fn of<T: Pod>(
-        buf: &mut [T],
-    ) -> Room<impl Fn(&'static str, usize) -> Result<()> + use<T>> {
+    pub(crate) fn of<T: Pod>(buf: &mut [T]) -> Room<impl Fits + use<T>> {
         let capacity = buf.len();
         Room {
             pointer: to_write(buf),
@@ -191,7 +188,7 @@ impl Room<()> {
     }
 }
 
-impl<F: Fn(&'static str, usize) -> Result<()>> Room<F> {
+impl<F: Fits> Room<F> {
     /// The outcome of a receive.
     pub(crate) fn received(
         &self,

@@ -11,7 +11,7 @@ use super::communicator::Comm;
 use super::error::check;
 use super::fast_path::Unclaimed;
 use super::peer::STANDARD;
-use super::recv::Room;
+use super::recv::{Fits, Room};
 use super::status;
 use crate::call::record::Over;
 use crate::data::element::Pod;
@@ -23,7 +23,7 @@ const OPERATION: &str = "MPI_Sendrecv";
 
 /// Items of a datatype at an address, which are to be sent.
 #[derive(Clone, Copy)]
-pub(crate) struct Items {
+pub(crate) struct Described {
     pub(crate) pointer: *const c_void,
     pub(crate) count: MPI_Count,
     pub(crate) datatype: MPI_Datatype,
@@ -43,14 +43,14 @@ impl Comm {
             return Ok(Status::new(kind, words));
         }
         let (count, datatype) = self.to_send_to(send, ends.dest);
-        let items = Items {
+        let what = Described {
             pointer: to_read(send),
             count,
             datatype,
         };
         let room = self.room(recv);
         // SAFETY: `count` items are what `send` holds; both slices are borrowed until this returns.
-        unsafe { self.sendrecv_into(items, &room, ends) }
+        unsafe { self.sendrecv_into(what, &room, ends) }
     }
 
     pub(crate) fn sendrecv_replace<T: Pod>(&self, buf: &mut [T], ends: Ends) -> Result<Status> {
@@ -71,15 +71,12 @@ impl Comm {
     /// # Safety
     /// Until this returns the items may be read, and the room be written to, which is apart from
     /// them.
-    pub(crate) unsafe fn sendrecv_into<F>(
+    pub(crate) unsafe fn sendrecv_into(
         &self,
-        send: Items,
-        recv: &Room<F>,
+        send: Described,
+        recv: &Room<impl Fits>,
         ends: Ends,
-    ) -> Result<Status>
-    where
-        F: Fn(&'static str, usize) -> Result<()>,
-    {
+    ) -> Result<Status> {
         let (to, send_tag) = (STANDARD.destination(ends.dest), ends.send_tag);
         if recv.claims {
             // SAFETY: by this function's contract; it is waited for before this function ends, also
@@ -212,12 +209,12 @@ struct Sending(MPI_Request);
 impl Sending {
     /// # Safety
     /// The items may be read until it is dropped.
-    unsafe fn start(comm: &Comm, items: Items, to: c_int, tag: i32) -> Result<Self> {
-        let Items {
+    unsafe fn start(comm: &Comm, what: Described, to: c_int, tag: i32) -> Result<Self> {
+        let Described {
             pointer,
             count,
             datatype,
-        } = items;
+        } = what;
         let mut request = sys::MPI_REQUEST_NULL;
         let place = &raw mut request;
         // SAFETY: by this function's contract; rank and tag are checked; the request is ours.

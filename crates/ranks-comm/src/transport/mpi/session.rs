@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use ranks_mpi_sys as sys;
-pub(crate) use start::{Started, Wishes, start};
+pub(crate) use start::{Wishes, start};
 
 use super::buffered::Attached;
 use super::children::Children;
@@ -52,8 +52,8 @@ pub(crate) struct Session {
     pub(crate) count_word: CountWord,
     /// `true` if this crate has initialised MPI, and so finalizes it.
     owner: bool,
-    facts: Arc<Facts>,
-    max_tag: i32,
+    pub(crate) facts: Arc<Facts>,
+    pub(crate) max_tag: i32,
     world_children: Arc<Children>,
     pub(crate) free_by_group: FreeByGroup,
     /// Receives on the world that wait for their message, as long as a handle of it lives.
@@ -61,7 +61,7 @@ pub(crate) struct Session {
     /// The recorder of the world, for all its handles.
     pub(crate) world_recorder: Arc<Recorder>,
     /// `true` if its ranks are out of step in its collectives.
-    world_step: Arc<AtomicBool>,
+    pub(crate) world_step: Arc<AtomicBool>,
     deferred: Mutex<DeferredFrees>,
     pub(crate) datatypes: Cache,
     /// The datatypes of messages to oneself.
@@ -77,8 +77,8 @@ pub(crate) struct Session {
     hold: Option<Hold>,
     /// The observations that are gathered at the end, until they are.
     gathering: Mutex<Option<GatherStatistics>>,
-    /// `true` if the library lets a thread of this crate call.
-    polls: bool,
+    /// `true` if the library lets a thread of this crate call, which `progress` has.
+    pub(crate) polls: bool,
     finished: bool,
 }
 
@@ -119,11 +119,6 @@ impl Session {
     /// where another part of the program may take part in them.
     pub(crate) fn compares(&self) -> bool {
         self.receives.overrun() || self.owner && self.comparing.checks >= Checks::Collective
-    }
-
-    /// Returns `true` if `progress` may call the library.
-    pub(crate) fn polls(&self) -> bool {
-        self.polls
     }
 
     /// Removes a user of a communicator; receives that are still pending on it are ended before MPI

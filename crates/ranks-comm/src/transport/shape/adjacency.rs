@@ -62,14 +62,6 @@ impl Adjacency {
         self.index.len()
     }
 
-    pub(crate) fn index(&self) -> &[usize] {
-        &self.index
-    }
-
-    pub(crate) fn edges(&self) -> &[usize] {
-        &self.edges
-    }
-
     /// The neighbours of a node.
     pub(crate) fn neighbors(&self, node: usize) -> &[usize] {
         let start = node.checked_sub(1).map_or(0, |before| self.index[before]);

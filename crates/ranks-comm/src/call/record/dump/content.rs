@@ -11,16 +11,10 @@ use crate::call::record::ring::{Entry, Ring};
 /// The version of the format.
 const VERSION: u32 = 1;
 
-/// The reason for a dump.
-pub(super) struct Cause {
-    pub(super) reason: String,
-    pub(super) error: Option<String>,
-}
-
-/// The whole dump of a rank of the world and the size of the world.
+/// The whole dump of a rank of the world and the size of the world, with its reason and the error.
 pub(super) fn dump(
     (rank, size): (usize, usize),
-    cause: &Cause,
+    (reason, error): (&str, Option<&str>),
     communicators: impl IntoIterator<Item = String>,
     under_way: impl IntoIterator<Item = String>,
 ) -> String {
@@ -32,8 +26,8 @@ pub(super) fn dump(
         .text("host", &ranks_trace::host())
         .plain("pid", std::process::id())
         .text("library", library)
-        .text("reason", &cause.reason)
-        .text_if("error", cause.error.as_deref())
+        .text("reason", reason)
+        .text_if("error", error)
         .list("communicators", communicators)
         .list("under_way", under_way)
         .end()
@@ -93,7 +87,7 @@ pub(super) fn under_way(call: &CallInFlight) -> String {
         .plain("seconds", call.started.elapsed().as_secs_f64())
         .list(
             "waits_for",
-            call.peer().and_then(|peer| call.world_rank(peer)),
+            call.peer().and_then(|peer| call.recorder.world_rank(peer)),
         )
         .end()
 }

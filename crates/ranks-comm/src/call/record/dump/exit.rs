@@ -2,29 +2,21 @@
 #![allow(unsafe_code)]
 
 use std::panic;
-use std::sync::Once;
 
-use super::{Reason, by_rank, folder, write};
+use super::{Reason, VARIABLE, by_rank, write};
 
 /// Makes a process that calls `exit`, or panics where panics abort, write a dump before it ends.
 pub(super) fn on_exit() {
-    static ONCE: Once = Once::new();
-    if folder().is_some() {
-        ONCE.call_once(|| {
-            // SAFETY: the function is there as long as the process.
-            if unsafe { libc::atexit(at_exit) } != 0 {
-                eprintln!(
-                    "ranks: an exit will not be recorded (RANKS_DUMP): there is no room for it"
-                );
-            }
-            if cfg!(panic = "abort") {
-                let before = panic::take_hook();
-                panic::set_hook(Box::new(move |info| {
-                    write(Reason::Panic, Some(info), None);
-                    before(info);
-                }));
-            }
-        });
+    // SAFETY: the function is there as long as the process.
+    if unsafe { libc::atexit(at_exit) } != 0 {
+        eprintln!("ranks: an exit will not be recorded ({VARIABLE}): there is no room for it");
+    }
+    if cfg!(panic = "abort") {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            write(Reason::Panic, Some(info), None);
+            before(info);
+        }));
     }
 }
 

@@ -55,8 +55,8 @@ impl Claims {
     /// Makes progress on up to so many receives that have a message, and on those of some patterns
     /// that have none, in turn: of up to as many if a message may have arrived for one of them.
     pub(super) fn look_at(&self, queue: &mut Queue, most: usize, any_left: bool) {
-        for _ in 0..most.min(queue.receiving.length()) {
-            if let Some(place) = queue.receiving.first() {
+        for _ in 0..most.min(queue.receiving.length) {
+            if let Some(place) = queue.receiving.first {
                 queue.advance(place);
             }
         }

@@ -36,20 +36,12 @@ pub(super) struct Links {
 /// Entries in the order in which they were appended. An entry is in one list at most.
 #[derive(Debug, Default)]
 pub(super) struct List {
-    first: Option<usize>,
+    pub(super) first: Option<usize>,
     last: Option<usize>,
-    length: usize,
+    pub(super) length: usize,
 }
 
 impl List {
-    pub(super) fn first(&self) -> Option<usize> {
-        self.first
-    }
-
-    pub(super) fn length(&self) -> usize {
-        self.length
-    }
-
     pub(super) fn append(&mut self, entries: &mut Slab<Entry>, place: usize) {
         entries[place].links = Links {
             before: self.last,
@@ -102,7 +94,7 @@ impl Waiting {
 
     /// The first entry of that pattern.
     pub(super) fn first(&self, pattern: Pattern) -> Option<usize> {
-        self.lists.get(&pattern)?.0.first()
+        self.lists.get(&pattern)?.0.first
     }
 
     /// The entry that a message of that sender and tag is for: the one that was started first of
@@ -150,7 +142,7 @@ impl Waiting {
             return;
         };
         list.remove(entries, place);
-        if list.first().is_none() {
+        if list.first.is_none() {
             let turn = *turn;
             self.lists.remove(&pattern);
             self.wild -= usize::from(is_wild(pattern));

@@ -145,7 +145,7 @@ impl Queue {
     /// Returns `true` if any has no message yet, or one that the library still receives.
     #[inline]
     pub(super) fn is_under_way(&self) -> bool {
-        !self.waiting.is_empty() || self.receiving.first().is_some()
+        !self.waiting.is_empty() || self.receiving.first.is_some()
     }
 
     /// Takes the outcome of the receive of that number, if it is complete.

@@ -36,12 +36,8 @@ impl Session {
         self.limit.or_else(limit::longest_passed)
     }
 
-    /// Ends MPI, and returns the outcome.
-    pub(in crate::transport::mpi) fn finish(mut self) -> Result<()> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Result<()> {
+    /// Ends MPI once, and returns the outcome.
+    pub(in crate::transport::mpi) fn end(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.finished, true) {
             return Ok(());
         }

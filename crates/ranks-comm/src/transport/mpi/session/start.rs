@@ -3,7 +3,6 @@
 
 use std::ffi::c_int;
 use std::ptr;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use ranks_launch::{Environment, LoadedMpi};
@@ -47,36 +46,21 @@ pub(crate) struct Wishes {
     pub(crate) limit: Option<Limit>,
 }
 
-/// MPI, started or joined, and what its world is made of.
-pub(crate) struct Started {
-    pub(crate) world: Comm,
-    pub(crate) recorder: Arc<Recorder>,
-    /// The mark of ranks that are out of step.
-    pub(crate) step: Arc<AtomicBool>,
-    pub(crate) max_tag: i32,
-    pub(crate) facts: Arc<Facts>,
-    /// `true` if MPI was started before, and the runtime lives.
-    pub(crate) joined: bool,
+/// A handle of the world.
+fn world(session: &Arc<Session>) -> Comm {
+    let children = Arc::clone(&session.world_children);
+    let claims = session.world_claims();
+    Comm::with_claims(
+        sys::MPI_COMM_WORLD,
+        Arc::clone(session),
+        children,
+        None,
+        claims,
+    )
 }
 
-impl Started {
-    fn of(session: &Arc<Session>, joined: bool) -> Self {
-        let children = Arc::clone(&session.world_children);
-        let claims = session.world_claims();
-        let handle = sys::MPI_COMM_WORLD;
-        Self {
-            world: Comm::with_claims(handle, Arc::clone(session), children, None, claims),
-            recorder: Arc::clone(&session.world_recorder),
-            step: Arc::clone(&session.world_step),
-            max_tag: session.max_tag,
-            facts: Arc::clone(&session.facts),
-            joined,
-        }
-    }
-}
-
-/// Starts MPI, or joins the runtime that lives.
-pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started> {
+/// Starts MPI, or joins the runtime that lives; returns the world, and `true` in the latter case.
+pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Comm, bool)> {
     let Wishes {
         required, trusting, ..
     } = wishes;
@@ -88,7 +72,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
             let session = session.upgrade();
             // This may be the last handle by now, and the end needs the state.
             drop(state);
-            return join(session.ok_or_else(ended)?, required);
+            return join(&session.ok_or_else(ended)?, required);
         }
     }
     let loaded = load(environment)?;
@@ -100,7 +84,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
     waitall::find_out(loaded);
     let level = if owner {
         before_init(environment, loaded)?;
-        let overruns = prevented.expects_overruns(loaded);
+        let overruns = loaded.is_openmpi() && !prevented.here;
         init(Receives::on(loaded, overruns, loses, trusting), required)?
     } else {
         adopted_level()?
@@ -112,7 +96,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
         _ => level,
     };
     THREAD_GUARD.set_level(level);
-    THREAD_GUARD.open_fast_path(level);
+    THREAD_GUARD.fast_path.open(level);
     if owner {
         // Whatever fails from here on, there is no second start.
         *state = SessionState::Ended;
@@ -149,11 +133,11 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
     *state = SessionState::Live(Arc::downgrade(&session));
     drop(state);
     *lock(&session.gathering) = GatherStatistics::open(facts, session.max_tag, owner)?;
-    Ok(Started::of(&session, false))
+    Ok((world(&session), false))
 }
 
 /// Joins the runtime that lives.
-fn join(session: Arc<Session>, required: Option<ThreadLevel>) -> Result<Started> {
+fn join(session: &Arc<Session>, required: Option<ThreadLevel>) -> Result<(Comm, bool)> {
     if THREAD_GUARD.is_closed() {
         return Err(ended());
     }
@@ -162,7 +146,7 @@ fn join(session: Arc<Session>, required: Option<ThreadLevel>) -> Result<Started>
         session.facts.thread_level,
         "of the runtime that lives",
     )?;
-    Ok(Started::of(&session, true))
+    Ok((world(session), true))
 }
 
 /// Prepares to ask the other ranks at the time limit of the job, or at that of a comparison.

@@ -20,7 +20,7 @@ use libc::{
 };
 
 use crate::call::background;
-use crate::call::record::dump::{FAULTS as VARIABLE, Reason, faults_are_wanted, folder, write};
+use crate::call::record::dump::{FAULTS as VARIABLE, Reason, write};
 
 mod kernel;
 
@@ -56,10 +56,9 @@ struct Writer {
 
 static WRITER: OnceLock<Writer> = OnceLock::new();
 
-/// Makes a process that one of these signals ends write a dump, if that is wanted.
+/// Makes a process that one of these signals ends write a dump.
 pub(in crate::call::record::dump) fn on_faults() {
-    let wanted = folder().is_some() && faults_are_wanted() && WRITER.get().is_none();
-    if wanted && let Err(reason) = listen() {
+    if let Err(reason) = listen() {
         eprintln!("ranks: faults will not be recorded ({VARIABLE}): {reason}");
     }
 }

@@ -3,27 +3,20 @@
 
 use std::io::Read;
 use std::os::unix::net::UnixStream;
-use std::sync::Once;
 use std::{mem, ptr};
 
 use libc::{SIG_DFL, SIGTERM};
 use signal_hook::low_level::{emulate_default_handler, pipe};
 
 use crate::call::background;
-use crate::call::record::dump::{Reason, folder, write};
+use crate::call::record::dump::{Reason, VARIABLE, write};
 
-/// Makes this process write a dump at SIGTERM before it ends. Changes nothing unless dumps are
-/// wanted.
+/// Makes this process write a dump at SIGTERM before it ends.
 ///
 /// The process ends only if SIGTERM did that before: other handlers of the signal still run.
 pub(in crate::call::record::dump) fn on_termination() {
-    static ONCE: Once = Once::new();
-    if folder().is_some() {
-        ONCE.call_once(|| {
-            if let Err(reason) = listen() {
-                eprintln!("ranks: SIGTERM will not be recorded (RANKS_DUMP): {reason}");
-            }
-        });
+    if let Err(reason) = listen() {
+        eprintln!("ranks: SIGTERM will not be recorded ({VARIABLE}): {reason}");
     }
 }
 
