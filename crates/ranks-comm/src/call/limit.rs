@@ -33,7 +33,7 @@ pub use in_time::look;
 pub(crate) use in_time::{in_time, is_limited, may_end, own_state};
 pub(crate) use last_resort::{abort_for_sure, end_soon};
 pub use pause::Pause;
-pub(crate) use processes::{Processes, answer_by};
+pub(crate) use processes::{Processes, States, answer_by, sends};
 pub(crate) use report::{Others, RankState};
 pub(crate) use text::parse;
 pub(crate) use watchdog::{is_watchdog, stop, watch};

@@ -48,22 +48,19 @@ impl fmt::Display for Left {
     }
 }
 
-/// Tells which messages `rank` has not received, and which receives it has dropped before their
-/// message came; nothing if there are neither.
-pub(crate) fn warn(rank: usize, size: usize, messages: &Left, receives: &Left) {
-    let told = [
-        ("has not received what was sent to it", messages),
-        ("has dropped receives before a message came", receives),
-    ];
-    for (what, left) in told {
-        if left.listed.is_empty() {
-            continue;
-        }
-        let text = format!("ranks: rank {rank} of {size} {what}: {left}\n");
-        // In one write, so that no other rank's output comes between. An error here could not be
-        // reported.
-        let _ = std::io::stderr().write_all(text.as_bytes());
+/// What a rank has left.
+pub(crate) const MESSAGES: &str = "has not received what was sent to it";
+pub(crate) const RECEIVES: &str = "has dropped receives before a message came";
+
+/// Tells what `rank` of `size` has left, if there is any.
+pub(crate) fn warn((rank, size): (usize, usize), what: &str, left: &Left) {
+    if left.listed.is_empty() {
+        return;
     }
+    let text = format!("ranks: rank {rank} of {size} {what}: {left}\n");
+    // In one write, so that no other rank's output comes between. An error here could not be
+    // reported.
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 #[cfg(test)]

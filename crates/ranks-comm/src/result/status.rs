@@ -50,29 +50,21 @@ impl Kind {
 }
 
 /// The reading of statuses that a library has written.
-pub(crate) trait Reader: Sync {
+pub(crate) struct Reader {
     /// The source of the message; `None` if it is null.
-    fn source(&self, words: &Words) -> Option<usize>;
-
+    pub(crate) source: fn(&Words) -> Option<usize>,
     /// The tag of the message; `None` if the source is null.
-    fn tag(&self, words: &Words) -> Option<i32>;
-
-    /// The length of the message.
-    ///
-    /// # Errors
-    /// The library does not tell, or must not be called any more.
-    fn bytes(&self, operation: &'static str, words: &Words) -> Result<usize>;
+    pub(crate) tag: fn(&Words) -> Option<i32>,
+    /// The length of the message; an error if the library does not tell, or must not be called any
+    /// more.
+    pub(crate) bytes: fn(&'static str, &Words) -> Result<usize>,
 }
 
-static READER: OnceLock<&'static dyn Reader> = OnceLock::new();
+static READER: OnceLock<Reader> = OnceLock::new();
 
 /// Sets what reads the statuses of the library; once, before it writes any.
-pub(crate) fn read_by(reader: &'static dyn Reader) {
+pub(crate) fn read_by(reader: Reader) {
     READER.get_or_init(|| reader);
-}
-
-fn reader() -> Option<&'static dyn Reader> {
-    READER.get().copied()
 }
 
 impl Status {
@@ -131,7 +123,7 @@ impl Status {
     #[must_use]
     pub fn source(&self) -> Option<usize> {
         match self.kind {
-            Kind::MPI => reader()?.source(&self.words),
+            Kind::MPI => (READER.get()?.source)(&self.words),
             Kind::DECODED => usize::try_from(self.words[0]).ok(),
             _ => None,
         }
@@ -141,7 +133,7 @@ impl Status {
     #[must_use]
     pub fn tag(&self) -> Option<i32> {
         match self.kind {
-            Kind::MPI => reader()?.tag(&self.words),
+            Kind::MPI => (READER.get()?.tag)(&self.words),
             Kind::DECODED => i32::try_from(self.words[1]).ok(),
             _ => None,
         }
@@ -163,10 +155,8 @@ impl Status {
 
     /// The length in bytes of a message whose status a library has written.
     fn count_bytes(&self, operation: &'static str) -> Result<usize> {
-        match reader() {
-            Some(reader) => reader.bytes(operation, &self.words),
-            None => Ok(0),
-        }
+        let read = |reader: &Reader| (reader.bytes)(operation, &self.words);
+        READER.get().map_or(Ok(0), read)
     }
 
     /// The length of the message in elements of `T`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ranks_trace::Home;
 
 use super::last_resort::abort_for_sure;
-use super::processes::processes;
+use super::processes::{States, ask};
 use super::report::{RankState, Report};
 use super::{Limit, OnTimeLimit, Origin, Pause, lock};
 use crate::call::hold;
@@ -151,7 +151,7 @@ impl CallInFlight {
     /// The states of the other ranks of the communicator, by their ranks in the world, in
     /// ascending order. Over MPI they are asked, and waited for briefly: all of them if they are
     /// few.
-    pub(crate) fn states(&self) -> Vec<(usize, RankState)> {
+    pub(crate) fn states(&self) -> States {
         let (rank, size) = (self.recorder.rank, self.recorder.size);
         let others: Vec<usize> = match &self.world {
             Some(_) => (0..size).filter(|other| *other != rank).collect(),
@@ -163,14 +163,7 @@ impl CallInFlight {
         let mut others: Vec<usize> = others.collect();
         others.sort_unstable();
         let Some(world) = &self.world else {
-            let unknown = || {
-                others
-                    .iter()
-                    .map(|&rank| (rank, RankState::Unknown))
-                    .collect()
-            };
-            return processes()
-                .map_or_else(unknown, |processes| processes.ask(&others, &self.state()));
+            return ask(&others, &self.state());
         };
         let all = inflight_calls::of_this_process();
         let state = |rank: usize| {

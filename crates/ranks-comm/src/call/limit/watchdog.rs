@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::in_time::over_mpi;
 use super::last_resort::{abort_for_sure, end_now};
-use super::processes::{Processes, processes};
+use super::processes::{is_asking, listen, stuck};
 use super::report::{RankState, Report};
 use super::{Limit, OnTimeLimit, STATUS, has_passed, lock};
 use crate::call::background;
@@ -82,9 +82,7 @@ fn run() {
     let mut phase = lock(&PHASE);
     while *phase == Phase::Running {
         drop(phase);
-        if let Some(processes) = processes() {
-            processes.listen();
-        }
+        listen();
         let all = over_mpi();
         if let Some(rank) = stuck(STUCK) {
             all.iter()
@@ -103,14 +101,6 @@ fn run() {
     }
     *phase = Phase::Absent;
     CHANGED.notify_all();
-}
-
-fn stuck(patience: Duration) -> Option<usize> {
-    processes()?.stuck(patience)
-}
-
-fn is_asking() -> bool {
-    processes().is_some_and(Processes::is_asking)
 }
 
 fn is_late(one: &CallInFlight) -> bool {

@@ -7,7 +7,7 @@ use super::mailbox::Pattern;
 use super::partitioned::as_sent;
 use super::world::World;
 use crate::call::lock::lock;
-use crate::call::unreceived::{self, Left};
+use crate::call::unreceived::{self, Left, MESSAGES, RECEIVES};
 
 impl World {
     /// Tells of them, unless a rank has failed.
@@ -22,7 +22,8 @@ impl World {
                 format!("{part}{} {}", Count(bytes, "byte"), self.origin(pattern))
             });
             let receives = Left::of(queues.abandoned(), |pattern| self.origin(pattern));
-            unreceived::warn(rank, self.size(), &messages, &receives);
+            unreceived::warn((rank, self.size()), MESSAGES, &messages);
+            unreceived::warn((rank, self.size()), RECEIVES, &receives);
         }
     }
 

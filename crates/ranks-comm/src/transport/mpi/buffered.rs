@@ -6,8 +6,8 @@
 //! message to that rank arrives. The attached buffer is therefore one of numbers: how large it is,
 //! and how much of it the messages take that are not sent yet.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use super::communicator::Comm;
@@ -57,13 +57,9 @@ impl Drop for Reserved {
 }
 
 impl Session {
-    fn attached(&self) -> MutexGuard<'_, Attached> {
-        lock(&self.attached)
-    }
-
     /// Returns `true` if all buffered messages are sent.
     fn is_all_sent(&self) -> bool {
-        let used = Arc::clone(&self.attached().used);
+        let used = Arc::clone(&lock(&self.attached).used);
         used.load(Ordering::Relaxed) == 0 || {
             self.detached.sweep();
             used.load(Ordering::Relaxed) == 0
@@ -79,7 +75,7 @@ impl Session {
 impl Comm {
     /// Attaches a buffer of so many bytes; waits until all messages of one before are sent.
     pub(crate) fn attach(&self, bytes: usize) -> Result<()> {
-        if self.session.attached().room.is_some() {
+        if lock(&self.session.attached).room.is_some() {
             return Err(Error::new(
                 ErrorKind::Argument,
                 "MPI_Buffer_attach",
@@ -87,7 +83,7 @@ impl Comm {
             ));
         }
         self.wait_for_buffered()?;
-        self.session.attached().room = Some(bytes);
+        lock(&self.session.attached).room = Some(bytes);
         Ok(())
     }
 
@@ -100,7 +96,7 @@ impl Comm {
 
     /// Detaches it; its messages are sent all the same.
     pub(crate) fn leave_attached(&self) {
-        self.session.attached().room = None;
+        lock(&self.session.attached).room = None;
     }
 
     fn wait_for_buffered(&self) -> Result<()> {
@@ -133,7 +129,7 @@ impl Comm {
     /// The part of the attached buffer for a message of so many bytes.
     fn part(&self, operation: &'static str, bytes: usize) -> Result<Reserved> {
         let (room, used) = {
-            let attached = self.session.attached();
+            let attached = lock(&self.session.attached);
             (attached.room, Arc::clone(&attached.used))
         };
         let bytes = taken(operation, bytes, room)?;

@@ -8,7 +8,7 @@
 //! There is no such call once the parent was dropped. What is left then is freed as in
 //! [`free_by_group`](super::free_by_group).
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use super::free_by_group::{Dropped, Members};
 use crate::call::identity::digest;
@@ -78,14 +78,10 @@ impl Children {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Numbered> {
-        lock(&self.numbered)
-    }
-
     /// The number of the next child. Every rank of the parent takes one in each call that makes
     /// children.
     pub(crate) fn number(&self) -> u64 {
-        let mut children = self.lock();
+        let mut children = lock(&self.numbered);
         let number = children.next;
         children.slots.push((number, Slot::Nothing));
         children.next += 1;
@@ -93,13 +89,13 @@ impl Children {
     }
 
     pub(crate) fn is_alive(&self, number: u64) {
-        self.set(number, Slot::Alive);
+        lock(&self.numbered).set(number, Slot::Alive);
     }
 
     /// Notes a dropped child. Returns it if its parent was dropped before.
     #[must_use]
     pub(crate) fn is_dropped(&self, number: u64, key: u64, members: Members) -> Option<Dropped> {
-        let mut children = self.lock();
+        let mut children = lock(&self.numbered);
         if children.closed {
             return Some(self.left(number, key, members));
         }
@@ -111,7 +107,7 @@ impl Children {
     /// Returns the children that were dropped before.
     #[must_use]
     pub(crate) fn close(&self) -> Vec<Dropped> {
-        let mut children = self.lock();
+        let mut children = lock(&self.numbered);
         children.closed = true;
         let slots = std::mem::take(&mut children.slots).into_iter();
         let dropped = slots.filter_map(|(number, slot)| match slot {
@@ -131,18 +127,14 @@ impl Children {
     }
 
     pub(crate) fn is_freed(&self, number: u64) {
-        self.set(number, Slot::Nothing);
-    }
-
-    fn set(&self, number: u64, slot: Slot) {
-        self.lock().set(number, slot);
+        lock(&self.numbered).set(number, Slot::Nothing);
     }
 
     /// A bit for each of the first 64 children that this rank has finished with; those that it has
     /// dropped only if `can_go` says so of their key. `None` if there are none, which is so on
     /// every rank or on none.
     pub(crate) fn done(&self, can_go: impl Fn(u64) -> bool) -> Option<u64> {
-        let children = self.lock();
+        let children = lock(&self.numbered);
         if children.slots.is_empty() {
             return None;
         }
@@ -160,7 +152,7 @@ impl Children {
 
     /// The keys of those to free now, in order of creation, given the bits of all ranks.
     pub(crate) fn agree(&self, done_by_all: u64) -> Vec<u64> {
-        let mut children = self.lock();
+        let mut children = lock(&self.numbered);
         let mut keys = Vec::new();
         let mut bits = (0..64).map(|bit| done_by_all & 1 << bit != 0);
         // Only those agreed upon are removed, so that the first 64 stay the same everywhere.

@@ -155,7 +155,7 @@ impl Claim {
 
     /// Cancels it, if it has no message yet.
     pub(crate) fn cancel(&mut self) -> bool {
-        let mut queue = self.claims.lock();
+        let mut queue = lock(&self.claims.queue);
         let waits = self.waits(&mut queue);
         if waits {
             queue.cancel(self.place);
@@ -166,7 +166,7 @@ impl Claim {
 
     /// Leaves it to the runtime: `memory` is freed when the message has been received.
     pub(crate) fn abandon(self, memory: KeepAlive) {
-        let mut queue = self.claims.lock();
+        let mut queue = lock(&self.claims.queue);
         match queue.get(self.place, self.number) {
             Some(entry) if !entry.is_over() => entry.abandoned = Some(memory),
             over => {
@@ -194,7 +194,7 @@ impl Claims {
 
     /// Adds a user of the communicator; `false` if it is closed already.
     pub(crate) fn join(&self) -> bool {
-        let mut queue = self.lock();
+        let mut queue = lock(&self.queue);
         if queue.closed {
             return false;
         }
@@ -207,7 +207,7 @@ impl Claims {
 
     /// Removes a user of the communicator; returns `true` if a receive is still pending on it.
     pub(crate) fn leave(&self) -> bool {
-        let mut queue = self.lock();
+        let mut queue = lock(&self.queue);
         if queue.users == 1 && self.is_waiting() {
             THREAD_GUARD.fast_path.release();
         }
@@ -219,10 +219,6 @@ impl Claims {
     #[inline]
     pub(crate) fn is_waiting(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        lock(&self.queue)
     }
 
     /// Counts one more that waits; the first one closes the fast path.
@@ -262,7 +258,7 @@ impl Claims {
 
     /// Calls `then` with the queue.
     fn locked<R>(&self, then: impl FnOnce(&mut Queue) -> R) -> R {
-        with(self.lock(), then)
+        with(lock(&self.queue), then)
     }
 
     /// Makes progress on some of the receives.
@@ -294,7 +290,7 @@ impl Claims {
 
     /// Has the hints of the communicator read anew.
     pub(crate) fn hints_have_changed(&self) {
-        self.lock().may_probe_any = None;
+        lock(&self.queue).may_probe_any = None;
     }
 
     /// Closes the queue, since the communicator is about to be freed: receives that have no message
@@ -309,12 +305,12 @@ impl Claims {
 
     /// Returns `true` if any has no message yet, or one that the library still receives.
     pub(crate) fn is_under_way(&self) -> bool {
-        self.lock().is_under_way()
+        lock(&self.queue).is_under_way()
     }
 
     /// Adds the C names of those that are not complete.
     pub(crate) fn add_names(&self, names: &mut Vec<&'static str>) {
-        let queue = self.lock();
+        let queue = lock(&self.queue);
         let left = queue.entries.iter().filter(|(_, entry)| !entry.is_over());
         names.extend(left.map(|(_, entry)| entry.role.operation));
     }

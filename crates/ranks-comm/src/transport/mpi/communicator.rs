@@ -248,7 +248,9 @@ impl Drop for Comm {
             std::mem::take(&mut self.members),
         );
         let leave = move || {
-            session.leave(&claims);
+            if claims.leave() {
+                session.detached.remember(claims);
+            }
             // All handles of the world have the same children.
             let Some((key, origin)) = origin else {
                 return;

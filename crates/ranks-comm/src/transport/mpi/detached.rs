@@ -78,9 +78,9 @@ fn free(mut native: Native, memory: KeepAlive) {
 }
 
 impl DetachedOps {
-    /// Keeps the receives that are pending on a dropped communicator.
-    pub(crate) fn remember(&self, claims: &Arc<Claims>) {
-        lock(&self.claims).push(Arc::clone(claims));
+    /// Keeps the receives that are pending on a dropped communicator, which are ended before MPI is.
+    pub(crate) fn remember(&self, claims: Arc<Claims>) {
+        lock(&self.claims).push(claims);
     }
 
     /// Does what threads that may not call have left. The caller has entered the library.

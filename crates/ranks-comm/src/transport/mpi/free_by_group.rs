@@ -8,7 +8,7 @@
 //! number that no other one of the job has: the first of its ranks made it, or it is that of its
 //! descent.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use crate::call::lock::lock;
 
@@ -32,15 +32,11 @@ pub(crate) struct Dropped {
 pub(crate) struct FreeByGroup(Mutex<Vec<Dropped>>);
 
 impl FreeByGroup {
-    fn lock(&self) -> MutexGuard<'_, Vec<Dropped>> {
-        lock(&self.0)
-    }
-
     /// Notes what was dropped. Number 0 is that of one that did not get any.
     pub(crate) fn are_dropped(&self, all: impl IntoIterator<Item = Dropped>) {
         for dropped in all {
             if dropped.number != 0 && !dropped.members.is_empty() {
-                let mut waiting = self.lock();
+                let mut waiting = lock(&self.0);
                 let place = waiting.partition_point(|other| other.number < dropped.number);
                 waiting.insert(place, dropped);
             }
@@ -55,7 +51,7 @@ impl FreeByGroup {
         can_go: impl Fn(u64) -> bool,
     ) -> Vec<(u64, u64)> {
         let mut taken = Vec::new();
-        self.lock().retain(|dropped| {
+        lock(&self.0).retain(|dropped| {
             let goes = taken.len() < most && dropped.members == *members && can_go(dropped.key);
             if goes {
                 taken.push((dropped.number, dropped.key));
@@ -72,7 +68,7 @@ impl FreeByGroup {
         number: u64,
         can_go: impl Fn(u64) -> bool,
     ) -> Option<u64> {
-        let mut waiting = self.lock();
+        let mut waiting = lock(&self.0);
         let is_it = |dropped: &Dropped| dropped.number == number && dropped.members == *members;
         let place = waiting.iter().position(is_it)?;
         can_go(waiting[place].key).then(|| waiting.remove(place).key)
@@ -112,7 +108,7 @@ mod tests {
         assert_eq!(apart.take(&Members::from([1, 3]), 9, |_| true), None);
         assert_eq!(apart.take(&members, 9, |_| true), Some(90));
         assert!(apart.take_some(&members, 2, |_| true).is_empty());
-        assert!(apart.lock().is_empty());
+        assert!(lock(&apart.0).is_empty());
     }
 
     #[test]

@@ -9,7 +9,6 @@ use ranks_mpi_sys::MPI_Comm;
 
 use super::begun::Begun;
 use super::error::check;
-use super::message::Message;
 use super::peer;
 use super::probe::improbe;
 use super::send_mode::SendMode;
@@ -71,6 +70,6 @@ pub(super) fn take(comm: MPI_Comm, source: Source, tag: i32) -> Result<Option<(V
     // SAFETY: the communicator lives as long as the library, and has that rank.
     let found = unsafe { improbe(comm, source, Tag::Value(tag)) }?;
     found
-        .map(|(message, status)| Message::claimed(message).recv_vec("MPI_Mrecv", &status))
+        .map(|(message, status)| message.recv_vec("MPI_Mrecv", &status))
         .transpose()
 }

@@ -17,16 +17,12 @@ use crate::data::raw_slice::Element;
 use crate::result::status::whole;
 use crate::result::{Error, Result, Status, error};
 
-/// A message that must be received once, or discarded.
+/// The message of a matched probe, which must be received once, or discarded;
+/// `MPI_MESSAGE_NO_PROC` if the source was null.
 #[derive(Debug)]
-pub(crate) struct Message(MPI_Message);
+pub(crate) struct Message(pub(super) MPI_Message);
 
 impl Message {
-    /// The message of a matched probe; `MPI_MESSAGE_NO_PROC` if the source was null.
-    pub(crate) fn claimed(message: MPI_Message) -> Self {
-        Self(message)
-    }
-
     /// Receives it if it fits, else discards it and leaves `buf` untouched.
     pub(crate) fn recv<T: Pod>(
         self,

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Message, MPI_Status, native};
+use ranks_mpi_sys::{MPI_Comm, MPI_Status, native};
 
 use super::communicator::Comm;
 use super::error::check;
@@ -70,13 +70,12 @@ impl Comm {
             )
         };
         check(code, "MPI_Mprobe")?;
-        Ok((Message::claimed(message), status::decode(&status)))
+        Ok((Message(message), status::decode(&status)))
     }
 
     pub(crate) fn improbe(&self, source: Source, tag: Tag) -> Result<Option<(Message, Status)>> {
         // SAFETY: the communicator is alive; rank and tag are checked.
-        let found = unsafe { improbe(self.canonical, source, tag) }?;
-        Ok(found.map(|(message, status)| (Message::claimed(message), status)))
+        unsafe { improbe(self.canonical, source, tag) }
     }
 }
 
@@ -102,7 +101,7 @@ pub(crate) unsafe fn improbe(
     comm: MPI_Comm,
     source: Source,
     tag: Tag,
-) -> Result<Option<(MPI_Message, Status)>> {
+) -> Result<Option<(Message, Status)>> {
     let (from, under) = (STANDARD.source(source), STANDARD.tag(tag));
     let mut flag: c_int = 0;
     let mut message = sys::MPI_MESSAGE_NULL;
@@ -119,5 +118,5 @@ pub(crate) unsafe fn improbe(
         )
     };
     check(code, "MPI_Improbe")?;
-    Ok((flag != 0).then(|| (message, status::decode(&status))))
+    Ok((flag != 0).then(|| (Message(message), status::decode(&status))))
 }

@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,7 +16,7 @@ use super::begun::{Begun, test};
 use super::error::check;
 use super::internal_comm::{self, RANK_QUERIES as TAG};
 use crate::call::checks::{get_text, put_text};
-use crate::call::limit::{self, Processes, RankState};
+use crate::call::limit::{self, Processes, RankState, States};
 use crate::call::lock::lock;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::call::thread_level::ThreadLevel;
@@ -46,12 +45,9 @@ struct RankQueries {
 
 static RANK_QUERIES: Mutex<Option<RankQueries>> = Mutex::new(None);
 
-/// The rank that a question is being sent to, and since when.
-static SENDING: Mutex<Option<(Instant, usize)>> = Mutex::new(None);
-
 /// Makes the ranks ready to be asked. Collective over all ranks.
 pub(crate) fn open() -> Result<()> {
-    limit::answer_by(&OverMpi);
+    limit::answer_by(Processes { ask, listen });
     *lock(&RANK_QUERIES) = Some(RankQueries {
         comm: internal_comm::open()?,
         heard: HashMap::new(),
@@ -79,88 +75,44 @@ pub(crate) fn answer() {
     }
 }
 
-/// The number of threads that ask.
-static ASKING: AtomicUsize = AtomicUsize::new(0);
-
-struct Asking;
-
-impl Asking {
-    fn begin() -> Self {
-        ASKING.fetch_add(1, Ordering::Relaxed);
-        Self
+/// Asks ranks for their states.
+fn ask(ranks: &[usize], own: &RankState) -> Option<States> {
+    if limit::is_watchdog() && !lets_watchdogs_call() {
+        return None;
+    }
+    let begin = Instant::now();
+    // Ranks that have asked before have sent their states.
+    let since = begin.checked_sub(GRACE).unwrap_or(begin);
+    if let Some(queries) = &mut *lock(&RANK_QUERIES) {
+        for &rank in ranks {
+            limit::sends(Some(rank));
+            queries.send(QUESTION, rank, own);
+        }
+        limit::sends(None);
+    }
+    loop {
+        let mut queries = lock(&RANK_QUERIES);
+        let open = queries.as_mut()?;
+        open.listen();
+        let heard = |&rank: &usize| match open.heard.get(&rank) {
+            Some((when, state)) if *when >= since => (rank, state.clone()),
+            _ => (rank, RankState::Unheard),
+        };
+        let states: States = ranks.iter().map(heard).collect();
+        let all = states.iter().all(|(_, state)| *state != RankState::Unheard);
+        if all || begin.elapsed() >= GRACE {
+            return Some(states);
+        }
+        // Other threads ask and answer between two looks.
+        drop(queries);
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
-impl Drop for Asking {
-    fn drop(&mut self) {
-        ASKING.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn sends(to: Option<usize>) {
-    let sending = to.map(|rank| (Instant::now(), rank));
-    *lock(&SENDING) = sending;
-}
-
-/// The ranks over MPI.
-struct OverMpi;
-
-impl Processes for OverMpi {
-    fn ask(&self, ranks: &[usize], own: &RankState) -> Vec<(usize, RankState)> {
-        let mut states: Vec<_> = ranks
-            .iter()
-            .map(|&rank| (rank, RankState::Unknown))
-            .collect();
-        if limit::is_watchdog() && !lets_watchdogs_call() {
-            return states;
-        }
-        let _asking = Asking::begin();
-        let begin = Instant::now();
-        // Ranks that have asked before have sent their states.
-        let since = begin.checked_sub(GRACE).unwrap_or(begin);
-        if let Some(queries) = &mut *lock(&RANK_QUERIES) {
-            for &rank in ranks {
-                sends(Some(rank));
-                queries.send(QUESTION, rank, own);
-            }
-            sends(None);
-        }
-        loop {
-            let mut queries = lock(&RANK_QUERIES);
-            let Some(open) = &mut *queries else {
-                return states;
-            };
-            open.listen();
-            let mut all = true;
-            for (rank, state) in &mut states {
-                *state = match open.heard.get(rank) {
-                    Some((when, state)) if *when >= since => state.clone(),
-                    _ => RankState::Unheard,
-                };
-                all &= *state != RankState::Unheard;
-            }
-            if all || begin.elapsed() >= GRACE {
-                return states;
-            }
-            // Other threads ask and answer between two looks.
-            drop(queries);
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    fn is_asking(&self) -> bool {
-        ASKING.load(Ordering::Relaxed) > 0
-    }
-
-    fn listen(&self) {
-        if lets_watchdogs_call() {
-            answer();
-        }
-    }
-
-    fn stuck(&self, patience: Duration) -> Option<usize> {
-        let sending = *lock(&SENDING);
-        sending.and_then(|(since, rank)| (since.elapsed() >= patience).then_some(rank))
+/// Answers questions, on the thread of the watchdog.
+fn listen() {
+    if lets_watchdogs_call() {
+        answer();
     }
 }
 

@@ -121,14 +121,6 @@ impl Session {
         self.receives.overrun() || self.owner && self.comparing.checks >= Checks::Collective
     }
 
-    /// Removes a user of a communicator; receives that are still pending on it are ended before MPI
-    /// is.
-    pub(crate) fn leave(&self, claims: &Arc<Claims>) {
-        if claims.leave() {
-            self.detached.remember(claims);
-        }
-    }
-
     /// The likely reason why a library makes no communicator, where many were dropped; otherwise
     /// nothing.
     pub(crate) fn without_room(&self) -> String {

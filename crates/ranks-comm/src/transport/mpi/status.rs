@@ -30,21 +30,11 @@ fn native(words: &Words) -> native::Status {
 }
 
 /// Reads the statuses of the library.
-pub(super) struct Statuses;
-
-impl Reader for Statuses {
-    fn source(&self, words: &Words) -> Option<usize> {
-        usize::try_from(native(words).source()).ok()
-    }
-
-    fn tag(&self, words: &Words) -> Option<i32> {
-        Some(native(words).tag()).filter(|&tag| tag >= 0)
-    }
-
-    fn bytes(&self, operation: &'static str, words: &Words) -> Result<usize> {
-        bytes(words).ok_or_else(|| unknown(operation))
-    }
-}
+pub(super) const READER: Reader = Reader {
+    source: |words| usize::try_from(native(words).source()).ok(),
+    tag: |words| Some(native(words).tag()).filter(|&tag| tag >= 0),
+    bytes: |operation, words| bytes(words).ok_or_else(|| unknown(operation)),
+};
 
 /// The length of the message; `None` if the library does not know, or must not be called any more.
 pub(crate) fn bytes(words: &Words) -> Option<usize> {

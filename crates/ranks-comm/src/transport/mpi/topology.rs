@@ -113,13 +113,9 @@ impl Comm {
             )
         };
         check(code, OPERATION)?;
-        let weights = |weights: &[c_int]| -> Result<Option<Vec<u32>>> {
-            if weighted == 0 {
-                return Ok(None);
-            }
-            let weights = weights.iter().map(|&weight| u32::try_from(weight));
-            let weights: Result<_, _> = weights.collect();
-            weights.map(Some).map_err(|_| unexpected(OPERATION))
+        let weights = |weights: &[c_int]| match weighted {
+            0 => Ok(None),
+            _ => naturals(OPERATION, weights).map(Some),
         };
         let edges = Edges {
             sources: naturals(OPERATION, &sources)?,
@@ -148,8 +144,8 @@ pub(crate) fn count(list: &[c_int]) -> c_int {
     c_int::try_from(list.len()).unwrap_or(c_int::MAX)
 }
 
-fn naturals(operation: &'static str, numbers: &[c_int]) -> Result<Vec<usize>> {
-    let numbers = numbers.iter().map(|&number| usize::try_from(number));
+fn naturals<N: TryFrom<c_int>>(operation: &'static str, numbers: &[c_int]) -> Result<Vec<N>> {
+    let numbers = numbers.iter().map(|&number| N::try_from(number));
     let numbers: Result<_, _> = numbers.collect();
     numbers.map_err(|_| unexpected(operation))
 }

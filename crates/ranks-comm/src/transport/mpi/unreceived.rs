@@ -10,7 +10,7 @@ use super::communicator::{is_between, name_of, rank_and_size};
 use super::detached::DetachedOps;
 use super::probe::iprobe;
 use super::session::whoami;
-use crate::call::unreceived::{self, IS_TOLD, Left};
+use crate::call::unreceived::{self, IS_TOLD, Left, MESSAGES, RECEIVES};
 use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::{Result, Status};
@@ -37,7 +37,7 @@ fn is_told() -> bool {
 pub(super) fn tell_of_receives(detached: &DetachedOps) {
     if is_told() {
         let receives = Left::of(detached.receives().into_iter(), str::to_owned);
-        warn(&Left::default(), &receives);
+        unreceived::warn(whoami().unwrap_or_default(), RECEIVES, &receives);
     }
 }
 
@@ -47,13 +47,8 @@ pub(super) fn tell(comm: MPI_Comm) {
     if is_told()
         && let Ok(messages) = first_of_each(comm)
     {
-        warn(&messages, &Left::default());
+        unreceived::warn(whoami().unwrap_or_default(), MESSAGES, &messages);
     }
-}
-
-fn warn(messages: &Left, receives: &Left) {
-    let (rank, size) = whoami().unwrap_or_default();
-    unreceived::warn(rank, size, messages, receives);
 }
 
 fn first_of_each(comm: MPI_Comm) -> Result<Left> {

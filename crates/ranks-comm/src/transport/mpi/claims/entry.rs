@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Count, MPI_Message, MPI_Request, MPI_Status};
+use ranks_mpi_sys::{MPI_Count, MPI_Request, MPI_Status};
 
 use super::order::{Links, Pattern, pattern};
 use crate::data::in_flight::{InFlight, KeepAlive, Over};
@@ -14,6 +14,7 @@ use crate::result::{Error, Result, Status};
 use crate::transport::completion::Completion;
 use crate::transport::mpi::buffer;
 use crate::transport::mpi::error::{check, library};
+use crate::transport::mpi::message::Message;
 use crate::transport::mpi::recv::with_class;
 
 pub(super) struct Entry {
@@ -63,7 +64,7 @@ impl Entry {
 
     /// Starts the receive of the matched message, or discards it if it does not fit.
     #[inline]
-    pub(super) fn begin(&mut self, message: MPI_Message, status: Status) {
+    pub(super) fn begin(&mut self, message: Message, status: Status) {
         let (operation, bytes) = (self.role.operation, status.bytes());
         let refused = self
             .landing
@@ -140,7 +141,11 @@ impl Entry {
 }
 
 /// Starts the receive of a matched message of that many bytes; the code, if that fails.
-fn imrecv(mut message: MPI_Message, span: RawSlice, bytes: usize) -> Result<MPI_Request, c_int> {
+fn imrecv(
+    Message(mut message): Message,
+    span: RawSlice,
+    bytes: usize,
+) -> Result<MPI_Request, c_int> {
     let mut request = sys::MPI_REQUEST_NULL;
     let start = if bytes == 0 {
         buffer::to_write::<u8>(&mut [])

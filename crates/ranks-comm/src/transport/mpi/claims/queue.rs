@@ -1,7 +1,7 @@
 //! The queue of receives that are matched first. Nothing here takes longer the more of them there
 //! are.
 
-use ranks_mpi_sys::{MPI_Comm, MPI_Message};
+use ranks_mpi_sys::MPI_Comm;
 use slab::Slab;
 
 use super::entry::{Entry, Phase};
@@ -13,6 +13,7 @@ use crate::data::tag::Tag;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::completion::Completion;
 use crate::transport::mpi::fault_tolerance;
+use crate::transport::mpi::message::Message;
 
 #[derive(Default)]
 pub(super) struct Queue {
@@ -72,7 +73,7 @@ impl Queue {
     }
 
     /// Starts the receive of the message that was matched for one that waits.
-    pub(super) fn begin(&mut self, place: usize, message: MPI_Message, status: Status) {
+    pub(super) fn begin(&mut self, place: usize, message: Message, status: Status) {
         self.waiting.remove(&mut self.entries, place);
         self.entries[place].begin(message, status);
         if self.entries[place].is_over() {

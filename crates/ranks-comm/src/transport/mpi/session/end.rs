@@ -54,13 +54,13 @@ impl Session {
         let level = self.facts.thread_level;
         let may_call = level == ThreadLevel::Multiple || THREAD_GUARD.is_main();
         let limit = self.limit_of_end();
+        let patience = limit.map_or(Duration::MAX, |limit| limit.duration);
         // Before the state is locked: an operation that completes may use it to find out a length.
         let settled = if may_call {
             self.last_call(limit).and_then(|alike| {
                 unreceived::tell_of_receives(&self.detached);
-                self.send_what_is_buffered(limit.map_or(Duration::MAX, |limit| limit.duration))?;
-                self.detached
-                    .settle(limit.map_or(Duration::MAX, |limit| limit.duration))?;
+                self.send_what_is_buffered(patience)?;
+                self.detached.settle(patience)?;
                 self.all_come(limit).map(|()| alike)
             })
         } else {

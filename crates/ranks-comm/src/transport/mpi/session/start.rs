@@ -33,7 +33,7 @@ use crate::transport::mpi::oneself::Packed;
 use crate::transport::mpi::overruns::{self, Prevented};
 use crate::transport::mpi::peer::Sentinels;
 use crate::transport::mpi::receives::Receives;
-use crate::transport::mpi::status::{CountWord, Statuses};
+use crate::transport::mpi::status::{CountWord, READER};
 use crate::transport::mpi::{
     fault_tolerance, level, network_atomics, over_hosts, query_ranks, waitall,
 };
@@ -76,7 +76,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Comm, 
         }
     }
     let loaded = load(environment)?;
-    read_by(&Statuses);
+    read_by(READER);
     let loses = over_hosts::loses_messages(loaded, environment);
     let owner = !initialized()?;
     network_atomics::find_out(loaded, environment, owner);
