@@ -9,7 +9,7 @@ use ranks_trace::Home;
 use super::last_resort::abort_for_sure;
 use super::processes::{States, ask};
 use super::report::{RankState, Report};
-use super::{Limit, OnTimeLimit, Origin, Pause, lock};
+use super::{Limit, OnTimeLimit, Origin, Pause, STATUS, has_passed, lock};
 use crate::call::hold;
 use crate::call::inflight_calls::{self, CallInFlight, Held};
 use crate::call::last_words::last_words;
@@ -180,13 +180,26 @@ impl CallInFlight {
         others.into_iter().map(|rank| (rank, state(rank))).collect()
     }
 
-    /// Writes the dump. At the limit of a communicator or of a call the program handles the error
-    /// itself, and there is none.
-    pub(super) fn dump(&self, limit: Limit, report: &Report<'_>) {
+    /// Reports that it has timed out. At the limit of a communicator or of a call the program
+    /// handles the error itself, and there is no dump.
+    pub(super) fn report<'a>(
+        &'a self,
+        limit: Limit,
+        states: &'a [(usize, RankState)],
+    ) -> Report<'a> {
+        let report = Report {
+            of: self,
+            limit,
+            states,
+        };
         if matches!(limit.origin, Origin::Environment | Origin::Builder) {
             let rank = self.recorder.place.0;
-            dump::write(Reason::TimeLimit, Some(report), Some(rank));
+            dump::write(Reason::TimeLimit, Some(&report), Some(rank));
         }
+        if self.world.is_none() {
+            has_passed(limit);
+        }
+        report
     }
 
     /// Applies the effect that was chosen for the limit.
@@ -198,15 +211,7 @@ impl CallInFlight {
         let Some(limit) = self.limit else {
             return Ok(());
         };
-        let report = Report {
-            of: self,
-            limit,
-            states,
-        };
-        self.dump(limit, &report);
-        if self.world.is_none() {
-            crate::call::limit::has_passed(limit);
-        }
+        let report = self.report(limit, states);
         self.is_told.store(true, Ordering::Relaxed);
         match limit.then {
             OnTimeLimit::Error => Err(Error::with_text(
@@ -215,16 +220,15 @@ impl CallInFlight {
                 report.to_string(),
             )),
             OnTimeLimit::Warn => {
-                self.is_reported.store(true, Ordering::Relaxed);
-                eprintln!("ranks: {report}; it goes on");
+                report.warn();
                 Ok(())
             }
             OnTimeLimit::Abort => {
                 last_words(format_args!("{report}; the job is aborted"));
                 if self.world.is_some() {
-                    std::process::exit(crate::call::limit::STATUS);
+                    std::process::exit(STATUS);
                 }
-                abort_for_sure(crate::call::limit::STATUS)
+                abort_for_sure(STATUS)
             }
         }
     }

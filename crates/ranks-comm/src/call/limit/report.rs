@@ -2,6 +2,7 @@
 //! are silent.
 
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::{Limit, lock};
@@ -71,6 +72,12 @@ impl fmt::Display for Report<'_> {
 }
 
 impl Report<'_> {
+    /// Warns of a call that goes on.
+    pub(super) fn warn(&self) {
+        self.of.is_reported.store(true, Ordering::Relaxed);
+        eprintln!("ranks: {self}; it goes on");
+    }
+
     /// The rank and the tag of the message that it waits for.
     fn awaited(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (of, what) = (self.of, &self.of.what);

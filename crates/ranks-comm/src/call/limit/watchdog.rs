@@ -2,16 +2,18 @@
 //! and that answers other ranks.
 
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::in_time::over_mpi;
 use super::last_resort::{abort_for_sure, end_now};
 use super::processes::{is_asking, listen, stuck};
-use super::report::{RankState, Report};
-use super::{Limit, OnTimeLimit, STATUS, has_passed, lock};
+use super::report::RankState;
+use super::{Limit, OnTimeLimit, STATUS, lock};
 use crate::call::background;
 use crate::call::inflight_calls::CallInFlight;
 use crate::call::last_words::last_words;
@@ -43,45 +45,33 @@ const HASTY: Duration = Duration::from_millis(150);
 /// not while a host cannot be reached.
 const STUCK: Duration = Duration::from_millis(300);
 
-#[derive(PartialEq, Eq)]
-enum Phase {
-    Absent,
-    Running,
-    Stopping,
-}
-
-static PHASE: Mutex<Phase> = Mutex::new(Phase::Absent);
-static CHANGED: Condvar = Condvar::new();
+/// The thread, and what ends it when it is dropped.
+static THREAD: Mutex<Option<(Sender<Infallible>, JoinHandle<()>)>> = Mutex::new(None);
 
 /// Starts it, unless it runs.
 pub(crate) fn watch() {
-    let mut phase = lock(&PHASE);
-    if *phase != Phase::Absent {
-        return;
-    }
-    // Without it, calls that can end with an error still do.
-    if background::start("ranks-limit", run).is_ok() {
-        *phase = Phase::Running;
+    let mut thread = lock(&THREAD);
+    if thread.is_none() {
+        let (end, ended) = mpsc::channel();
+        // Without it, calls that can end with an error still do.
+        let started = background::start("ranks-limit", move || run(&ended)).ok();
+        *thread = started.map(|started| (end, started));
     }
 }
 
 /// Ends it; it makes no calls afterwards.
 pub(crate) fn stop() {
-    let mut phase = lock(&PHASE);
-    if *phase == Phase::Running {
-        *phase = Phase::Stopping;
-        CHANGED.notify_all();
-        while *phase == Phase::Stopping {
-            phase = CHANGED.wait(phase).unwrap_or_else(PoisonError::into_inner);
-        }
+    let thread = lock(&THREAD).take();
+    if let Some((end, thread)) = thread {
+        drop(end);
+        // It does not panic; and if it did, nothing is left to be done.
+        let _ = thread.join();
     }
 }
 
-fn run() {
+fn run(ended: &Receiver<Infallible>) {
     IS_WATCHDOG.set(true);
-    let mut phase = lock(&PHASE);
-    while *phase == Phase::Running {
-        drop(phase);
+    loop {
         listen();
         let all = over_mpi();
         if let Some(rank) = stuck(STUCK) {
@@ -91,16 +81,10 @@ fn run() {
         } else {
             all.iter().filter(|one| is_late(one)).for_each(end);
         }
-        phase = lock(&PHASE);
-        if *phase == Phase::Running {
-            phase = CHANGED
-                .wait_timeout(phase, PERIOD)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+        if ended.recv_timeout(PERIOD) != Err(RecvTimeoutError::Timeout) {
+            return;
         }
     }
-    *phase = Phase::Absent;
-    CHANGED.notify_all();
 }
 
 fn is_late(one: &CallInFlight) -> bool {
@@ -175,15 +159,9 @@ fn end(late: &Arc<CallInFlight>) {
 /// Reports a call that has timed out and, unless the effect is a warning, what happens then.
 fn report(late: &CallInFlight, limit: Limit, states: &[(usize, RankState)], then: &str) {
     late.is_reported.store(true, Ordering::Relaxed);
-    has_passed(limit);
-    let report = Report {
-        of: late,
-        limit,
-        states,
-    };
-    late.dump(limit, &report);
+    let report = late.report(limit, states);
     match limit.then {
-        OnTimeLimit::Warn => eprintln!("ranks: {report}; it goes on"),
+        OnTimeLimit::Warn => report.warn(),
         OnTimeLimit::Abort | OnTimeLimit::Error => last_words(format_args!("{report}; {then}")),
     }
 }

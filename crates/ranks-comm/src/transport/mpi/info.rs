@@ -142,40 +142,31 @@ fn read(info: MPI_Info) -> Result<Info> {
 /// The value of a key; `None` if it has none.
 fn value(info: MPI_Info, key: &CStr) -> Result<Option<String>> {
     const OPERATION: &str = "MPI_Info_get_string";
-    let (mut room, mut found): (c_int, c_int) = (0, 0);
     // MPICH 4.0.2 refuses a null pointer, although nothing is to be written.
-    let mut nothing: c_char = 0;
-    // SAFETY: info and key are alive; with no room nothing is written but room and flag, which are
-    // ours.
-    let code = unsafe {
-        sys::MPI_Info_get_string(
-            info,
-            key.as_ptr(),
-            &raw mut room,
-            &raw mut nothing,
-            &raw mut found,
-        )
-    };
+    let (code, room, found) = get_string(info, key, &mut []);
     if sys::missing(code).is_some() {
         return value_before_4(info, key);
     }
     check(code, OPERATION)?;
-    if found == 0 {
+    if !found {
         return Ok(None);
     }
     let mut text = zeros(room);
-    // SAFETY: info and key are alive; `text` has the room that the library asked for, and one more.
-    let code = unsafe {
-        sys::MPI_Info_get_string(
-            info,
-            key.as_ptr(),
-            &raw mut room,
-            text.as_mut_ptr().cast::<c_char>(),
-            &raw mut found,
-        )
-    };
+    let (code, _, found) = get_string(info, key, &mut text);
     check(code, OPERATION)?;
-    Ok((found != 0).then(|| to_text(&text)))
+    Ok(found.then(|| to_text(&text)))
+}
+
+/// Writes as much of the value as there is room for; returns the library's code, the room that it
+/// needs, and whether there is one.
+fn get_string(info: MPI_Info, key: &CStr, text: &mut [u8]) -> (c_int, c_int, bool) {
+    let (mut room, mut found): (c_int, c_int) = (c_int::try_from(text.len()).unwrap_or(0), 0);
+    let place = text.as_mut_ptr().cast::<c_char>();
+    // SAFETY: info and key are alive; `text` has the room; room and flag are ours.
+    let code = unsafe {
+        sys::MPI_Info_get_string(info, key.as_ptr(), &raw mut room, place, &raw mut found)
+    };
+    (code, room, found != 0)
 }
 
 /// The value of a key, before MPI 4.0.

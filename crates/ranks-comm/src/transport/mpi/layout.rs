@@ -8,13 +8,12 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::MPI_Datatype;
+use ranks_mpi_sys::{MPI_Datatype, native};
 
 use super::buffer::{to_read, to_write};
 use super::communicator::Comm;
 use super::datatypes::{Committed, Description, Frame, Items};
 use super::error::{check_with, library};
-use super::peer::STANDARD;
 use super::pending_op::Cell;
 use super::recv::{Fits, Room, with_class};
 use super::send::attempt;
@@ -156,14 +155,12 @@ impl Comm {
         tag: i32,
     ) -> Result<()> {
         let (pointer, what) = self.to_send(data, self.items_to(dest))?;
-        let to = STANDARD.destination(dest);
-        let call = match mode {
-            SendMode::Synchronous => sys::MPI_Ssend,
-            // The others are not there for views.
-            SendMode::Standard | SendMode::Buffered | SendMode::Ready => sys::MPI_Send,
-        };
+        let to = self.sentinels.destination(dest);
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let datatype = unsafe { native::datatype(what.datatype) };
+        let call = mode.functions().blocking;
         // SAFETY: what is read is inside of `data`; rank and tag are checked.
-        let code = unsafe { call(pointer, what.count, what.datatype, to, tag, self.canonical) };
+        let code = unsafe { call(pointer, what.count, datatype, to, tag, self.native) };
         check_with(code, mode.name(), || attempt(data.elements(), dest))
     }
 
@@ -177,25 +174,16 @@ impl Comm {
         dest: Destination,
         tag: i32,
     ) -> Result<pending_op::PendingOp> {
-        let role = SendMode::Standard.role();
+        let (mode, mut cell) = (SendMode::Standard, Cell::new());
+        let (role, call) = (mode.role(), mode.functions().nonblocking);
         let (pointer, what) = self.to_send(data, self.items_to(dest))?;
-        let to = STANDARD.destination(dest);
-        let mut request = sys::MPI_REQUEST_NULL;
-        // SAFETY: what is read is inside of `data`, which stays; rank and tag are checked.
-        let code = unsafe {
-            sys::MPI_Isend(
-                pointer,
-                what.count,
-                what.datatype,
-                to,
-                tag,
-                self.canonical,
-                &raw mut request,
-            )
-        };
-        check_with(code, role.operation, || attempt(data.elements(), dest))?;
+        let to = self.sentinels.destination(dest);
         // SAFETY: the library is loaded, as there is a `Comm`.
-        let cell = unsafe { Cell::holding(request) };
+        let datatype = unsafe { native::datatype(what.datatype) };
+        let place = &raw mut cell;
+        // SAFETY: what is read is inside of `data`, which stays; rank and tag are checked.
+        let code = unsafe { call(pointer, what.count, datatype, to, tag, self.native, place) };
+        check_with(code, role.operation, || attempt(data.elements(), dest))?;
         Ok(match what.committed {
             Some(committed) => {
                 let keep: Box<dyn Keep> = Box::new(Held(committed));

@@ -114,7 +114,7 @@ impl Message {
     }
 
     /// Leaves it unreceived: there is no memory for it. The library keeps it until `MPI_Finalize`.
-    fn abandon(self) {
+    pub(super) fn abandon(self) {
         eprintln!("ranks: a message was not received, because there is no memory for it");
     }
 

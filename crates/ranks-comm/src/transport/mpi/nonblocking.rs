@@ -76,10 +76,15 @@ impl Comm {
             // SAFETY: by this function's contract; an `int` can count the items.
             return unsafe { self.isend_fast(role, mode, data, dest, tag) };
         }
-        let mut cell = Cell::new();
-        // SAFETY: by this function's contract.
-        let code = unsafe { self.isend_large(mode, data, dest, tag, &mut cell) };
+        let call = mode.functions().nonblocking_c;
+        let (count, datatype) = (large_count::<T>(data.len()), TypeOf::<T>::datatype());
+        let (from, to, comm) = (to_read(data), STANDARD.destination(dest), self.canonical);
+        let mut request = sys::MPI_REQUEST_NULL;
+        // SAFETY: `count` items are what `data` holds, which stays; rank and tag are checked.
+        let code = unsafe { call(from, count, datatype, to, tag, comm, &raw mut request) };
         check(code, role.operation)?;
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let cell = unsafe { Cell::holding(request) };
         Ok(self.native(cell, role, 0))
     }
 
@@ -110,39 +115,6 @@ impl Comm {
         let (count, datatype) = self.to_send_small(data, to);
         // SAFETY: `count` items are what `data` holds, which stays; rank and tag are checked.
         unsafe { call(to_read(data), count, datatype, to, tag, self.native, cell) }
-    }
-
-    /// Starts a send of any number of items, in a mode of `mode_here`.
-    ///
-    /// # Safety
-    /// As [`isend`](Self::isend).
-    unsafe fn isend_large<T: Pod>(
-        &self,
-        mode: SendMode,
-        data: &[T],
-        dest: Destination,
-        tag: i32,
-        cell: &mut Cell,
-    ) -> c_int {
-        let call = mode.functions().nonblocking_c;
-        let mut request = sys::MPI_REQUEST_NULL;
-        let (count, datatype) = (large_count::<T>(data.len()), TypeOf::<T>::datatype());
-        let (from, to) = (to_read(data), STANDARD.destination(dest));
-        // SAFETY: `count` items are what `data` holds, which stays; rank and tag are checked.
-        let code = unsafe {
-            call(
-                from,
-                count,
-                datatype,
-                to,
-                tag,
-                self.canonical,
-                &raw mut request,
-            )
-        };
-        // SAFETY: the library is loaded, as there is a `Comm`.
-        *cell = unsafe { Cell::holding(request) };
-        code
     }
 
     /// Starts a receive.

@@ -58,43 +58,22 @@ impl Comm {
     ) -> Result<usize> {
         const OPERATION: &str = "MPI_Pack";
         let (from, what) = self.to_send(data, Items::Typed)?;
+        let (count, datatype, comm) = (what.count, what.datatype, self.canonical);
         let (room, length) = (packed.as_mut_ptr().cast::<c_void>(), packed.len());
-        let (code, end) = match (c_int::try_from(length), c_int::try_from(position)) {
-            (Ok(size), Ok(mut position)) => {
-                // SAFETY: what is read is inside of `data`; `room` has `size` bytes; the position
-                // is ours.
-                let code = unsafe {
-                    sys::MPI_Pack(
-                        from,
-                        what.count,
-                        what.datatype,
-                        room,
-                        size,
-                        &raw mut position,
-                        self.canonical,
-                    )
-                };
-                (code, MPI_Count::from(position))
-            }
-            _ => {
-                let (size, mut position) = (large(OPERATION, length)?, large(OPERATION, position)?);
+        from_to(
+            OPERATION,
+            position,
+            length,
+            |size, position| {
+                // SAFETY: what is read is inside of `data`; `room` has `size` bytes; the position is
+                // `from_to`'s.
+                unsafe { sys::MPI_Pack(from, count, datatype, room, size, position, comm) }
+            },
+            |size, position| {
                 // SAFETY: as above.
-                let code = unsafe {
-                    sys::MPI_Pack_c(
-                        from,
-                        what.count.into(),
-                        what.datatype,
-                        room,
-                        size,
-                        &raw mut position,
-                        self.canonical,
-                    )
-                };
-                (code, position)
-            }
-        };
-        check(code, OPERATION)?;
-        inside(OPERATION, end, position, length)
+                unsafe { sys::MPI_Pack_c(from, count.into(), datatype, room, size, position, comm) }
+            },
+        )
     }
 
     /// Unpacks; `packed` has as many bytes from `position` on as the view selects. Returns the end.
@@ -109,52 +88,47 @@ impl Comm {
             return Ok(position);
         }
         let (to, what) = self.to_receive(into)?;
+        let (count, datatype, comm) = (what.count, what.datatype, self.canonical);
         let (from, length) = (packed.as_ptr().cast::<c_void>(), packed.len());
-        let (code, end) = match (c_int::try_from(length), c_int::try_from(position)) {
-            (Ok(size), Ok(mut position)) => {
-                // SAFETY: `from` has `size` bytes; what is written is inside of `into`; the
-                // position is ours.
-                let code = unsafe {
-                    sys::MPI_Unpack(
-                        from,
-                        size,
-                        &raw mut position,
-                        to,
-                        what.count,
-                        what.datatype,
-                        self.canonical,
-                    )
-                };
-                (code, MPI_Count::from(position))
-            }
-            _ => {
-                let (size, mut position) = (large(OPERATION, length)?, large(OPERATION, position)?);
+        from_to(
+            OPERATION,
+            position,
+            length,
+            |size, position| {
+                // SAFETY: `from` has `size` bytes; what is written is inside of `into`; the position
+                // is `from_to`'s.
+                unsafe { sys::MPI_Unpack(from, size, position, to, count, datatype, comm) }
+            },
+            |size, position| {
                 // SAFETY: as above.
-                let code = unsafe {
-                    sys::MPI_Unpack_c(
-                        from,
-                        size,
-                        &raw mut position,
-                        to,
-                        what.count.into(),
-                        what.datatype,
-                        self.canonical,
-                    )
-                };
-                (code, position)
-            }
-        };
-        check(code, OPERATION)?;
-        inside(OPERATION, end, position, length)
+                unsafe { sys::MPI_Unpack_c(from, size, position, to, count.into(), datatype, comm) }
+            },
+        )
     }
 }
 
-fn large(operation: &'static str, number: usize) -> Result<MPI_Count> {
-    MPI_Count::try_from(number).map_err(|_| strange(operation, MPI_Count::MAX))
-}
-
-/// The position behind a call, if it is one.
-fn inside(operation: &'static str, end: MPI_Count, begin: usize, length: usize) -> Result<usize> {
+/// Calls one of the two functions with the length of the packed bytes and a position in them;
+/// returns the position behind.
+fn from_to(
+    operation: &'static str,
+    begin: usize,
+    length: usize,
+    small: impl FnOnce(c_int, *mut c_int) -> c_int,
+    large: impl FnOnce(MPI_Count, *mut MPI_Count) -> c_int,
+) -> Result<usize> {
+    let (code, end) = match (c_int::try_from(length), c_int::try_from(begin)) {
+        (Ok(size), Ok(mut position)) => {
+            let code = small(size, &raw mut position);
+            (code, MPI_Count::from(position))
+        }
+        _ => {
+            let count = |number| MPI_Count::try_from(number).unwrap_or(MPI_Count::MAX);
+            let mut position = count(begin);
+            let code = large(count(length), &raw mut position);
+            (code, position)
+        }
+    };
+    check(code, operation)?;
     usize::try_from(end)
         .ok()
         .filter(|end| (begin..=length).contains(end))

@@ -13,7 +13,7 @@ use crate::data::tag::Tag;
 use crate::result::{Error, Result, Status};
 use crate::transport::completion::Completion;
 use crate::transport::mpi::buffer;
-use crate::transport::mpi::error::{check, library};
+use crate::transport::mpi::error::{check, failed, library};
 use crate::transport::mpi::message::Message;
 use crate::transport::mpi::recv::with_class;
 
@@ -70,39 +70,31 @@ impl Entry {
             .landing
             .refuses(operation, self.element, bytes, library())
             .map(with_class);
-        let align = match self.landing {
-            RecvTarget::New(align) => align,
-            RecvTarget::Into(_) => 1,
-        };
-        let room = match (&refused, self.landing) {
-            (None, RecvTarget::Into(_)) => None,
-            _ => match RecvStorage::new(operation, bytes, align) {
-                Ok(room) => Some(room),
-                Err(error) => {
-                    eprintln!(
-                        "ranks: a message was not received, because there is no memory for it"
-                    );
-                    self.phase = Phase::Over(Err(refused.unwrap_or(error)));
-                    return;
+        let (span, room) = match (&refused, self.landing) {
+            (None, RecvTarget::Into(span)) => (span, None),
+            (_, landing) => {
+                let align = match landing {
+                    RecvTarget::New(align) => align,
+                    RecvTarget::Into(_) => 1,
+                };
+                match RecvStorage::new(operation, bytes, align) {
+                    Ok(room) => (room.span(), Some(InFlight::new(room))),
+                    Err(error) => {
+                        message.abandon();
+                        self.phase = Phase::Over(Err(refused.unwrap_or(error)));
+                        return;
+                    }
                 }
-            },
+            }
         };
-        let span = match (&room, self.landing) {
-            (None, RecvTarget::Into(span)) => Some(span),
-            (room, _) => room.as_ref().map(RecvStorage::span),
-        };
-        let room = room.map(InFlight::new);
-        self.phase = match span.map(|span| imrecv(message, span, bytes)) {
-            Some(Ok(request)) => Phase::Receiving {
+        self.phase = match imrecv(message, span, bytes) {
+            Ok(request) => Phase::Receiving {
                 request,
                 status,
                 room,
                 refused,
             },
-            Some(Err(code)) => {
-                Phase::Over(check(code, operation).map(|()| Completion::plain(status)))
-            }
-            None => Phase::Over(Ok(Completion::plain(status))),
+            Err(code) => Phase::Over(Err(failed(code, operation, &""))),
         };
         self.advance();
     }
