@@ -9,5 +9,6 @@ pub mod layout;
 pub(crate) mod lent;
 pub(crate) mod owned;
 pub(crate) mod raw_slice;
+pub(crate) mod sentinels;
 pub(crate) mod source;
 pub(crate) mod tag;

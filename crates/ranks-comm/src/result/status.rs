@@ -88,14 +88,12 @@ impl Status {
             bytes as u64,
             0,
         ];
-        let kind = Kind::DECODED;
-        Self { words, kind }
+        Self::new(Kind::DECODED, words)
     }
 
     /// The status of a receive from [`Source::Null`](crate::Source::Null).
     pub(crate) fn null() -> Self {
-        let (words, kind) = (EMPTY_STATUS, Kind::NULL);
-        Self { words, kind }
+        Self::new(Kind::NULL, EMPTY_STATUS)
     }
 
     /// Returns `true` if there is no message, and the operation was not cancelled.
@@ -105,8 +103,7 @@ impl Status {
 
     /// The status of a cancelled operation.
     pub(crate) fn cancelled() -> Self {
-        let (words, kind) = (EMPTY_STATUS, Kind::CANCELLED);
-        Self { words, kind }
+        Self::new(Kind::CANCELLED, EMPTY_STATUS)
     }
 
     /// Returns `true` if the operation was cancelled: there is no message, and nothing was written.

@@ -3,6 +3,7 @@
 use ranks_trace::Facts;
 
 use super::kind::{Class, Kind};
+use crate::data::sentinels::{Sentinels, rank};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 
@@ -10,6 +11,12 @@ use crate::data::tag::Tag;
 pub(crate) const ANY: i32 = -1;
 /// No rank, or not given, in the place of a rank or a tag.
 pub(crate) const NONE: i32 = -2;
+
+const RECORDED: Sentinels = Sentinels {
+    any_source: ANY,
+    any_tag: ANY,
+    nobody: NONE,
+};
 
 /// The description of a call that a rank is about to make.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +89,7 @@ impl Call {
     #[inline(always)]
     #[must_use]
     pub(crate) fn to(mut self, dest: Destination, tag: i32) -> Self {
-        self.peer = destination(dest);
+        self.peer = RECORDED.destination(dest);
         self.tag = tag;
         self
     }
@@ -91,22 +98,15 @@ impl Call {
     #[inline(always)]
     #[must_use]
     pub(crate) fn from(mut self, source: Source, tag: Tag) -> Self {
-        self.peer = match source {
-            Source::Rank(source) => rank(source),
-            Source::Any => ANY,
-            Source::Null => NONE,
-        };
-        self.tag = match tag {
-            Tag::Value(tag) => tag,
-            Tag::Any => ANY,
-        };
+        self.peer = RECORDED.source(source);
+        self.tag = RECORDED.tag(tag);
         self
     }
 
     /// Adds the destination and the tag of a second message.
     #[must_use]
     pub(crate) fn and_to(mut self, dest: Destination, tag: i32) -> Self {
-        self.dest = destination(dest);
+        self.dest = RECORDED.destination(dest);
         self.dest_tag = tag;
         self
     }
@@ -152,23 +152,4 @@ impl From<&'static Kind> for Call {
     fn from(kind: &'static Kind) -> Self {
         Self::of(kind)
     }
-}
-
-#[inline(always)]
-fn destination(dest: Destination) -> i32 {
-    match dest {
-        Destination::Rank(dest) => rank(dest),
-        Destination::Null => NONE,
-    }
-}
-
-/// A rank of a communicator: less than a size that MPI gave as an `int`.
-#[inline(always)]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    reason = "less than a size that MPI gave as an int"
-)]
-fn rank(rank: usize) -> i32 {
-    rank as i32
 }

@@ -68,16 +68,11 @@ pub(crate) fn at_every_end() {
         ONCE.call_once(|| {
             signals::on_termination();
             exit::on_exit();
-            if faults_are_wanted() {
+            if std::env::var_os(FAULTS).is_some_and(|value| value == "1") {
                 signals::on_faults();
             }
         });
     }
-}
-
-/// Returns `true` if there is to be a dump at a fault signal.
-fn faults_are_wanted() -> bool {
-    std::env::var_os(FAULTS).is_some_and(|value| value == "1")
 }
 
 /// Writes a file for each rank that lives in this process, once: later failures follow from the

@@ -1,6 +1,6 @@
 //! A communicator of the library, and its accessors.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +13,7 @@ use super::claims::Claims;
 use super::deferred_free::Waiting;
 use super::error::check;
 use super::free_by_group::{Dropped, Members};
+use super::info::to_text;
 use super::object_name::object_name;
 use super::peer::Sentinels;
 use super::session::Session;
@@ -367,8 +368,7 @@ pub(crate) fn name_of(comm: MPI_Comm) -> Result<String> {
     // SAFETY: the communicator is alive; the name has more room than any library asks for.
     let code = unsafe { sys::MPI_Comm_get_name(comm, pointer, &raw mut length) };
     check(code, "MPI_Comm_get_name")?;
-    let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
-    Ok(name.to_string_lossy().into_owned())
+    Ok(to_text(&name))
 }
 
 /// The rank and the size of a communicator.

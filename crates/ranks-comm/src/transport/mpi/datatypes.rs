@@ -104,12 +104,11 @@ impl Cache {
 
     /// Frees all of them. None may be in use any more.
     pub(crate) fn free(&self) -> Result<()> {
-        let mut outcome = self.free_retired();
+        let outcome = self.free_retired();
         let mut kept = lock(&self.kept);
-        for (_, (committed, _)) in kept.by_description.drain() {
-            outcome = outcome.and(free(committed.0));
-        }
-        outcome
+        let kept = kept.by_description.drain();
+        kept.map(|(_, (committed, _))| free(committed.0))
+            .fold(outcome, Result::and)
     }
 
     /// Keeps the duplicate of a datatype until it can be freed.
@@ -121,11 +120,7 @@ impl Cache {
     /// call it.
     pub(crate) fn free_retired(&self) -> Result<()> {
         let retired = std::mem::take(&mut *lock(&self.retired));
-        let mut outcome = Ok(());
-        for datatype in retired {
-            outcome = outcome.and(free(datatype));
-        }
-        outcome
+        retired.into_iter().map(free).fold(Ok(()), Result::and)
     }
 }
 

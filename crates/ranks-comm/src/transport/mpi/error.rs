@@ -1,11 +1,12 @@
 //! Conversion of a return code to an [`Error`]: its class, its text, the library and the rank.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 use std::fmt::Display;
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::fault_tolerance::{Loss, loss};
 
+use super::info::to_text;
 use super::{fault_tolerance, session};
 use crate::call::last_words::{MEMORY_IN_FLIGHT, last_words};
 use crate::call::limit::abort_for_sure;
@@ -200,9 +201,7 @@ pub(crate) fn text(code: c_int) -> String {
     if asked != sys::MPI_SUCCESS {
         return String::new();
     }
-    CStr::from_bytes_until_nul(&text)
-        .map(|text| text.to_string_lossy().into_owned())
-        .unwrap_or_default()
+    to_text(&text)
 }
 
 fn kind(class: c_int) -> ErrorKind {

@@ -199,7 +199,8 @@ fn zeros(length: c_int) -> Vec<u8> {
     vec![0; usize::try_from(length).unwrap_or(0) + 1]
 }
 
-fn to_text(bytes: &[u8]) -> String {
+/// The text before the first zero.
+pub(crate) fn to_text(bytes: &[u8]) -> String {
     let text = CStr::from_bytes_until_nul(bytes).unwrap_or_default();
     text.to_string_lossy().into_owned()
 }

@@ -87,11 +87,8 @@ impl Packed {
 
     /// Frees all of them. None may be in use any more.
     pub(crate) fn free(&mut self) -> Result<()> {
-        let mut outcome = Ok(());
-        for made in self.by_length.iter_mut().filter_map(OnceLock::take) {
-            outcome = outcome.and(datatypes::free(made));
-        }
-        outcome
+        let made = self.by_length.iter_mut().filter_map(OnceLock::take);
+        made.map(datatypes::free).fold(Ok(()), Result::and)
     }
 }
 

@@ -172,10 +172,7 @@ pub(crate) fn decode(status: &MPI_Status) -> Status {
     let mut count: MPI_Count = 0;
     // SAFETY: the status was written by a call that completed, and the count is ours.
     let code = unsafe { MPI_Get_elements_x(status, MPI_BYTE, &raw mut count) };
-    let bytes = if code == MPI_SUCCESS {
-        usize::try_from(count).unwrap_or(0)
-    } else {
-        0
-    };
+    let bytes = usize::try_from(count).ok();
+    let bytes = bytes.filter(|_| code == MPI_SUCCESS).unwrap_or(0);
     Status::local(source, status.MPI_TAG, bytes)
 }

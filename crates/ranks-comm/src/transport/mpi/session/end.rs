@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ranks_mpi_sys as sys;
 
-use super::{STATE, Session, SessionState, lock};
+use super::{STATE, Session, SessionState, Waiting, lock};
 use crate::call::inflight_calls::Held;
 use crate::call::last_words::last_words;
 use crate::call::limit::{self, Limit, OnTimeLimit};
@@ -105,9 +105,10 @@ impl Session {
                 unreceived::tell(sys::MPI_COMM_WORLD);
             }
             let waiting = std::mem::take(&mut lock(&self.deferred).waiting);
-            for waiting in waiting.into_values() {
-                outcome = outcome.and(waiting.free());
-            }
+            outcome = waiting
+                .into_values()
+                .map(Waiting::free)
+                .fold(outcome, Result::and);
         } else {
             // Freeing may wait for a rank that has failed.
             std::mem::forget(std::mem::take(&mut lock(&self.deferred).waiting));

@@ -31,7 +31,7 @@ use crate::transport::mpi::free_by_group::FreeByGroup;
 use crate::transport::mpi::gather_statistics::GatherStatistics;
 use crate::transport::mpi::oneself::Packed;
 use crate::transport::mpi::overruns::{self, Prevented};
-use crate::transport::mpi::peer::Sentinels;
+use crate::transport::mpi::peer;
 use crate::transport::mpi::receives::Receives;
 use crate::transport::mpi::status::{CountWord, READER};
 use crate::transport::mpi::{
@@ -293,7 +293,7 @@ fn take_over(
     };
     let mut session = Session {
         receives,
-        sentinels: Sentinels::of_library(),
+        sentinels: peer::of_library(),
         count_word: count_word.unwrap_or_default(),
         owner,
         facts: Arc::new(facts),
