@@ -48,7 +48,7 @@ impl fmt::Display for Left {
     }
 }
 
-/// What a rank has left.
+/// The two kinds of what a rank leaves.
 pub(crate) const MESSAGES: &str = "has not received what was sent to it";
 pub(crate) const RECEIVES: &str = "has dropped receives before a message came";
 

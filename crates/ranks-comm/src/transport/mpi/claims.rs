@@ -236,15 +236,10 @@ impl Claims {
         }
     }
 
-    /// Makes progress once, unless another thread does; returns `true` if a receive may still be
-    /// pending.
-    pub(crate) fn look_if_free(&self) -> bool {
-        match self.queue.try_lock() {
-            Ok(queue) => with(queue, |queue| {
-                self.look(queue, BY_PROGRESS);
-                queue.is_under_way()
-            }),
-            Err(_) => true,
+    /// Makes progress once, unless another thread does.
+    pub(crate) fn look_if_free(&self) {
+        if let Ok(queue) = self.queue.try_lock() {
+            with(queue, |queue| self.look(queue, BY_PROGRESS));
         }
     }
 

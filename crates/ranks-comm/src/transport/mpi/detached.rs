@@ -78,7 +78,7 @@ fn free(mut native: Native, memory: KeepAlive) {
 }
 
 impl DetachedOps {
-    /// Keeps the receives that are pending on a dropped communicator, which are ended before MPI is.
+    /// Keeps the receives that are pending on a dropped communicator; they are ended before MPI is.
     pub(crate) fn remember(&self, claims: Arc<Claims>) {
         lock(&self.claims).push(claims);
     }

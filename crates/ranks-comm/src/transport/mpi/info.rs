@@ -22,7 +22,8 @@ impl InfoHandle {
     /// The library's copy of `info`. Only where the library is initialised: inside of an operation.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if a key or a value is longer than the library takes.
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if a key or a value is longer than the
+    /// library takes.
     pub fn new(info: &Info) -> Result<Self> {
         let mut handle = Self(sys::MPI_INFO_NULL);
         // SAFETY: the library is initialised, and the handle is ours.

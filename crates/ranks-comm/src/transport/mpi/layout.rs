@@ -269,7 +269,7 @@ struct Held(#[expect(dead_code, reason = "it is only held")] Arc<Committed>);
 
 impl Keep for Held {}
 
-/// What a view sends.
+/// The elements of a view, to be sent.
 fn sent(pointer: *const c_void, portion: &Portion) -> Described {
     Described {
         pointer,

@@ -60,12 +60,12 @@ impl Message {
         operation: &'static str,
         status: &Status,
     ) -> Result<(Vec<T>, Status)> {
-        let message = self.of_whole::<T>(operation, status)?;
+        let (message, length) = self.of_whole::<T>(operation, status)?;
         let mut values = Vec::<T>::new();
-        if let Err(reason) = values.try_reserve_exact(message.length) {
+        if let Err(reason) = values.try_reserve_exact(length) {
             return Err(message.no_memory(operation, status, &reason));
         }
-        let length = message.fill(operation, values.spare_capacity_mut())?;
+        message.fill(operation, &mut values.spare_capacity_mut()[..length])?;
         // SAFETY: so many elements were received, of a type that any bytes are a value of (`Pod`).
         unsafe { values.set_len(length) };
         Ok((values, *status))
@@ -76,28 +76,45 @@ impl Message {
         operation: &'static str,
         status: &Status,
     ) -> Result<(Buffer<T>, Status)> {
-        let message = self.of_whole::<T>(operation, status)?;
-        let mut memory = match Memory::<T>::with_room(message.length) {
+        let (message, length) = self.of_whole::<T>(operation, status)?;
+        let mut memory = match Memory::<T>::with_room(length) {
             Ok(memory) => memory,
             Err(reason) => return Err(message.no_memory(operation, status, &reason)),
         };
-        let length = message.fill(operation, memory.spare())?;
+        message.fill(operation, &mut memory.spare()[..length])?;
         // SAFETY: so many elements were received, of a type that any bytes are a value of (`Pod`).
         unsafe { memory.set_length(length) };
         Ok((Buffer::filled(memory), *status))
     }
 
-    /// Checks that it is a whole number of elements; discards it otherwise.
-    fn of_whole<T: Pod>(self, operation: &'static str, status: &Status) -> Result<Whole> {
+    /// Checks that it is a whole number of elements, and returns that; discards it otherwise.
+    fn of_whole<T: Pod>(self, operation: &'static str, status: &Status) -> Result<(Self, usize)> {
         let bytes = status.bytes();
         let Some(length) = whole::<T>(bytes) else {
             self.discard(status);
             return Err(Element::of::<T>().not_whole(operation, bytes));
         };
-        Ok(Whole {
-            message: self,
-            length,
-        })
+        Ok((self, length))
+    }
+
+    /// Receives it into `room`, which has as many elements.
+    fn fill<T: Pod>(self, operation: &'static str, room: &mut [MaybeUninit<T>]) -> Result<()> {
+        let (pointer, count) = (to_write(room), large_count::<T>(room.len()));
+        // SAFETY: `room` is as many elements as the message has, which are `count` items.
+        let code = unsafe { self.receive(pointer, count, TypeOf::<T>::datatype()) };
+        check(code, operation)
+    }
+
+    /// Leaves it unreceived, for want of memory.
+    #[cold]
+    fn no_memory(
+        self,
+        operation: &'static str,
+        status: &Status,
+        reason: &dyn fmt::Display,
+    ) -> Error {
+        self.abandon();
+        error::no_memory(operation, status.bytes(), reason)
     }
 
     /// Receives it into memory that is freed afterwards, so that its sender can go on.
@@ -140,38 +157,5 @@ impl Message {
                 sys::MPI_Mrecv_c(pointer, count, datatype, &raw mut message, status)
             },
         }
-    }
-}
-
-/// A message of so many elements.
-struct Whole {
-    message: Message,
-    length: usize,
-}
-
-impl Whole {
-    /// Receives it into the beginning of `room`, and returns the number of elements.
-    fn fill<T: Pod>(self, operation: &'static str, room: &mut [MaybeUninit<T>]) -> Result<usize> {
-        let room = &mut room[..self.length];
-        let (pointer, count) = (to_write(room), large_count::<T>(room.len()));
-        // SAFETY: `room` is as many elements as the message has, which are `count` items.
-        let code = unsafe {
-            self.message
-                .receive(pointer, count, TypeOf::<T>::datatype())
-        };
-        check(code, operation)?;
-        Ok(room.len())
-    }
-
-    /// Leaves it unreceived, for want of memory.
-    #[cold]
-    fn no_memory(
-        self,
-        operation: &'static str,
-        status: &Status,
-        reason: &dyn fmt::Display,
-    ) -> Error {
-        self.message.abandon();
-        error::no_memory(operation, status.bytes(), reason)
     }
 }

@@ -12,15 +12,17 @@
 //! has to be in the environment that the launcher gives to all.
 
 use std::env;
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
+use std::time::Duration;
 
 use ranks_launch::{RDMA_PER_REQUEST, SEND_PIPELINE};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::Loaded;
 
-use super::error::check;
+use super::exchange::join;
 use super::parameters;
 use crate::result::Result;
+use crate::transport::join::Join;
 
 const PARAMETER: &CStr = c"pml_ob1_max_rdma_per_request";
 
@@ -100,18 +102,7 @@ fn are_several_programs() -> bool {
 
 /// Returns `true` if it is so on all ranks.
 fn is_everywhere(here: bool) -> Result<bool> {
-    let (mine, mut all) = (c_int::from(here), 0);
-    // SAFETY: MPI is initialised, and every rank comes here; both numbers are ours.
-    let code = unsafe {
-        sys::MPI_Allreduce(
-            (&raw const mine).cast(),
-            (&raw mut all).cast(),
-            1,
-            sys::MPI_INT,
-            sys::MPI_MIN,
-            sys::MPI_COMM_WORLD,
-        )
-    };
-    check(code, "MPI_Allreduce")?;
-    Ok(all != 0)
+    let joined = join(sys::MPI_COMM_WORLD, &[here.into()], Join::Min)?;
+    let joined = joined.wait(Duration::MAX, || false)?;
+    Ok(joined.is_some_and(|memory| memory.all == [1]))
 }

@@ -65,8 +65,8 @@ impl Comm {
             position,
             length,
             |size, position| {
-                // SAFETY: what is read is inside of `data`; `room` has `size` bytes; the position is
-                // `from_to`'s.
+                // SAFETY: what is read is inside of `data`; `room` has `size` bytes; the position
+                // is `from_to`'s.
                 unsafe { sys::MPI_Pack(from, count, datatype, room, size, position, comm) }
             },
             |size, position| {
@@ -95,8 +95,8 @@ impl Comm {
             position,
             length,
             |size, position| {
-                // SAFETY: `from` has `size` bytes; what is written is inside of `into`; the position
-                // is `from_to`'s.
+                // SAFETY: `from` has `size` bytes; what is written is inside of `into`; the
+                // position is `from_to`'s.
                 unsafe { sys::MPI_Unpack(from, size, position, to, count, datatype, comm) }
             },
             |size, position| {

@@ -59,7 +59,7 @@ impl Comm {
     }
 }
 
-/// What was tried, for an error.
+/// The attempt, for an error.
 #[cold]
 pub(crate) fn attempt(elements: usize, dest: Destination) -> String {
     let elements = Count(elements, "element");

@@ -163,14 +163,12 @@ impl Session {
     /// Frees the object with that key. Collective over its ranks.
     pub(crate) fn free(&self, key: u64) -> Result<()> {
         let waiting = lock(&self.deferred).waiting.remove(&key);
-        match waiting {
-            Some(waiting) => {
-                if let Waiting::Comm(comm) = &waiting {
-                    self.detached.cancel_on(*comm);
-                }
-                waiting.free()
-            }
-            None => Ok(()),
+        let Some(waiting) = waiting else {
+            return Ok(());
+        };
+        if let Waiting::Comm(comm) = &waiting {
+            self.detached.cancel_on(*comm);
         }
+        waiting.free()
     }
 }

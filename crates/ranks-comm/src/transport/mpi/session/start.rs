@@ -83,7 +83,9 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Comm, 
     let prevented = overruns::prevent(loaded, owner);
     waitall::find_out(loaded);
     let level = if owner {
-        before_init(environment, loaded)?;
+        // A launcher of another MPI makes the library abort in `MPI_Init`, or start as many worlds
+        // as there are processes.
+        ranks_launch::check_before_init(environment, &described(loaded)).map_err(unfit)?;
         let overruns = loaded.is_openmpi() && !prevented.here;
         init(Receives::on(loaded, overruns, loses, trusting), required)?
     } else {
@@ -195,14 +197,6 @@ fn initialized() -> Result<bool> {
     Ok(initialized != 0)
 }
 
-/// Checks the launcher: one of another MPI makes the library abort in `MPI_Init`, or start as many
-/// worlds as there are processes.
-fn before_init(environment: &Environment, loaded: &Loaded) -> Result<()> {
-    ranks_launch::check_before_init(environment, &described(loaded)).map_err(|reason| {
-        Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
-    })
-}
-
 fn described(loaded: &Loaded) -> LoadedMpi<'_> {
     LoadedMpi {
         family: ranks_launch::Family::from_version_text(loaded.version_text()),
@@ -211,6 +205,11 @@ fn described(loaded: &Loaded) -> LoadedMpi<'_> {
         pmix: loaded.may_use_pmix(),
         pmi: loaded.may_use_pmi(),
     }
+}
+
+/// The error of a launcher that does not fit the library.
+fn unfit(reason: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
 }
 
 fn init(receives: Receives, required: Option<ThreadLevel>) -> Result<ThreadLevel> {
@@ -272,14 +271,13 @@ fn take_over(
         receives.claim(Receives::Failing);
     }
     enough(wishes.required, level, loaded.name())?;
-    ranks_launch::check_after_init(environment, &described(loaded), size).map_err(|reason| {
-        Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
-    })?;
+    ranks_launch::check_after_init(environment, &described(loaded), size).map_err(unfit)?;
     let count_word = CountWord::find()?;
     if count_word.is_none() {
         receives.claim(Receives::Unmeasured);
     }
-    let max_tag = max_tag()?;
+    // If it is not set: the least value that the standard allows.
+    let max_tag = attribute(sys::MPI_TAG_UB)?.unwrap_or(32_767);
     let facts = Facts {
         backend: Backend::Mpi,
         library: loaded.name().to_owned(),
@@ -333,9 +331,4 @@ fn enough(required: Option<ThreadLevel>, granted: ThreadLevel, whose: &str) -> R
         )),
         _ => Ok(()),
     }
-}
-
-fn max_tag() -> Result<i32> {
-    // If it is not set: the least value that the standard allows.
-    Ok(attribute(sys::MPI_TAG_UB)?.unwrap_or(32_767))
 }
