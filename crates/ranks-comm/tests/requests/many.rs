@@ -214,6 +214,24 @@ fn each_message_is_for_the_first_receive_that_matches(world: Communicator) -> Re
     Ok(())
 }
 
+/// The library's progress took it for its receive between the look at it and the look for that.
+#[ranks_test::ranks(1, 2)]
+fn a_probe_saw_a_message_that_a_receive_had_taken_meanwhile(world: Communicator) -> Result<()> {
+    let (left, right) = neighbours(&world);
+    let rounds = if cfg!(miri) { 10 } else { 10_000 };
+    for _ in 0..rounds {
+        let receiving = world.irecv_vec::<u8>(left, 0)?;
+        let sending = [0, 1].map(|tag| world.isend(vec![0u8], right, tag));
+        assert_eq!(world.probe(left, Tag::Any)?.tag(), Some(1));
+        world.recv(&mut [0u8], left, 1)?;
+        receiving.wait()?;
+        for request in sending {
+            request?.wait()?;
+        }
+    }
+    Ok(())
+}
+
 /// A probe sees the message behind those that receives wait for, however many there are.
 #[ranks_test::ranks(1, 2)]
 fn a_probe_sees_what_no_receive_waits_for(world: Communicator) -> Result<()> {

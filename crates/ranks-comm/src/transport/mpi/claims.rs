@@ -266,20 +266,29 @@ impl Claims {
         self.locked(|queue| self.look(queue, usize::MAX));
     }
 
-    /// Makes progress on the receive that a message which a probe has seen is for; `false` if it is
-    /// for none of these.
-    pub(crate) fn is_for_one(&self, seen: &Status) -> bool {
-        let (Some(source), Some(tag)) = (seen.source(), seen.tag()) else {
-            return false;
-        };
+    /// Makes progress on the receive that the message which `probe` sees is for, and returns
+    /// `true`; `false` if it is for none of these, `None` if there is no message.
+    ///
+    /// No other thread makes progress on them meanwhile: after the receive has matched the message,
+    /// it would seem to be for none.
+    pub(crate) fn is_for_one(
+        &self,
+        probe: impl FnOnce() -> Result<Option<Status>>,
+    ) -> Result<Option<bool>> {
         self.locked(|queue| {
+            let Some(seen) = probe()? else {
+                return Ok(None);
+            };
+            let (Some(source), Some(tag)) = (seen.source(), seen.tag()) else {
+                return Ok(Some(false));
+            };
             let first = queue
                 .waiting
                 .first_that_matches(&queue.entries, source, tag);
             if let Some(place) = first.filter(|_| !queue.closed) {
                 self.look_for_one(queue, place);
             }
-            first.is_some()
+            Ok(Some(first.is_some()))
         })
     }
 

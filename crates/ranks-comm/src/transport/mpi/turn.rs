@@ -34,11 +34,13 @@ impl Comm {
     ) -> Result<Option<Kind>> {
         while self.claims.is_waiting() {
             self.claims.look_at_some();
-            let Some(kind) = self.iprobe(source, tag, words)? else {
-                return Ok(None);
-            };
-            if !self.claims.is_for_one(&Status::new(kind, *words)) {
-                return Ok(Some(kind));
+            let mut seen = None;
+            let is_for_one = self.claims.is_for_one(|| {
+                seen = self.iprobe(source, tag, words)?;
+                Ok(seen.map(|kind| Status::new(kind, *words)))
+            })?;
+            if is_for_one != Some(true) {
+                return Ok(seen);
             }
         }
         self.iprobe(source, tag, words)
