@@ -78,48 +78,37 @@ impl Communicator {
     ) -> Result<Intercommunicator> {
         const OPERATION: &str = "MPI_Intercomm_create";
         let leads = local_leader == self.rank();
+        // Elsewhere they are passed all the same, and have to be valid.
+        let (peer, remote_leader, tag) = match leads {
+            true => (peer, remote_leader, tag),
+            false => (self, 0, 0),
+        };
         let check = || {
             self.destination(OPERATION, local_leader)?;
-            if !leads {
-                return Ok(());
-            }
             peer.destination(OPERATION, remote_leader)?;
             peer.check_tag(OPERATION, tag)?;
-            if remote_leader == peer.rank() {
-                return Err(Error::new(
-                    ErrorKind::Argument,
-                    OPERATION,
-                    format_args!("the remote leader {remote_leader} is this rank itself"),
-                ));
+            if leads && remote_leader == peer.rank() {
+                let why = format_args!("the remote leader {remote_leader} is this rank itself");
+                return Err(Error::new(ErrorKind::Argument, OPERATION, why));
             }
             Ok(())
         };
-        // Elsewhere they are passed all the same, and have to be valid.
-        let (remote_leader, tag) = if leads { (remote_leader, tag) } else { (0, 0) };
-        let strangers = || {
-            Error::new(
-                ErrorKind::Argument,
-                OPERATION,
-                "one of the two communicators is over MPI and the other in process",
-            )
-        };
-        let new = self.dispatch_together(
-            OPERATION,
-            check(),
-            |comm| match peer.backend() {
-                Backend::Mpi(peer) => {
-                    comm.intercomm_create(self, local_leader, peer, remote_leader, tag)
-                }
-                Backend::InProcess(_) => Err(strangers()),
-            },
-            |comm| match peer.backend() {
-                Backend::InProcess(peer) => comm
-                    .intercomm_create(OPERATION, local_leader, peer, remote_leader, tag)
-                    .map(Self::in_process),
-                Backend::Mpi(_) => Err(strangers()),
-            },
-        )?;
-        Ok(Intercommunicator(new))
+        let mut entered = self.enter(OPERATION)?;
+        let called = self.all_call(OPERATION, check());
+        let new = called.and_then(|()| match (self.backend(), peer.backend()) {
+            (Backend::Mpi(comm), Backend::Mpi(peer)) => {
+                comm.intercomm_create(self, local_leader, peer, remote_leader, tag)
+            }
+            (Backend::InProcess(comm), Backend::InProcess(peer)) => comm
+                .intercomm_create(OPERATION, local_leader, peer, remote_leader, tag)
+                .map(Self::in_process),
+            _ => {
+                let why = "one of the two communicators is over MPI and the other in process";
+                Err(Error::new(ErrorKind::Argument, OPERATION, why))
+            }
+        });
+        entered.note(&new);
+        new.map(Intercommunicator)
     }
 }
 

@@ -8,15 +8,38 @@ fn even_and_odd(world: &Communicator) -> Result<(Communicator, Intercommunicator
     let odd = world.rank() % 2 == 1;
     let part = world.split(Some(i32::from(odd)), 0)?;
     let part = part.expect("every rank has a color");
+    let between = between_leaders(world, &part, world)?;
+    Ok((part, between))
+}
+
+/// The intercommunicator between the two parts; ranks that are no leaders pass `peer`.
+fn between_leaders(
+    world: &Communicator,
+    part: &Communicator,
+    peer: &Communicator,
+) -> Result<Intercommunicator> {
     // The leaders are the last rank of the even ones and the first of the odd ones.
     let last_even = (world.size() - 1) / 2;
-    let (local_leader, remote_leader) = if odd {
+    let (local_leader, remote_leader) = if world.rank() % 2 == 1 {
         (0, 2 * last_even)
     } else {
         (last_even, 1)
     };
-    let between = part.intercomm_create(local_leader, world, remote_leader, 12)?;
-    Ok((part, between))
+    let leads = part.rank() == local_leader;
+    let peer = if leads { world } else { peer };
+    part.intercomm_create(local_leader, peer, remote_leader, 12)
+}
+
+/// Over MPI one in process was an error of these ranks, and the others waited for them.
+#[ranks_test::ranks(3, 4)]
+fn ranks_that_are_no_leaders_pass_any_communicator(world: Communicator) -> Result<()> {
+    let part = world.split(Some((world.rank() % 2) as i32), 0)?;
+    let part = part.expect("every rank has a color");
+    let alone = Runtime::builder().backend(Backend::InProcess).ranks(1);
+    let alone = alone.init()?;
+    let between = between_leaders(&world, &part, &alone.world())?;
+    assert_eq!(between.size() + between.remote_size(), world.size());
+    Ok(())
 }
 
 #[ranks_test::ranks(2, 3, 4)]

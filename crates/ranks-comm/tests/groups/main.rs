@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use ranks_comm::{
-    AttributeKey, Communicator, Comparison, ErrorKind, Info, Intercommunicator, Result, Runtime,
-    Source, SplitType, Tag, ThreadLevel,
+    AttributeKey, Backend, Communicator, Comparison, ErrorKind, Info, Intercommunicator, Result,
+    Runtime, Source, SplitType, Tag, ThreadLevel,
 };
 
 /// All ranks of `comm` exchange a number in a ring: that of the rank before comes back.
