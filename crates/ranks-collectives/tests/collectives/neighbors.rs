@@ -65,25 +65,35 @@ impl Edge {
     }
 }
 
+/// The number of each block among those that go to, or come from, the same rank, if these are in
+/// that order.
+fn lanes(neighbors: &[Option<usize>], order: impl Fn(usize) -> usize) -> Vec<usize> {
+    let mut lanes = vec![0; neighbors.len()];
+    for place in 0..neighbors.len() {
+        let rank = neighbors[order(place)];
+        let before = (0..place).filter(|&other| neighbors[order(other)] == rank);
+        lanes[order(place)] = before.count();
+    }
+    lanes
+}
+
 fn leaving(around: &impl Neighborhood) -> Vec<Option<Edge>> {
     let from = around.rank();
-    let neighbors = around.out_neighbors().iter().enumerate();
+    let lanes = lanes(around.out_neighbors(), |place| place);
+    let neighbors = around.out_neighbors().iter().zip(lanes);
     neighbors
-        .map(|(index, to)| {
-            let lane = around.out_lane(index);
-            to.map(|to| Edge { from, to, lane })
-        })
+        .map(|(to, lane)| to.map(|to| Edge { from, to, lane }))
         .collect()
 }
 
 fn arriving(around: &impl Neighborhood) -> Vec<Option<Edge>> {
     let to = around.rank();
-    let neighbors = around.in_neighbors().iter().enumerate();
+    let lanes = lanes(around.in_neighbors(), |place| {
+        around.order_of_arrival(place)
+    });
+    let neighbors = around.in_neighbors().iter().zip(lanes);
     neighbors
-        .map(|(index, from)| {
-            let lane = around.in_lane(index);
-            from.map(|from| Edge { from, to, lane })
-        })
+        .map(|(from, lane)| from.map(|from| Edge { from, to, lane }))
         .collect()
 }
 

@@ -47,11 +47,8 @@ impl Communicator {
         if ones == !zeros {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::Argument,
-            operation,
-            "ranks passed different arguments; all must pass the same",
-        ))
+        let why = "ranks passed different arguments; all must pass the same";
+        Err(Error::new(ErrorKind::Argument, operation, why))
     }
 }
 

@@ -83,26 +83,17 @@ impl Communicator {
         } else {
             "this communicator"
         };
-        Error::new(
-            ErrorKind::Rank,
-            operation,
-            format_args!(
-                "rank {rank} is not in {whose} of {peers}; ranks run from 0 to {}",
-                peers.saturating_sub(1)
-            ),
-        )
+        let last = peers.saturating_sub(1);
+        let why =
+            format_args!("rank {rank} is not in {whose} of {peers}; ranks run from 0 to {last}");
+        Error::new(ErrorKind::Rank, operation, why)
     }
 
     #[cold]
     #[inline(never)]
     fn no_tag(&self, operation: &'static str, tag: i32) -> Error {
-        Error::new(
-            ErrorKind::Tag,
-            operation,
-            format_args!(
-                "tag {tag} is not usable; tags run from 0 to {}",
-                self.0.max_tag
-            ),
-        )
+        let last = self.0.max_tag;
+        let why = format_args!("tag {tag} is not usable; tags run from 0 to {last}");
+        Error::new(ErrorKind::Tag, operation, why)
     }
 }

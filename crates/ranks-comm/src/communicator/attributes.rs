@@ -228,11 +228,7 @@ impl Attributes {
 
     /// The attributes that a duplicate gets, by the policies of the keys.
     pub(crate) fn for_duplicate(&self) -> Self {
-        let all: Vec<(u64, Attribute)> = self
-            .lock()
-            .iter()
-            .map(|(&number, attribute)| (number, attribute.clone()))
-            .collect();
+        let all = self.lock().clone();
         let copies = all.into_iter().filter_map(|(number, attribute)| {
             let value = attribute.copy.as_ref()?(&attribute.value)?;
             let copy = attribute.copy;

@@ -1,6 +1,6 @@
 //! Comparison of the collective calls of all ranks before they start, and exchanges of bytes.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::transport::join::Join;
 use crate::transport::mpi::{exchange, fault_tolerance};
 use crate::transport::pending_op::PendingOp;
 
-static AGREE: Kind = Kind::of(Class::Collective, "Communicator::agree");
+const AGREE: &str = "Communicator::agree";
 /// The comparison of a nonblocking call that this rank has not begun.
 static LEFT: OpInfo = OpInfo::of("the comparison of a call");
 
@@ -45,21 +45,21 @@ impl Communicator {
     pub fn agree<T, E: Display>(&self, result: Result<T, E>) -> Result<T> {
         let failure = result.as_ref().err().map(ToString::to_string);
         self.none_fails(failure.as_deref())?;
-        result.map_err(|error| Error::new(ErrorKind::PeerFailed, "Communicator::agree", error))
+        result.map_err(|error| Error::new(ErrorKind::PeerFailed, AGREE, error))
     }
 
     /// Returns the error of [`agree`](Self::agree) if this rank or another one has a failure.
     fn none_fails(&self, failure: Option<&str>) -> Result<()> {
-        const OPERATION: &str = "Communicator::agree";
+        const KIND: &Kind = &Kind::of(Class::Collective, AGREE);
         const ROOM: usize = 1024;
         let failed = u8::from(failure.is_some());
-        let _entered = self.enter(&AGREE)?;
-        self.all_call(OPERATION, Ok(()))?;
-        let any = self.join_within(OPERATION, &[failed.into()], Join::Or)?;
+        let _entered = self.enter(KIND)?;
+        self.all_call(AGREE, Ok(()))?;
+        let any = self.join_within(AGREE, &[failed.into()], Join::Or)?;
         if any == [0] {
             return Ok(());
         }
-        let all = self.exchange_within(OPERATION, &[failed])?;
+        let all = self.exchange_within(AGREE, &[failed])?;
         let ranks = all.iter().enumerate();
         let mut failed = ranks.filter(|(_, failed)| **failed != 0);
         let rank = failed.next().map_or(self.rank(), |(rank, _)| rank);
@@ -69,15 +69,14 @@ impl Communicator {
             put_text(&mut told, failure);
         }
         let words: Vec<u64> = bytemuck::pod_collect_to_vec(&told);
-        let words = self.join_within(OPERATION, &words, Join::Or)?;
+        let words = self.join_within(AGREE, &words, Join::Or)?;
         let (text, size) = (get_text(bytemuck::must_cast_slice(&words)), self.size());
-        let mut detail = format!("rank {rank} of {size} failed: {text}");
-        match failed.count() {
-            0 => {}
-            // Writing to a string does not fail.
-            more => drop(write!(detail, " (and so did {more} more)")),
-        }
-        Err(Error::new(ErrorKind::PeerFailed, OPERATION, detail))
+        let others = match failed.count() {
+            0 => String::new(),
+            more => format!(" (and so did {more} more)"),
+        };
+        let why = format_args!("rank {rank} of {size} failed: {text}{others}");
+        Err(Error::new(ErrorKind::PeerFailed, AGREE, why))
     }
 
     /// Returns `true` if ranks compare their collective calls on this communicator.
@@ -104,17 +103,22 @@ impl Communicator {
         }
     }
 
+    fn is_out_of_step(&self) -> bool {
+        self.0.out_of_step.load(Ordering::Relaxed)
+    }
+
+    fn lose_step(&self) {
+        self.0.out_of_step.store(true, Ordering::Relaxed);
+    }
+
     /// # Errors
     /// [`ErrorKind::TimedOut`] after a collective that has left the ranks out of step.
     fn must_be_in_step(&self, operation: &'static str) -> Result<()> {
         if !self.is_out_of_step() {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::TimedOut,
-            operation,
-            "ranks are out of step on this communicator: at a collective before, not all of them came in time, or some began another one; end the job, and see the first error of each rank",
-        ))
+        let why = "ranks are out of step on this communicator: at a collective before, not all of them came in time, or some began another one; end the job, and see the first error of each rank";
+        Err(Error::new(ErrorKind::TimedOut, operation, why))
     }
 
     /// Returns an error where a nonblocking collective would not match; it waits for others only
@@ -225,20 +229,17 @@ impl Communicator {
         let left = left.unwrap_or(Duration::MAX);
         let is_settled = self.settle(left)?;
         self.must_be_in_step(operation)?;
-        let mut exchanged = None;
-        if is_settled {
-            exchanged = exchange(left).map_err(|error| error.of(operation))?;
+        if is_settled && let Some(all) = exchange(left).map_err(|error| error.of(operation))? {
+            return Ok(all);
         }
-        if exchanged.is_none() {
-            self.must_be_in_step(operation)?;
-        }
-        if let (None, Some(under_way)) = (&exchanged, limited)
+        self.must_be_in_step(operation)?;
+        if let Some(under_way) = limited
             && left <= self.check_limit()
         {
             self.lose_step();
             under_way.is_late(&under_way.states())?;
         }
-        exchanged.ok_or_else(|| self.not_all_came(operation))
+        Err(self.not_all_came(operation))
     }
 
     /// The time that ranks wait for each other where they compare their calls; [`Duration::MAX`] is
@@ -261,9 +262,7 @@ impl Communicator {
         let others = limit::Others(call.as_deref(), others.as_deref().unwrap_or_default());
         not_all_came(operation, size, &others)
     }
-}
 
-impl Communicator {
     /// Compares the calls that all ranks are about to make, as a part of `operation`, which was
     /// entered. Collective.
     ///
@@ -278,11 +277,11 @@ impl Communicator {
     ) -> Result<()> {
         if !self.compares_digests() {
             let all = self.exchange_within(operation, told.bytes())?;
-            return compare_all(self.step(), operation, &all);
+            return compare_all(&self.0.out_of_step, operation, &all);
         }
         let words = Joined::words(told, self.rank(), true);
         let joined = Joined::of(&self.join_within(operation, &words, Join::Min)?);
-        compare_joined(self.step(), operation, told, joined)?;
+        compare_joined(&self.0.out_of_step, operation, told, joined)?;
         if joined.is_equal() {
             return Ok(());
         }
@@ -315,7 +314,7 @@ impl Communicator {
         operation: &'static str,
         told: &CallDescription,
     ) -> Result<StartedOp> {
-        let step = Arc::clone(self.step());
+        let step = Arc::clone(&self.0.out_of_step);
         match self.backend() {
             Backend::Mpi(over) if !self.compares_digests() => {
                 let begun = exchange::gather(over.canonical, told.bytes(), self.size())?;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
+use crate::transport::mpi::fault_tolerance::tolerance;
 
 /// The result of [`Communicator::shrink`]: a communicator of the surviving ranks.
 ///
@@ -46,14 +47,11 @@ impl Shrunk {
             return Ok(self.left);
         }
         let (left, before) = (self.size(), self.before);
-        Err(Error::new(
-            ErrorKind::ProcFailed,
-            "MPIX_Comm_shrink",
-            format_args!(
-                "{left} of {before} ranks are left, which is no majority: the others may live, and have gone on without \
-                 these; take Shrunk::without_quorum if you know that they do not"
-            ),
-        ))
+        let why = format_args!(
+            "{left} of {before} ranks are left, which is no majority: the others may live, and have gone on without \
+             these; take Shrunk::without_quorum if you know that they do not"
+        );
+        Err(Error::new(ErrorKind::ProcFailed, "MPIX_Comm_shrink", why))
     }
 
     /// The communicator, however few ranks survive: for programs that know by other means that no
@@ -123,7 +121,7 @@ impl Communicator {
     /// [`ErrorKind::NotInLibrary`].
     pub fn fault_tolerance(&self) -> Result<()> {
         const OPERATION: &str = "Communicator::fault_tolerance";
-        self.dispatch(OPERATION, |comm| comm.tolerance(OPERATION), |_| Ok(()))
+        self.dispatch(OPERATION, |_| tolerance(OPERATION), |_| Ok(()))
     }
 
     /// Revokes the communicator: every operation on it is an [`ErrorKind::Revoked`], on all of its

@@ -80,11 +80,8 @@ impl Group {
     #[doc(alias = "MPI_Group_excl")]
     pub fn exclude(&self, ranks: &[usize]) -> Result<Self> {
         let gone = self.check("MPI_Group_excl", ranks)?;
-        let left = self.members.iter().enumerate();
-        Ok(self.with(
-            left.filter(|(rank, _)| !gone[*rank])
-                .map(|(_, &member)| member),
-        ))
+        let left = (0..self.size()).filter(|rank| gone.binary_search(rank).is_err());
+        Ok(self.with(left.map(|rank| self.members[rank])))
     }
 
     /// The group of the processes with the ranks of these ranges, in this order.
@@ -140,10 +137,8 @@ impl Group {
     #[doc(alias = "MPI_Group_union")]
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        let mine = self.sorted();
-        let is_new = |rank: &&usize| mine.binary_search(rank).is_err();
-        let new = other.members.iter().filter(is_new);
-        self.with(self.members.iter().chain(new).copied())
+        let new = other.difference(self);
+        self.with(self.members.iter().chain(&*new.members).copied())
     }
 
     /// The processes of this group that are in `other` too, in the order of this group.
@@ -152,13 +147,7 @@ impl Group {
     #[doc(alias = "MPI_Group_intersection")]
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        let theirs = other.sorted();
-        self.with(
-            self.members
-                .iter()
-                .copied()
-                .filter(|rank| theirs.binary_search(rank).is_ok()),
-        )
+        self.those(other, true)
     }
 
     /// The processes of this group that are not in `other`, in the order of this group.
@@ -167,13 +156,14 @@ impl Group {
     #[doc(alias = "MPI_Group_difference")]
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        let theirs = other.sorted();
-        self.with(
-            self.members
-                .iter()
-                .copied()
-                .filter(|rank| theirs.binary_search(rank).is_err()),
-        )
+        self.those(other, false)
+    }
+
+    /// The processes of this group that are in `other`, or are not.
+    fn those(&self, other: &Self, are_in: bool) -> Self {
+        let theirs = sorted(&other.members);
+        let mine = self.members.iter().copied();
+        self.with(mine.filter(|rank| theirs.binary_search(rank).is_ok() == are_in))
     }
 
     /// Translates these ranks of this group to ranks in `other`; `None` where a process is not in
@@ -185,13 +175,11 @@ impl Group {
     /// MPI 5.0 §7.3.1 (`MPI_Group_translate_ranks`).
     #[doc(alias = "MPI_Group_translate_ranks")]
     pub fn translate(&self, ranks: &[usize], other: &Self) -> Result<Vec<Option<usize>>> {
-        ranks
-            .iter()
-            .map(|&rank| match self.members.get(rank) {
-                Some(member) => Ok(other.members.iter().position(|theirs| theirs == member)),
-                None => Err(self.no_rank("MPI_Group_translate_ranks", rank)),
-            })
-            .collect()
+        let translated = ranks.iter().map(|&rank| match self.members.get(rank) {
+            Some(member) => Ok(other.members.iter().position(|theirs| theirs == member)),
+            None => Err(self.no_rank("MPI_Group_translate_ranks", rank)),
+        });
+        translated.collect()
     }
 
     /// Compares two groups: [`Comparison::Identical`], [`Comparison::Similar`] or
@@ -203,17 +191,11 @@ impl Group {
     pub fn compare(&self, other: &Self) -> Comparison {
         if self.members == other.members {
             Comparison::Identical
-        } else if self.size() == other.size() && self.sorted() == other.sorted() {
+        } else if self.size() == other.size() && sorted(&self.members) == sorted(&other.members) {
             Comparison::Similar
         } else {
             Comparison::Unequal
         }
-    }
-
-    fn sorted(&self) -> Vec<usize> {
-        let mut members = self.members.to_vec();
-        members.sort_unstable();
-        members
     }
 
     /// The ranks of the ranges, each of them in the group and named once.
@@ -226,11 +208,8 @@ impl Group {
         for &(first, last, stride) in ranges {
             let step = stride.unsigned_abs();
             if step == 0 {
-                return Err(Error::new(
-                    ErrorKind::Argument,
-                    operation,
-                    format_args!("the range from {first} to {last} has a stride of 0"),
-                ));
+                let why = format_args!("the range from {first} to {last} has a stride of 0");
+                return Err(Error::new(ErrorKind::Argument, operation, why));
             }
             // The ends are checked first, so that no range is longer than the group.
             let (low, high) = if stride > 0 {
@@ -241,7 +220,9 @@ impl Group {
             if low > high {
                 continue;
             }
-            self.check(operation, &[high])?;
+            if high >= self.size() {
+                return Err(self.no_rank(operation, high));
+            }
             let distances = (0..=high - low).step_by(step);
             if stride > 0 {
                 ranks.extend(distances.map(|distance| low + distance));
@@ -253,31 +234,29 @@ impl Group {
         Ok(ranks)
     }
 
-    /// Checks that these ranks are in the group, each named once; `true` for those of all ranks.
-    fn check(&self, operation: &'static str, ranks: &[usize]) -> Result<Vec<bool>> {
-        let mut named = vec![false; self.size()];
-        for &rank in ranks {
-            let Some(named) = named.get_mut(rank) else {
-                return Err(self.no_rank(operation, rank));
-            };
-            if std::mem::replace(named, true) {
-                return Err(Error::new(
-                    ErrorKind::Rank,
-                    operation,
-                    format_args!("rank {rank} is named twice"),
-                ));
-            }
+    /// Checks that these ranks are in the group, each named once; returns them in order.
+    fn check(&self, operation: &'static str, ranks: &[usize]) -> Result<Vec<usize>> {
+        if let Some(&outside) = ranks.iter().find(|&&rank| rank >= self.size()) {
+            return Err(self.no_rank(operation, outside));
         }
-        Ok(named)
+        let sorted = sorted(ranks);
+        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            let why = format_args!("rank {} is named twice", twice[0]);
+            return Err(Error::new(ErrorKind::Rank, operation, why));
+        }
+        Ok(sorted)
     }
 
     fn no_rank(&self, operation: &'static str, rank: usize) -> Error {
-        Error::new(
-            ErrorKind::Rank,
-            operation,
-            format_args!("rank {rank} is not in this group of {}", self.size()),
-        )
+        let why = format_args!("rank {rank} is not in this group of {}", self.size());
+        Error::new(ErrorKind::Rank, operation, why)
     }
+}
+
+pub(crate) fn sorted(ranks: &[usize]) -> Vec<usize> {
+    let mut ranks = ranks.to_vec();
+    ranks.sort_unstable();
+    ranks
 }
 
 #[cfg(test)]

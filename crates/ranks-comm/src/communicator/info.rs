@@ -36,11 +36,8 @@ impl Info {
             OPERATION,
             |comm| comm.hw_resources(),
             |_| {
-                Err(Error::new(
-                    ErrorKind::NotInLibrary,
-                    OPERATION,
-                    "the ranks are threads of one process, which has no hardware of its own",
-                ))
+                let why = "the ranks are threads of one process, which has no hardware of its own";
+                Err(Error::new(ErrorKind::NotInLibrary, OPERATION, why))
             },
         )
     }

@@ -17,11 +17,11 @@ mod ways;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use ranks_trace::Statistics;
 
-use crate::call::limit::{self, Limit, OwnLimit};
+use crate::call::limit::{self, OwnLimit};
 use crate::call::observe;
 use crate::call::record::IN_PROCESS;
 use crate::call::record::Recorder;
@@ -32,7 +32,7 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::transport;
 use crate::transport::backend::Backend;
 use crate::transport::comparison::Comparison;
-use crate::transport::mpi::object_name;
+use crate::transport::mpi::{CommFastPath, object_name};
 use attributes::Attributes;
 use group::Group;
 
@@ -51,7 +51,7 @@ use group::Group;
 pub struct Communicator(Arc<Inner>);
 
 struct Inner {
-    way: transport::mpi::CommFastPath,
+    way: CommFastPath,
     rank: usize,
     size: usize,
     /// The number of ranks that messages go to and come from: all of them, or those of the remote
@@ -63,6 +63,7 @@ struct Inner {
     /// `true` once some rank has missed a collective at its time limit: later messages may then
     /// belong to different calls.
     out_of_step: Arc<AtomicBool>,
+    /// The time limit of operations, if one was set for this communicator.
     limit: Arc<OwnLimit>,
 }
 
@@ -75,51 +76,54 @@ impl Communicator {
         max_tag: i32,
         recorder: Arc<Recorder>,
     ) -> Self {
+        let way = CommFastPath::over_mpi(comm);
+        Self::of(way, rank, size, peers, max_tag, recorder)
+    }
+
+    pub(crate) fn in_process(comm: transport::in_process::Comm) -> Self {
+        let (rank, size, peers) = (comm.rank(), comm.size(), comm.peers());
+        let recorder = comm.recorder();
+        let way = CommFastPath::in_process(comm);
+        Self::of(way, rank, size, peers, i32::MAX, recorder)
+    }
+
+    fn of(
+        way: CommFastPath,
+        rank: usize,
+        size: usize,
+        peers: usize,
+        max_tag: i32,
+        recorder: Arc<Recorder>,
+    ) -> Self {
         Self(Arc::new(Inner {
-            recorder,
-            way: transport::mpi::CommFastPath::over_mpi(comm),
+            way,
             rank,
             size,
             peers,
             max_tag,
             attributes: Arc::default(),
+            recorder,
             out_of_step: Arc::default(),
             limit: Arc::default(),
         }))
     }
 
-    /// This communicator with these attributes, which others may share; unchanged if it has other
-    /// handles.
+    /// This new communicator with attributes and a mark that others share: it is out of step when
+    /// they are.
     #[must_use]
-    pub(crate) fn with_attributes(mut self, attributes: Arc<Attributes>) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.0) {
+    pub(crate) fn sharing(self, attributes: Arc<Attributes>, out_of_step: Arc<AtomicBool>) -> Self {
+        self.amended(|inner| {
             inner.attributes = attributes;
-        }
-        self
-    }
-
-    /// This communicator with a mark that others share: it is out of step when they are. Unchanged
-    /// if it has other handles.
-    #[must_use]
-    pub(crate) fn with_step(mut self, out_of_step: Arc<AtomicBool>) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.0) {
             inner.out_of_step = out_of_step;
-        }
-        self
+        })
     }
 
-    pub(crate) fn in_process(comm: transport::in_process::Comm) -> Self {
-        Self(Arc::new(Inner {
-            rank: comm.rank(),
-            size: comm.size(),
-            peers: comm.peers(),
-            max_tag: i32::MAX,
-            attributes: Arc::default(),
-            recorder: comm.recorder(),
-            out_of_step: Arc::default(),
-            limit: Arc::default(),
-            way: transport::mpi::CommFastPath::in_process(comm),
-        }))
+    /// This new communicator, changed; unchanged if it has other handles.
+    fn amended(mut self, amend: impl FnOnce(&mut Inner)) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            amend(inner);
+        }
+        self
     }
 
     /// The rank of this process (or thread), from 0 to `size - 1`. Known since the communicator was
@@ -187,17 +191,14 @@ impl Communicator {
     /// MPI 5.0 §7.4.1 (`MPI_Comm_compare`).
     #[doc(alias = "MPI_Comm_compare")]
     pub fn compare(&self, other: &Self) -> Result<Comparison> {
-        self.dispatch(
-            "MPI_Comm_compare",
-            |comm| match other.backend() {
-                Backend::Mpi(other) => comm.compare(other),
-                Backend::InProcess(_) => Ok(Comparison::Unequal),
-            },
-            |comm| match other.backend() {
-                Backend::InProcess(other) => Ok(comm.compare(other)),
-                Backend::Mpi(_) => Ok(Comparison::Unequal),
-            },
-        )
+        let mut entered = self.enter("MPI_Comm_compare")?;
+        let result = match (self.backend(), other.backend()) {
+            (Backend::Mpi(comm), Backend::Mpi(other)) => comm.compare(other),
+            (Backend::InProcess(comm), Backend::InProcess(other)) => Ok(comm.compare(other)),
+            _ => Ok(Comparison::Unequal),
+        };
+        entered.note(&result);
+        result
     }
 
     /// The name that tools and messages show; empty if none was set.
@@ -223,21 +224,13 @@ impl Communicator {
     #[doc(alias = "MPI_Comm_set_name")]
     pub fn set_name(&self, name: &str) -> Result<()> {
         const OPERATION: &str = "MPI_Comm_set_name";
-        // Whatever the library takes of it.
-        object_name(OPERATION, name)?;
         self.dispatch(
             OPERATION,
-            |comm| {
-                comm.set_name(name)?;
-                self.0.recorder.set_name(name);
-                Ok(())
-            },
-            |comm| {
-                comm.set_name(name);
-                self.0.recorder.set_name(name);
-                Ok(())
-            },
-        )
+            |comm| comm.set_name(name),
+            |comm| object_name(OPERATION, name).map(|_| comm.set_name(name)),
+        )?;
+        self.0.recorder.set_name(name);
+        Ok(())
     }
 
     /// The name that reports show: as it was set, whole, without a call of the library.
@@ -257,17 +250,14 @@ impl Communicator {
     #[doc(alias = "MPI_Comm_free")]
     pub fn free(self) -> Result<()> {
         const OPERATION: &str = "MPI_Comm_free";
-        let others = Arc::strong_count(&self.0) - 1;
-        let ready = match others {
-            0 => Ok(()),
-            _ => Err(Error::new(
-                ErrorKind::Argument,
-                OPERATION,
-                format_args!(
-                    "there are others of this communicator (handles and requests: {others}); drop or complete them first"
-                ),
-            )),
-        };
+        let others = self.other_handles();
+        let mut ready = Ok(());
+        if others > 0 {
+            let why = format_args!(
+                "there are others of this communicator (handles and requests: {others}); drop or complete them first"
+            );
+            ready = Err(Error::new(ErrorKind::Argument, OPERATION, why));
+        }
         self.dispatch_together(
             OPERATION,
             ready,
@@ -325,19 +315,6 @@ impl Communicator {
         self.0.peers
     }
 
-    pub(crate) fn is_out_of_step(&self) -> bool {
-        self.0.out_of_step.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn lose_step(&self) {
-        self.step().store(true, Ordering::Relaxed);
-    }
-
-    /// The mark that says that the ranks are out of step.
-    pub(crate) fn step(&self) -> &Arc<AtomicBool> {
-        &self.0.out_of_step
-    }
-
     /// The attributes that its users have set.
     pub(crate) fn attributes(&self) -> &Attributes {
         &self.0.attributes
@@ -359,15 +336,6 @@ impl Communicator {
     #[must_use]
     pub fn backend(&self) -> &Backend {
         self.0.way.backend()
-    }
-
-    pub(crate) fn limit(&self) -> &OwnLimit {
-        &self.0.limit
-    }
-
-    /// The time limit of operations on this communicator, if one was set for it.
-    pub(crate) fn own_limit(&self) -> Option<Limit> {
-        self.0.limit.get()
     }
 
     /// The recorder of its calls.

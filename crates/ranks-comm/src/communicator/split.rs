@@ -54,33 +54,25 @@ impl Communicator {
     #[doc(hidden)]
     pub fn dup_for(&self, operation: &'static str) -> Result<Self> {
         let new = self.dup_by(operation)?;
-        new.set_time_limit(self.own_limit().map(|limit| limit.duration))?;
+        new.set_time_limit(self.0.limit.get().map(|limit| limit.duration))?;
         Ok(new)
     }
 
     /// The communicator that an operation on this one has to itself, which shares its time limit.
     pub(crate) fn dup_with_limit(&self, operation: &'static str) -> Result<Self> {
-        let mut new = self.dup_by(operation)?;
-        if let Some(inner) = Arc::get_mut(&mut new.0) {
-            inner.limit = Arc::clone(&self.0.limit);
-        }
-        Ok(new)
+        let new = self.dup_by(operation)?;
+        Ok(new.amended(|inner| inner.limit = Arc::clone(&self.0.limit)))
     }
 
     /// A duplicate that is a part of `operation`, under whose name the ranks compare their calls.
     fn dup_by(&self, operation: &'static str) -> Result<Self> {
-        self.dispatch(
+        let new = self.dispatch_agreed(
             "MPI_Comm_dup",
-            |comm| {
-                self.all_call(operation, Ok(()))?;
-                comm.dup(self)
-            },
-            |comm| {
-                self.all_call(operation, Ok(()))?;
-                comm.dup().map(Self::in_process)
-            },
-        )
-        .map(|new| self.inherited_by(new))
+            || self.all_call(operation, Ok(())),
+            |comm, ()| comm.dup(self),
+            |comm, ()| comm.dup().map(Self::in_process),
+        )?;
+        Ok(self.inherited_by(new))
     }
 
     /// As [`dup`](Self::dup), with hints for the new communicator.
@@ -92,7 +84,7 @@ impl Communicator {
     /// MPI 5.0 §7.4.2 (`MPI_Comm_dup_with_info`).
     #[doc(alias = "MPI_Comm_dup_with_info")]
     pub fn dup_with_info(&self, info: &Info) -> Result<Self> {
-        self.dispatch_together(
+        let new = self.dispatch_together(
             "MPI_Comm_dup_with_info",
             Ok(()),
             |comm| comm.dup_with_info(self, info),
@@ -101,13 +93,14 @@ impl Communicator {
                 new.set_info(info);
                 Ok(Self::in_process(new))
             },
-        )
-        .map(|new| self.inherited_by(new))
+        )?;
+        Ok(self.inherited_by(new))
     }
 
     /// Gives a duplicate its attributes.
     fn inherited_by(&self, new: Self) -> Self {
-        new.with_attributes(Arc::new(self.attributes().for_duplicate()))
+        let attributes = Arc::new(self.0.attributes.for_duplicate());
+        new.amended(|inner| inner.attributes = attributes)
     }
 
     /// Makes one communicator for each color, in which ranks are ordered by `key`, then by rank
@@ -122,14 +115,11 @@ impl Communicator {
     #[doc(alias = "MPI_Comm_split")]
     pub fn split(&self, color: Option<i32>, key: i32) -> Result<Option<Self>> {
         const OPERATION: &str = "MPI_Comm_split";
-        let ready = match color {
-            Some(color @ ..0) => Err(Error::new(
-                ErrorKind::Argument,
-                OPERATION,
-                format_args!("color {color} is negative; pass None to belong to no part"),
-            )),
-            _ => Ok(()),
-        };
+        let mut ready = Ok(());
+        if let Some(color @ ..0) = color {
+            let why = format_args!("color {color} is negative; pass None to belong to no part");
+            ready = Err(Error::new(ErrorKind::Argument, OPERATION, why));
+        }
         self.dispatch_together(
             OPERATION,
             ready,
@@ -147,19 +137,10 @@ impl Communicator {
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split_type` with `MPI_COMM_TYPE_SHARED`).
     pub fn split_shared(&self, key: i32) -> Result<Self> {
-        const OPERATION: &str = "MPI_Comm_split_type";
-        let node = self.dispatch_together(
-            OPERATION,
-            Ok(()),
-            |comm| comm.split_type(self, Some(SplitType::Shared), key, None),
-            |comm| Ok(comm.split(Some(0), key)?.map(Self::in_process)),
-        )?;
+        let node = self.split_type(SplitType::Shared, key, &Info::new())?;
         node.ok_or_else(|| {
-            Error::new(
-                ErrorKind::Library,
-                OPERATION,
-                "the library made no communicator of this node",
-            )
+            let why = "the library made no communicator of this node";
+            Error::new(ErrorKind::Library, "MPI_Comm_split_type", why)
         })
     }
 
@@ -186,7 +167,7 @@ impl Communicator {
         self.dispatch_together(
             "MPI_Comm_split_type",
             Ok(()),
-            |comm| comm.split_type(self, kind, key, Some(info)),
+            |comm| comm.split_type(self, kind, key, info),
             |comm| {
                 let shared = match kind {
                     Some(SplitType::Shared) => true,
@@ -215,13 +196,12 @@ impl Communicator {
         let ready = self.check_group(OPERATION, group);
         let members = group.world_ranks();
         let digest = |(): &()| digest(members.iter().map(|&rank| rank as u64));
-        let ((), new) = self.dispatch_agreed(
+        self.dispatch_agreed(
             OPERATION,
             || self.agree_on(OPERATION, ready, digest),
             |comm, ()| comm.create(self, members),
             |comm, ()| Ok(comm.create(members)?.map(Self::in_process)),
-        )?;
-        Ok(new)
+        )
     }
 
     /// As [`create`](Self::create), but the other ranks of this communicator need not call:
@@ -259,13 +239,8 @@ impl Communicator {
         if outside == 0 {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::Rank,
-            operation,
-            format_args!(
-                "not in this communicator: {outside} of the group's {}",
-                Count(group.size(), "process")
-            ),
-        ))
+        let all = Count(group.size(), "process");
+        let why = format_args!("not in this communicator: {outside} of the group's {all}");
+        Err(Error::new(ErrorKind::Rank, operation, why))
     }
 }

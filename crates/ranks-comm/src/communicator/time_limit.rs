@@ -42,10 +42,9 @@ impl Communicator {
     /// [`ErrorKind::Argument`] if the limit is zero.
     pub fn set_time_limit(&self, limit: Option<Duration>) -> Result<()> {
         if let Some(limit) = limit {
-            must_be_positive("Communicator::set_time_limit", limit)?;
-            self.may_be_watched();
+            self.prepare("Communicator::set_time_limit", limit)?;
         }
-        self.limit().set(limit);
+        self.0.limit.set(limit);
         Ok(())
     }
 
@@ -81,8 +80,7 @@ impl Communicator {
         limit: Duration,
         f: impl FnOnce(&Self) -> Result<R, E>,
     ) -> Result<R, E> {
-        must_be_positive("Communicator::within", limit)?;
-        self.may_be_watched();
+        self.prepare("Communicator::within", limit)?;
         let limit = Limit {
             duration: limit,
             then: OnTimeLimit::Error,
@@ -92,20 +90,17 @@ impl Communicator {
         f(self)
     }
 
-    fn may_be_watched(&self) {
+    /// Checks a limit before it is set.
+    fn prepare(&self, operation: &'static str, limit: Duration) -> Result<()> {
+        if limit.is_zero() {
+            let text = "a time limit of zero ends every operation; pass more, or use nonblocking operations";
+            return Err(Error::new(ErrorKind::Argument, operation, text));
+        }
         if let Backend::Mpi(_) = self.backend() {
             limit::watch();
         }
+        Ok(())
     }
-}
-
-fn must_be_positive(operation: &'static str, limit: Duration) -> Result<()> {
-    if limit.is_zero() {
-        let text =
-            "a time limit of zero ends every operation; pass more, or use nonblocking operations";
-        return Err(Error::new(ErrorKind::Argument, operation, text));
-    }
-    Ok(())
 }
 
 /// The calls that only some ranks of a communicator make together, of a group, of another one
@@ -142,7 +137,7 @@ pub(super) fn of_what_is_not_compared(comm: &Communicator, operation: &str) -> O
 /// else the job's.
 pub(super) fn limit_of(comm: &Communicator) -> Option<Limit> {
     limit::of_calls()
-        .or_else(|| comm.own_limit())
+        .or_else(|| comm.0.limit.get())
         .or_else(|| match comm.backend() {
             Backend::Mpi(comm) => comm.session.limit,
             Backend::InProcess(comm) => comm.limit_of_job(),

@@ -151,13 +151,12 @@ impl Communicator {
         over_mpi: impl FnOnce(&mpi::Comm) -> Result<R>,
         in_process: impl FnOnce(&in_process::Comm) -> Result<R>,
     ) -> Result<R> {
-        let mut entered = self.enter(call)?;
-        let result = match self.backend() {
-            Backend::Mpi(comm) => over_mpi(comm),
-            Backend::InProcess(comm) => in_process(comm),
-        };
-        entered.note(&result);
-        result
+        self.dispatch_with(
+            call,
+            (),
+            |comm, ()| over_mpi(comm),
+            |comm, ()| in_process(comm),
+        )
     }
 
     /// As [`dispatch`](Self::dispatch), for a collective: where ranks compare their calls, all of
@@ -169,13 +168,12 @@ impl Communicator {
         over_mpi: impl FnOnce(&mpi::Comm) -> Result<R>,
         in_process: impl FnOnce(&in_process::Comm) -> Result<R>,
     ) -> Result<R> {
-        let agreed = self.dispatch_agreed(
+        self.dispatch_agreed(
             operation,
             || self.all_call(operation, ready),
             |comm, ()| over_mpi(comm),
             |comm, ()| in_process(comm),
-        );
-        agreed.map(|((), result)| result)
+        )
     }
 
     /// As [`dispatch`](Self::dispatch), for a collective with arguments that all ranks first
@@ -184,16 +182,13 @@ impl Communicator {
         &self,
         operation: &'static str,
         agree: impl FnOnce() -> Result<A>,
-        over_mpi: impl FnOnce(&mpi::Comm, &A) -> Result<R>,
-        in_process: impl FnOnce(&in_process::Comm, &A) -> Result<R>,
-    ) -> Result<(A, R)> {
+        over_mpi: impl FnOnce(&mpi::Comm, A) -> Result<R>,
+        in_process: impl FnOnce(&in_process::Comm, A) -> Result<R>,
+    ) -> Result<R> {
         let mut entered = self.enter(operation)?;
-        let result = agree().and_then(|agreed| {
-            let result = match self.backend() {
-                Backend::Mpi(comm) => over_mpi(comm, &agreed),
-                Backend::InProcess(comm) => in_process(comm, &agreed),
-            };
-            result.map(|result| (agreed, result))
+        let result = agree().and_then(|agreed| match self.backend() {
+            Backend::Mpi(comm) => over_mpi(comm, agreed),
+            Backend::InProcess(comm) => in_process(comm, agreed),
         });
         entered.note(&result);
         result

@@ -191,20 +191,22 @@ impl<T: Pod> From<Buffer<T>> for Vec<T> {
 
 impl<T: Pod> FromIterator<T> for Buffer<T> {
     /// If the iterator knows its length, each element is written once; otherwise elements are
-    /// copied as the buffer grows.
+    /// copied.
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut values = values.into_iter();
-        let mut memory = had(Memory::with_room(values.size_hint().0));
-        let mut length = 0;
-        while let Some(value) = values.next() {
-            if length == memory.capacity() {
-                let more = values.size_hint().0.saturating_add(1).max(length).max(4);
-                memory = had(memory.grown(length.saturating_add(more)));
-            }
-            memory.push(value);
-            length += 1;
-        }
-        Self(memory)
+        let least = values.size_hint().0;
+        let mut memory = had(Memory::with_room(least));
+        values
+            .by_ref()
+            .take(least)
+            .for_each(|value| memory.push(value));
+        let Some(next) = values.next() else {
+            return Self(memory);
+        };
+        let mut all = memory.as_slice().to_vec();
+        all.push(next);
+        all.extend(values);
+        Self::from(all)
     }
 }
 

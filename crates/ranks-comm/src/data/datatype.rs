@@ -36,14 +36,11 @@ impl Item {
 impl<T: Pod> TypeOf<T> {
     /// The datatype that an element consists of.
     pub(crate) fn item() -> Item {
-        Item {
-            datatype: Self::datatype(),
-            width: if Self::primitive().is_some() {
-                size_of::<T>()
-            } else {
-                1
-            },
-        }
+        let (datatype, width) = match Self::primitive() {
+            Some(datatype) => (datatype, size_of::<T>()),
+            None => (sys::MPI_BYTE, 1),
+        };
+        Item { datatype, width }
     }
 
     /// The datatype, as a handle of the standard ABI.
@@ -91,6 +88,8 @@ impl<T: Pod> TypeOf<T> {
     fn primitive() -> Option<MPI_Datatype> {
         let id = TypeId::of::<T>();
         let is = |other: TypeId| id == other;
+        let (is_size, is_signed_size) = (is(TypeId::of::<usize>()), is(TypeId::of::<isize>()));
+        let width = size_of::<T>();
         if is(TypeId::of::<f64>()) {
             Some(sys::MPI_DOUBLE)
         } else if is(TypeId::of::<f32>()) {
@@ -103,26 +102,14 @@ impl<T: Pod> TypeOf<T> {
             Some(sys::MPI_UINT16_T)
         } else if is(TypeId::of::<i16>()) {
             Some(sys::MPI_INT16_T)
-        } else if is(TypeId::of::<u32>()) {
+        } else if is(TypeId::of::<u32>()) || is_size && width == 4 {
             Some(sys::MPI_UINT32_T)
-        } else if is(TypeId::of::<i32>()) {
+        } else if is(TypeId::of::<i32>()) || is_signed_size && width == 4 {
             Some(sys::MPI_INT32_T)
-        } else if is(TypeId::of::<u64>()) {
+        } else if is(TypeId::of::<u64>()) || is_size && width == 8 {
             Some(sys::MPI_UINT64_T)
-        } else if is(TypeId::of::<i64>()) {
+        } else if is(TypeId::of::<i64>()) || is_signed_size && width == 8 {
             Some(sys::MPI_INT64_T)
-        } else if is(TypeId::of::<usize>()) {
-            match size_of::<usize>() {
-                4 => Some(sys::MPI_UINT32_T),
-                8 => Some(sys::MPI_UINT64_T),
-                _ => None,
-            }
-        } else if is(TypeId::of::<isize>()) {
-            match size_of::<isize>() {
-                4 => Some(sys::MPI_INT32_T),
-                8 => Some(sys::MPI_INT64_T),
-                _ => None,
-            }
         } else {
             None
         }

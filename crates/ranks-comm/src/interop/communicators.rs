@@ -1,8 +1,9 @@
 //! Communicators shared with other parts of the program, in both directions.
 
 use ranks_mpi_sys::MPI_Comm;
-use ranks_mpi_sys::native::CHandle;
+use ranks_mpi_sys::native::{self, CHandle};
 
+use super::mpi::interop::other_form;
 use crate::communicator::Communicator;
 use crate::interop::no_handles;
 use crate::result::Result;
@@ -60,10 +61,8 @@ impl Communicator {
     /// ```
     #[must_use]
     pub fn as_native_raw(&self) -> Option<CHandle> {
-        match self.backend() {
-            Backend::Mpi(comm) => Some(comm.c_handle()),
-            Backend::InProcess(_) => None,
-        }
+        // SAFETY: the library is loaded, as there is a communicator of it.
+        self.as_raw().map(|raw| unsafe { native::comm_to_c(raw) })
     }
 }
 
@@ -130,7 +129,9 @@ impl Runtime {
         world.dispatch(
             OPERATION,
             |comm| {
-                let raw = comm.canonical_of(OPERATION, raw)?;
+                // SAFETY: the library is loaded, as there is a communicator of it.
+                let canonical = unsafe { native::comm_from_c(raw) };
+                let raw = canonical.ok_or_else(|| other_form(OPERATION, raw))?;
                 // SAFETY: the caller's contract is the same.
                 unsafe { comm.take_over(OPERATION, raw, ownership, world.max_tag()) }
             },

@@ -1,20 +1,24 @@
 //! Datatypes of this crate, for other parts of the program.
 
+use std::fmt;
+
 use ranks_mpi_sys::MPI_Datatype;
-use ranks_mpi_sys::native::CHandle;
+use ranks_mpi_sys::native::{self, CHandle};
 
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
 use crate::data::layout::{Element, Fields, Layout};
-use crate::interop::mpi::foreign::SharedDatatype;
+use crate::interop::mpi::foreign::Kept;
 use crate::interop::no_handles;
 use crate::result::Result;
 
 /// A committed datatype for other parts of the program; from [`Communicator::datatype`].
 ///
 /// It stays committed as long as this value lives. Do not free it.
-#[derive(Debug)]
-pub struct Datatype(SharedDatatype);
+pub struct Datatype {
+    handle: MPI_Datatype,
+    _kept: Kept,
+}
 
 impl Communicator {
     /// The datatype of a [layout](crate::layout) of elements of `T`.
@@ -71,7 +75,10 @@ impl Communicator {
         const OPERATION: &str = "MPI_Type_commit";
         self.dispatch(
             OPERATION,
-            |comm| comm.share_datatype(element, layout).map(Datatype),
+            |comm| {
+                let (handle, _kept) = comm.share_datatype(element, layout)?;
+                Ok(Datatype { handle, _kept })
+            },
             |_| Err(no_handles(OPERATION)),
         )
     }
@@ -82,12 +89,19 @@ impl Datatype {
     /// library.
     #[must_use]
     pub fn as_raw(&self) -> MPI_Datatype {
-        self.0.canonical()
+        self.handle
     }
 
     /// The library's own handle, for a C function that was compiled with the library's `mpi.h`.
     #[must_use]
     pub fn as_native_raw(&self) -> CHandle {
-        self.0.c_handle()
+        // SAFETY: the library is loaded, as there is a datatype of it.
+        unsafe { native::datatype_to_c(self.handle) }
+    }
+}
+
+impl fmt::Debug for Datatype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Datatype").field(&self.handle).finish()
     }
 }

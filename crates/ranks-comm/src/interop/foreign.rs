@@ -6,8 +6,9 @@ use std::ops::Range;
 
 use ranks_launch::Count;
 use ranks_mpi_sys::MPI_Datatype;
-use ranks_mpi_sys::native::CHandle;
+use ranks_mpi_sys::native::{self, CHandle};
 
+use super::mpi::interop::other_form;
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
 use crate::data::source::{Destination, Source};
@@ -64,13 +65,10 @@ impl Bounds {
                 let needed = needed.map_or("more than memory can hold".to_owned(), |needed| {
                     Count(needed, "byte").to_string()
                 });
-                Err(Error::new(
-                    ErrorKind::Length,
-                    operation,
-                    format_args!(
-                        "{count} of this datatype need {needed}, but the slice has {bytes}"
-                    ),
-                ))
+                let why = format_args!(
+                    "{count} of this datatype need {needed}, but the slice has {bytes}"
+                );
+                Err(Error::new(ErrorKind::Length, operation, why))
             }
         }
     }
@@ -124,7 +122,9 @@ impl Runtime {
         self.world().dispatch(
             OPERATION,
             |comm| {
-                let raw = comm.canonical_datatype(OPERATION, raw)?;
+                // SAFETY: the library is loaded, as there is a communicator of it.
+                let canonical = unsafe { native::datatype_from_c(raw) };
+                let raw = canonical.ok_or_else(|| other_form(OPERATION, raw))?;
                 // SAFETY: the caller's contract is the same.
                 unsafe { comm.duplicate_datatype(OPERATION, raw) }.map(ForeignDatatype::new)
             },

@@ -47,9 +47,6 @@ pub use requests::HandedOver;
 use crate::result::{Error, ErrorKind};
 
 fn no_handles(operation: &'static str) -> Error {
-    Error::new(
-        ErrorKind::NotInLibrary,
-        operation,
-        "ranks in process have no handles of MPI",
-    )
+    let why = "ranks in process have no handles of MPI";
+    Error::new(ErrorKind::NotInLibrary, operation, why)
 }

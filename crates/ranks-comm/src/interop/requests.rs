@@ -3,9 +3,9 @@
 use std::fmt;
 
 use ranks_mpi_sys::MPI_Request;
-use ranks_mpi_sys::native::CHandle;
+use ranks_mpi_sys::native::{self, CHandle};
 
-use super::mpi::interop::{no_request, request_c_handle, request_handle};
+use super::mpi::interop::no_request;
 use crate::communicator::Communicator;
 use crate::data::in_flight::{InFlight, Keep, Over};
 use crate::data::owned::RecvBuffer;
@@ -57,26 +57,24 @@ impl<B: Send + 'static> Request<B> {
             PendingOp::Pair(..) | PendingOp::Compared(..) => Err(refused(
                 "there are two requests; begin the send and the receive apart",
             )),
-            PendingOp::Scattered(_) => Err(Error::new(
-                ErrorKind::NotInLibrary,
-                operation,
-                "elements received through a layout are put in their places here; wait for them",
-            )),
+            PendingOp::Scattered(_) => {
+                let why = "elements received through a layout are put in their places here; wait for them";
+                Err(Error::new(ErrorKind::NotInLibrary, operation, why))
+            }
             PendingOp::InProcess(_) | PendingOp::Deferred(..) => Err(no_handles(operation)),
         };
-        match handed {
-            Ok((cell, keep)) => {
-                let parts = self.into_parts();
-                Ok(HandedOver {
-                    cell,
-                    operation,
-                    _comm: parts.comm,
-                    buffer: parts.buffer,
-                    keep,
-                })
-            }
-            Err(error) => Err((self, error)),
-        }
+        let (cell, keep) = match handed {
+            Ok(handed) => handed,
+            Err(error) => return Err((self, error)),
+        };
+        let parts = self.into_parts();
+        Ok(HandedOver {
+            cell,
+            operation,
+            _comm: parts.comm,
+            buffer: parts.buffer,
+            keep,
+        })
     }
 }
 
@@ -85,13 +83,15 @@ impl<B: Send + 'static> HandedOver<B> {
     /// library.
     #[must_use]
     pub fn as_raw(&self) -> MPI_Request {
-        request_handle(&self.cell)
+        // SAFETY: the library is loaded and has written the request, as it comes from `hand_over`.
+        unsafe { self.cell.get() }
     }
 
     /// The library's own handle, for a C function that was compiled with the library's `mpi.h`.
     #[must_use]
     pub fn as_native_raw(&self) -> CHandle {
-        request_c_handle(&self.cell)
+        // SAFETY: the library is loaded, as it has begun a request.
+        unsafe { native::request_to_c(self.as_raw()) }
     }
 
     /// The memory, after the other part has completed the request.

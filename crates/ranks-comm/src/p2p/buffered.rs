@@ -58,17 +58,14 @@ impl Communicator {
     #[doc(alias = "MPI_Buffer_attach_c")]
     pub fn buffer_attach(&self, buffer: Vec<u8>) -> Result<AttachedBuffer> {
         const OPERATION: &str = "MPI_Buffer_attach";
-        if buffer.len() < BSEND_OVERHEAD {
-            return Err(Error::new(
-                ErrorKind::Length,
-                OPERATION,
-                format_args!(
-                    "a buffer of {} holds no message: each needs its own bytes and up to {BSEND_OVERHEAD} more",
-                    Count(buffer.len(), "byte")
-                ),
-            ));
-        }
         let bytes = buffer.len();
+        if bytes < BSEND_OVERHEAD {
+            let length = Count(bytes, "byte");
+            let why = format_args!(
+                "a buffer of {length} holds no message: each needs its own bytes and up to {BSEND_OVERHEAD} more"
+            );
+            return Err(Error::new(ErrorKind::Length, OPERATION, why));
+        }
         self.dispatch(
             OPERATION,
             |comm| comm.attach(bytes),

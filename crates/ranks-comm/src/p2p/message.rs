@@ -10,6 +10,8 @@ use crate::result::{Result, Status};
 use crate::transport::backend::Backend;
 use crate::transport::{in_process, mpi};
 
+const OPERATION: &str = "MPI_Mrecv";
+
 /// A matched message, which only its holder can receive; from [`Communicator::mprobe`] or
 /// [`Communicator::improbe`].
 ///
@@ -26,7 +28,7 @@ pub struct Message {
     status: Status,
 }
 
-enum Claimed {
+pub(super) enum Claimed {
     Mpi(mpi::Message),
     /// `None` from [`Source::Null`](crate::Source::Null).
     InProcess(Option<in_process::Envelope>),
@@ -34,22 +36,46 @@ enum Claimed {
     Gone,
 }
 
-impl Message {
-    pub(crate) fn mpi(comm: &Communicator, (message, status): (mpi::Message, Status)) -> Self {
-        Self {
-            comm: comm.clone(),
-            claimed: Claimed::Mpi(message),
-            status,
+impl Claimed {
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Gone)
+    }
+
+    /// Receives the message, of which a library has told this status, into a new `Vec`.
+    pub(super) fn into_vec<T: Pod>(self, status: &Status) -> Result<(Vec<T>, Status)> {
+        match self {
+            Self::Mpi(message) => message.recv_vec(OPERATION, status),
+            Self::InProcess(Some(message)) => message.into_vec(OPERATION),
+            Self::InProcess(None) | Self::Gone => Ok((Vec::new(), Status::null())),
         }
     }
 
+    /// The same into a new buffer.
+    pub(super) fn into_buffer<T: Pod>(self, status: &Status) -> Result<(Buffer<T>, Status)> {
+        match self {
+            Self::Mpi(message) => message.recv_buffer(OPERATION, status),
+            Self::InProcess(Some(message)) => message.into_buffer(OPERATION),
+            Self::InProcess(None) | Self::Gone => Ok((Buffer::new(), Status::null())),
+        }
+    }
+}
+
+impl Message {
+    pub(crate) fn mpi(comm: &Communicator, (message, status): (mpi::Message, Status)) -> Self {
+        Self::of(comm, Claimed::Mpi(message), status)
+    }
+
     pub(crate) fn in_process(comm: &Communicator, message: Option<in_process::Envelope>) -> Self {
-        let status = message
-            .as_ref()
-            .map_or_else(Status::null, in_process::Envelope::status);
+        let status = message.as_ref().map(in_process::Envelope::status);
+        let status = status.unwrap_or_else(Status::null);
+        Self::of(comm, Claimed::InProcess(message), status)
+    }
+
+    fn of(comm: &Communicator, claimed: Claimed, status: Status) -> Self {
+        let comm = comm.clone();
         Self {
-            comm: comm.clone(),
-            claimed: Claimed::InProcess(message),
+            comm,
+            claimed,
             status,
         }
     }
@@ -71,14 +97,13 @@ impl Message {
     #[doc(alias = "MPI_Mrecv")]
     #[doc(alias = "MPI_Mrecv_c")]
     pub fn recv<T: Pod>(mut self, buf: &mut [T]) -> Result<Status> {
-        const OPERATION: &str = "MPI_Mrecv";
         const MRECV: &Kind = &Kind::of(Class::Message, OPERATION);
         let fast = self.comm.fast_path_recorded(MRECV.into());
         let _entered = match fast {
             Some(_) => None,
             None => Some(self.comm.enter(MRECV)?),
         };
-        let received = match std::mem::replace(&mut self.claimed, Claimed::Gone) {
+        let received = match self.claimed.take() {
             Claimed::Mpi(message) => message.recv(OPERATION, &self.status, buf),
             Claimed::InProcess(Some(message)) => message.copy_into(OPERATION, buf),
             Claimed::InProcess(None) | Claimed::Gone => Ok(Status::null()),
@@ -97,13 +122,8 @@ impl Message {
     ///
     /// MPI 5.0 §3.8.3 (`MPI_Mrecv`).
     pub fn recv_vec<T: Pod>(mut self) -> Result<(Vec<T>, Status)> {
-        const OPERATION: &str = "MPI_Mrecv";
         let _entered = self.comm.enter(OPERATION)?;
-        match std::mem::replace(&mut self.claimed, Claimed::Gone) {
-            Claimed::Mpi(message) => message.recv_vec(OPERATION, &self.status),
-            Claimed::InProcess(Some(message)) => message.into_vec(OPERATION),
-            Claimed::InProcess(None) | Claimed::Gone => Ok((Vec::new(), Status::null())),
-        }
+        self.claimed.take().into_vec(&self.status)
     }
 
     /// Receives the message into a new [`Buffer`] of its length.
@@ -114,12 +134,23 @@ impl Message {
     ///
     /// MPI 5.0 §3.8.3 (`MPI_Mrecv`).
     pub fn recv_buffer<T: Pod>(mut self) -> Result<(Buffer<T>, Status)> {
-        const OPERATION: &str = "MPI_Mrecv";
         let _entered = self.comm.enter(OPERATION)?;
-        match std::mem::replace(&mut self.claimed, Claimed::Gone) {
-            Claimed::Mpi(message) => message.recv_buffer(OPERATION, &self.status),
-            Claimed::InProcess(Some(message)) => message.into_buffer(OPERATION),
-            Claimed::InProcess(None) | Claimed::Gone => Ok((Buffer::new(), Status::null())),
+        self.claimed.take().into_buffer(&self.status)
+    }
+
+    /// Receives it into nowhere.
+    #[cold]
+    fn discard(&mut self) {
+        let Claimed::Mpi(message) = self.claimed.take() else {
+            return;
+        };
+        match (self.comm.enter(OPERATION), self.comm.backend()) {
+            (Ok(_entered), _) => message.discard(&self.status),
+            (Err(_), Backend::Mpi(comm)) => {
+                let status = self.status;
+                comm.session.later(move || message.discard(&status));
+            }
+            (Err(_), Backend::InProcess(_)) => {}
         }
     }
 }
@@ -129,24 +160,6 @@ impl Drop for Message {
     fn drop(&mut self) {
         if matches!(self.claimed, Claimed::Mpi(_)) {
             self.discard();
-        }
-    }
-}
-
-impl Message {
-    /// Receives it into nowhere.
-    #[cold]
-    fn discard(&mut self) {
-        let Claimed::Mpi(message) = std::mem::replace(&mut self.claimed, Claimed::Gone) else {
-            return;
-        };
-        match (self.comm.enter("MPI_Mrecv"), self.comm.backend()) {
-            (Ok(_entered), _) => message.discard(&self.status),
-            (Err(_), Backend::Mpi(comm)) => {
-                let status = self.status;
-                comm.session.later(move || message.discard(&status));
-            }
-            (Err(_), Backend::InProcess(_)) => {}
         }
     }
 }

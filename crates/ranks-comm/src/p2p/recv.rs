@@ -8,13 +8,9 @@ use crate::data::element::Pod;
 use crate::data::owned::{Plain, SendBuffer as _};
 use crate::data::source::Source;
 use crate::data::tag::Tag;
+use crate::p2p::message::Claimed;
 use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
 use crate::result::{Error, ErrorKind, Result};
-
-/// A receive of unknown length.
-fn unknown<T: Pod>(source: Source, tag: Tag) -> Call {
-    Call::of(const { &record::Kind::message::<T>("MPI_Mrecv") }).from(source, tag)
-}
 
 impl Communicator {
     /// Receives a message into the beginning of `buf`. Returns when it has arrived.
@@ -138,17 +134,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<(Vec<T>, Status)> {
-        const OPERATION: &str = "MPI_Mrecv";
-        let source = self.source(OPERATION, source)?;
-        let tag = self.tag(OPERATION, tag)?;
-        self.dispatch(
-            unknown::<T>(source, tag),
-            move |comm| {
-                let (message, status) = self.mprobe_in_time(comm, source, tag)?;
-                message.recv_vec(OPERATION, &status)
-            },
-            move |comm| comm.recv_vec(OPERATION, source, tag),
-        )
+        self.recv_claimed::<T, _>(source, tag, Claimed::into_vec)
     }
 
     /// Receives a message of any length into a new [`Buffer`]. Returns when it has arrived.
@@ -164,16 +150,29 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<(Buffer<T>, Status)> {
+        self.recv_claimed::<T, _>(source, tag, Claimed::into_buffer)
+    }
+
+    /// Matches a message of elements of `T`, and receives it by `receive`.
+    fn recv_claimed<T: Pod, R>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+        receive: fn(Claimed, &Status) -> Result<R>,
+    ) -> Result<R> {
         const OPERATION: &str = "MPI_Mrecv";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
         self.dispatch(
-            unknown::<T>(source, tag),
-            move |comm| {
+            Call::of(const { &record::Kind::message::<T>(OPERATION) }).from(source, tag),
+            |comm| {
                 let (message, status) = self.mprobe_in_time(comm, source, tag)?;
-                message.recv_buffer(OPERATION, &status)
+                receive(Claimed::Mpi(message), &status)
             },
-            move |comm| comm.recv_buffer(OPERATION, source, tag),
+            |comm| {
+                let message = comm.mprobe(OPERATION, source, tag)?;
+                receive(Claimed::InProcess(message), &Status::null())
+            },
         )
     }
 }

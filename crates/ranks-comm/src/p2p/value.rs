@@ -118,30 +118,24 @@ pub fn from_bytes<V: DeserializeOwned, O: Display>(
     bytes: &[u8],
     origin: impl FnOnce() -> O,
 ) -> Result<V> {
-    let (length, element) = (bytes.len(), type_name::<V>());
+    let (length, element) = (Count(bytes.len(), "byte"), type_name::<V>());
     match bounded::read(bytes) {
         Ok((value, [])) => Ok(value),
-        Ok((_, rest)) => Err(Error::new(
-            ErrorKind::Value,
-            operation,
-            format_args!(
-                "left over after a {element}: {} of the {} from {}; receive the type that was sent",
-                rest.len(),
-                Count(length, "byte"),
-                origin()
-            ),
-        )),
-        Err(reason) => Err(Error::new(
-            ErrorKind::Value,
-            operation,
-            format_args!(
-                "a message of {} from {} is no {element}: {reason}; receive the type that was sent, one that serde neither tags inside, \
-                 nor leaves untagged, nor flattens",
-                Count(length, "byte"),
-                origin()
-            ),
-        )
-        .with_source(reason)),
+        Ok((_, rest)) => {
+            let (left, origin) = (rest.len(), origin());
+            let why = format_args!(
+                "left over after a {element}: {left} of the {length} from {origin}; receive the type that was sent"
+            );
+            Err(Error::new(ErrorKind::Value, operation, why))
+        }
+        Err(reason) => {
+            let origin = origin();
+            let why = format_args!(
+                "a message of {length} from {origin} is no {element}: {reason}; receive the type that was sent, one that serde neither \
+                 tags inside, nor leaves untagged, nor flattens"
+            );
+            Err(Error::new(ErrorKind::Value, operation, why).with_source(reason))
+        }
     }
 }
 

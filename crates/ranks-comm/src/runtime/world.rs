@@ -22,5 +22,5 @@ pub(super) fn over_mpi(comm: Comm) -> Runtime {
     let recorder = Arc::clone(&session.world_recorder);
     let world = Communicator::over_mpi(comm, rank, size, size, session.max_tag, recorder);
     let step = Arc::clone(&session.world_step);
-    Runtime::new(world.with_attributes(attributes).with_step(step), facts)
+    Runtime::new(world.sharing(attributes, step), facts)
 }

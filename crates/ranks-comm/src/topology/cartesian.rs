@@ -1,13 +1,15 @@
 //! Cartesian topologies.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use ranks_launch::Count;
 
 use crate::call::identity::digest;
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
-use crate::topology::{Neighborhood, made, sealed};
+use crate::topology::sealed::{Neighbors, Sealed};
+use crate::topology::{Neighborhood, made};
 use crate::transport::shape::Grid;
 
 /// A communicator with a Cartesian topology; each dimension may be periodic.
@@ -39,7 +41,7 @@ pub struct Cartesian {
     comm: Communicator,
     grid: Grid,
     coords: Vec<usize>,
-    neighbors: Vec<Option<usize>>,
+    neighbors: Neighbors,
 }
 
 impl Communicator {
@@ -68,11 +70,11 @@ impl Communicator {
         const OPERATION: &str = "MPI_Cart_create";
         let grid = Grid::new(OPERATION, dims, periods, self.size());
         let digest = |grid: &Grid| digest([grid.words(), vec![reorder.into()]].concat());
-        let (grid, comm) = self.dispatch_agreed(
+        let (comm, grid) = self.dispatch_agreed(
             OPERATION,
             || self.agree_on(OPERATION, grid, digest),
-            |comm, grid| comm.cart_create(self, grid, reorder),
-            |comm, grid| Ok(comm.cart_create(grid)?.map(Self::in_process)),
+            |comm, grid| Ok((comm.cart_create(self, &grid, reorder)?, grid)),
+            |comm, grid| Ok((comm.cart_create(&grid)?.map(Self::in_process), grid)),
         )?;
         let comm = made(OPERATION, comm, grid.size())?;
         Ok(comm.map(|comm| Cartesian::new(comm, grid)))
@@ -89,13 +91,12 @@ impl Communicator {
     pub fn cart_map(&self, dims: &[usize], periods: &[bool]) -> Result<Option<usize>> {
         const OPERATION: &str = "MPI_Cart_map";
         let grid = Grid::new(OPERATION, dims, periods, self.size());
-        let mapped = self.dispatch_agreed(
+        self.dispatch_agreed(
             OPERATION,
             || self.agree_on(OPERATION, grid, |grid| digest(grid.words())),
-            |comm, grid| comm.cart_map(grid),
+            |comm, grid| comm.cart_map(&grid),
             |comm, grid| Ok(Some(comm.rank()).filter(|&rank| rank < grid.size())),
-        );
-        mapped.map(|(_, rank)| rank)
+        )
     }
 }
 
@@ -103,7 +104,15 @@ impl Cartesian {
     /// A grid over `comm`, whose rank is in it.
     pub(crate) fn new(comm: Communicator, grid: Grid) -> Self {
         let coords = grid.coords(comm.rank());
-        let neighbors = grid.neighbors(&coords);
+        let incoming: Arc<[_]> = grid.neighbors(&coords).into();
+        let mut sizes = grid.dims().iter().zip(grid.periods());
+        let neighbors = Neighbors {
+            outgoing: Arc::clone(&incoming),
+            incoming,
+            are_crossed: true,
+            are_distinct: sizes.all(|(&size, &is_periodic)| size > 2 || !is_periodic),
+            is_two_sided: true,
+        };
         Self {
             comm,
             grid,
@@ -159,11 +168,8 @@ impl Cartesian {
         if rank < self.size() {
             return Ok(self.grid.coords(rank));
         }
-        Err(Error::new(
-            ErrorKind::Rank,
-            "MPI_Cart_coords",
-            format_args!("rank {rank} is not in this grid of {}", self.size()),
-        ))
+        let why = format_args!("rank {rank} is not in this grid of {}", self.size());
+        Err(Error::new(ErrorKind::Rank, "MPI_Cart_coords", why))
     }
 
     /// The rank at `coords`. In a periodic dimension any number is a coordinate. Local.
@@ -176,27 +182,17 @@ impl Cartesian {
     #[doc(alias = "MPI_Cart_rank")]
     pub fn cart_rank(&self, coords: &[isize]) -> Result<usize> {
         const OPERATION: &str = "MPI_Cart_rank";
-        let dims = self.dims();
+        let (dims, periods) = (self.dims(), self.periods());
         if coords.len() != dims.len() {
-            return Err(Error::new(
-                ErrorKind::Length,
-                OPERATION,
-                format_args!(
-                    "{} in a grid of {}",
-                    Count(coords.len(), "coordinate"),
-                    Count(dims.len(), "dimension")
-                ),
-            ));
+            let given = Count(coords.len(), "coordinate");
+            let why = format_args!("{given} in a grid of {}", Count(dims.len(), "dimension"));
+            return Err(Error::new(ErrorKind::Length, OPERATION, why));
         }
         self.grid.rank(coords.iter().copied()).ok_or_else(|| {
-            let periods = self.periods();
-            Error::new(
-                ErrorKind::Argument,
-                OPERATION,
-                format_args!(
-                    "{coords:?} is outside of the grid of {dims:?} with periods {periods:?}"
-                ),
-            )
+            let why = format_args!(
+                "{coords:?} is outside of the grid of {dims:?} with periods {periods:?}"
+            );
+            Error::new(ErrorKind::Argument, OPERATION, why)
         })
     }
 
@@ -218,14 +214,11 @@ impl Cartesian {
         if dimension < self.dimensions() {
             return Ok(self.grid.shift(&self.coords, dimension, displacement));
         }
-        Err(Error::new(
-            ErrorKind::Argument,
-            "MPI_Cart_shift",
-            format_args!(
-                "there is no dimension {dimension} in this grid of {}; they are numbered from 0",
-                self.dimensions()
-            ),
-        ))
+        let why = format_args!(
+            "there is no dimension {dimension} in this grid of {}; they are numbered from 0",
+            self.dimensions()
+        );
+        Err(Error::new(ErrorKind::Argument, "MPI_Cart_shift", why))
     }
 
     /// Makes a grid of the dimensions that remain, for each set of ranks that agree in the others.
@@ -241,39 +234,30 @@ impl Cartesian {
     #[doc(alias = "MPI_Cart_sub")]
     pub fn sub(&self, remain: &[bool]) -> Result<Self> {
         const OPERATION: &str = "MPI_Cart_sub";
-        let ready = match remain.len() {
-            length if length == self.dimensions() => Ok(()),
-            length => Err(Error::new(
-                ErrorKind::Length,
-                OPERATION,
-                format_args!(
-                    "{} to remain or not, but the grid has {}",
-                    Count(length, "dimension"),
-                    self.dimensions()
-                ),
-            )),
-        };
+        let mut ready = Ok(());
+        if remain.len() != self.dimensions() {
+            let (given, has) = (Count(remain.len(), "dimension"), self.dimensions());
+            let why = format_args!("{given} to remain or not, but the grid has {has}");
+            ready = Err(Error::new(ErrorKind::Length, OPERATION, why));
+        }
         let digest = |(): &()| digest(remain.iter().map(|&remains| remains.into()));
-        let ((grid, _), comm) = self.dispatch_agreed(
+        let (comm, grid) = self.dispatch_agreed(
             OPERATION,
             || {
                 self.agree_on(OPERATION, ready, digest)?;
                 Ok(self.grid.sub(remain, &self.coords))
             },
-            |comm, _| comm.cart_sub(&self.comm, remain),
+            |comm, (grid, _)| Ok((comm.cart_sub(&self.comm, remain)?, grid)),
             |comm, (grid, part)| {
-                let sub = comm.cart_sub(grid, *part)?;
-                Ok(sub.map(Communicator::in_process))
+                let sub = comm.cart_sub(&grid, part)?;
+                Ok((sub.map(Communicator::in_process), grid))
             },
         )?;
-        match made(OPERATION, comm, grid.size())? {
-            Some(comm) => Ok(Self::new(comm, grid)),
-            None => Err(Error::new(
-                ErrorKind::Library,
-                OPERATION,
-                "the library made no communicator of this part of the grid",
-            )),
-        }
+        let comm = made(OPERATION, comm, grid.size())?.ok_or_else(|| {
+            let why = "the library made no communicator of this part of the grid";
+            Error::new(ErrorKind::Library, OPERATION, why)
+        })?;
+        Ok(Self::new(comm, grid))
     }
 
     /// Frees the communicator now, without deferring it. Collective over its ranks.
@@ -293,35 +277,12 @@ impl Deref for Cartesian {
     }
 }
 
-impl sealed::Sealed for Cartesian {}
+impl Sealed for Cartesian {
+    fn around(&self) -> &Neighbors {
+        &self.neighbors
+    }
+}
 
 /// For each dimension the source and the destination of a shift by 1: the rank before this one and
 /// the rank after it.
-impl Neighborhood for Cartesian {
-    fn in_neighbors(&self) -> &[Option<usize>] {
-        &self.neighbors
-    }
-
-    fn out_neighbors(&self) -> &[Option<usize>] {
-        &self.neighbors
-    }
-
-    /// A message from the rank before was sent to the rank after, which matters when they are the
-    /// same rank.
-    fn in_lane(&self, index: usize) -> usize {
-        index ^ 1
-    }
-
-    fn out_lane(&self, index: usize) -> usize {
-        index
-    }
-
-    fn order_of_arrival(&self, place: usize) -> usize {
-        place ^ 1
-    }
-
-    fn are_distinct(&self) -> bool {
-        let mut sizes = self.dims().iter().zip(self.periods());
-        sizes.all(|(&size, &is_periodic)| size > 2 || !is_periodic)
-    }
-}
+impl Neighborhood for Cartesian {}

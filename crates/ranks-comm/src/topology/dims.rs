@@ -5,6 +5,7 @@ use ranks_launch::Count;
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
 use crate::topology::mpi::cartesian;
+use crate::transport::backend::Backend;
 
 const OPERATION: &str = "MPI_Dims_create";
 /// The largest `int` of C.
@@ -26,22 +27,14 @@ impl Communicator {
     #[doc(alias = "MPI_Dims_create")]
     pub fn dims_create(&self, nnodes: usize, dims: &mut [usize]) -> Result<()> {
         let free = free(nnodes, dims)?;
-        self.dispatch_with(
-            OPERATION,
-            dims,
-            |_, dims| {
-                // Libraries have limits of their own, and MPICH ends by a signal at primes near the
-                // largest int.
-                if nnodes > MANY || cartesian::dims_create(nnodes, dims).is_err() {
-                    fill(free, dims);
-                }
-                Ok(())
-            },
-            |_, dims| {
-                fill(free, dims);
-                Ok(())
-            },
-        )
+        let _entered = self.enter(OPERATION)?;
+        // Libraries have limits of their own, and MPICH ends by a signal at primes near the largest
+        // int.
+        let asks = matches!(self.backend(), Backend::Mpi(_)) && nnodes <= MANY;
+        if !asks || cartesian::dims_create(nnodes, dims).is_err() {
+            fill(free, dims);
+        }
+        Ok(())
     }
 }
 
@@ -85,14 +78,10 @@ fn free(nnodes: usize, dims: &[usize]) -> Result<usize> {
         let why = format_args!("{nnodes} ranks are more than the {MOST} that MPI can number");
         return Err(Error::new(ErrorKind::Argument, OPERATION, why));
     }
-    Err(Error::new(
-        ErrorKind::Argument,
-        OPERATION,
-        format_args!(
-            "{} cannot fill a grid of {dims:?}, where 0 is a size to be chosen",
-            Count(nnodes, "rank")
-        ),
-    ))
+    let ranks = Count(nnodes, "rank");
+    let why =
+        format_args!("{ranks} cannot fill a grid of {dims:?}, where 0 is a size to be chosen");
+    Err(Error::new(ErrorKind::Argument, OPERATION, why))
 }
 
 fn fill(nodes: usize, dims: &mut [usize]) {
@@ -123,13 +112,13 @@ fn split(
     if parts == 0 {
         return false;
     }
-    let biggest_prime = factors
-        .iter()
-        .rev()
-        .find(|&&prime| nodes.is_multiple_of(prime));
-    let least = biggest_prime.map_or(1, |&prime| prime);
+    let mut primes = factors.iter().rev().copied();
+    let least = primes
+        .find(|&prime| nodes.is_multiple_of(prime))
+        .unwrap_or(1);
+    let parts_left = u32::try_from(parts).unwrap_or(u32::MAX);
     for largest in divisors(nodes, factors) {
-        if largest < least || !reaches(largest, parts, nodes) {
+        if largest < least || largest.saturating_pow(parts_left) < nodes {
             continue;
         }
         if largest > limit {
@@ -142,18 +131,6 @@ fn split(
         chosen.pop();
     }
     false
-}
-
-/// Returns `true` if the product of `parts` factors of at most `largest` can reach `nodes`.
-fn reaches(largest: usize, parts: usize, nodes: usize) -> bool {
-    let mut product = 1usize;
-    for _ in 0..parts {
-        if product >= nodes || largest == 1 {
-            break;
-        }
-        product = product.saturating_mul(largest);
-    }
-    product >= nodes
 }
 
 /// The prime factors, ascending, each as often as it divides.

@@ -4,7 +4,8 @@ use std::ops::Deref;
 
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
-use crate::topology::{Neighborhood, sealed};
+use crate::topology::sealed::{Neighbors, Sealed};
+use crate::topology::{Neighborhood, VirtualTopology};
 use crate::transport::join::Join;
 use crate::transport::shape::{Edges, Named};
 
@@ -19,8 +20,7 @@ use crate::transport::shape::{Edges, Named};
 pub struct DistGraph {
     comm: Communicator,
     edges: Edges,
-    in_neighbors: Vec<Option<usize>>,
-    out_neighbors: Vec<Option<usize>>,
+    neighbors: Neighbors,
 }
 
 impl Communicator {
@@ -58,7 +58,7 @@ impl Communicator {
             weights,
         };
         let checked = named.check(OPERATION, self.size());
-        let ((), comm) = self.dispatch_agreed(
+        let comm = self.dispatch_agreed(
             OPERATION,
             || self.agree_on_edges(OPERATION, checked, weights.is_some(), reorder),
             |comm, ()| comm.dist_graph_create(self, &named, reorder),
@@ -100,7 +100,7 @@ impl Communicator {
             destination_weights: destination_weights.map(<[_]>::to_vec),
         };
         let checked = edges.check(OPERATION, self.size());
-        let ((), comm) = self.dispatch_agreed(
+        let comm = self.dispatch_agreed(
             OPERATION,
             || {
                 self.agree_on_edges(OPERATION, checked, edges.is_weighted(), reorder)?;
@@ -123,12 +123,9 @@ impl Communicator {
         if imbalance == 0 {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::Argument,
-            operation,
-            "an edge is named at one of its ends only; its source must name it among its \
-             destinations, and its destination among its sources",
-        ))
+        let why = "an edge is named at one of its ends only; its source must name it among its \
+                   destinations, and its destination among its sources";
+        Err(Error::new(ErrorKind::Argument, operation, why))
     }
 
     /// Returns the same error everywhere for arguments that every rank has checked for itself.
@@ -159,29 +156,31 @@ impl Communicator {
 
 impl DistGraph {
     pub(crate) fn new(comm: Communicator, edges: Edges) -> Self {
-        let neighbors = |ranks: &[usize]| ranks.iter().copied().map(Some).collect();
+        let ranks = |ranks: &[usize]| ranks.iter().copied().map(Some).collect();
+        let neighbors = Neighbors {
+            incoming: ranks(&edges.sources),
+            outgoing: ranks(&edges.destinations),
+            are_crossed: false,
+            // Never known: each rank has its own edges alone.
+            are_distinct: false,
+            is_two_sided: true,
+        };
         Self {
             comm,
-            in_neighbors: neighbors(&edges.sources),
-            out_neighbors: neighbors(&edges.destinations),
             edges,
+            neighbors,
         }
     }
 
     /// The new graph, with its edges in the order of the library.
     fn of(operation: &'static str, comm: Option<Communicator>) -> Result<Self> {
-        let topology = match &comm {
-            Some(comm) => comm.topo_test()?,
-            None => None,
-        };
-        match topology {
-            Some(crate::VirtualTopology::DistGraph(graph)) => Ok(graph),
-            _ => Err(Error::new(
-                ErrorKind::Library,
-                operation,
-                "the library made no communicator with a graph",
-            )),
+        if let Some(comm) = comm
+            && let Some(VirtualTopology::DistGraph(graph)) = comm.topo_test()?
+        {
+            return Ok(graph);
         }
+        let why = "the library made no communicator with a graph";
+        Err(Error::new(ErrorKind::Library, operation, why))
     }
 
     /// The sources of the edges to this rank.
@@ -240,20 +239,11 @@ impl Deref for DistGraph {
     }
 }
 
-impl sealed::Sealed for DistGraph {}
-
-/// Sources and destinations, in the order of the library.
-impl Neighborhood for DistGraph {
-    fn in_neighbors(&self) -> &[Option<usize>] {
-        &self.in_neighbors
-    }
-
-    fn out_neighbors(&self) -> &[Option<usize>] {
-        &self.out_neighbors
-    }
-
-    /// Never known: each rank has its own edges alone.
-    fn are_distinct(&self) -> bool {
-        false
+impl Sealed for DistGraph {
+    fn around(&self) -> &Neighbors {
+        &self.neighbors
     }
 }
+
+/// Sources and destinations, in the order of the library.
+impl Neighborhood for DistGraph {}

@@ -1,13 +1,15 @@
 //! Graph topologies that all ranks know in full.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use ranks_launch::Count;
 
 use crate::call::identity::digest;
 use crate::communicator::Communicator;
 use crate::result::{Error, ErrorKind, Result};
-use crate::topology::{Neighborhood, made, sealed};
+use crate::topology::sealed::{Neighbors, Sealed};
+use crate::topology::{Neighborhood, made};
 use crate::transport::shape::Adjacency;
 
 /// A communicator with a graph topology, which every rank knows in full.
@@ -20,11 +22,7 @@ use crate::transport::shape::Adjacency;
 pub struct Graph {
     comm: Communicator,
     graph: Adjacency,
-    neighbors: Vec<Option<usize>>,
-    /// `true` if each edge has a reverse edge, equally often.
-    is_symmetric: bool,
-    /// `true` if no node has a neighbour several times.
-    are_distinct: bool,
+    neighbors: Neighbors,
 }
 
 impl Communicator {
@@ -54,11 +52,11 @@ impl Communicator {
         const OPERATION: &str = "MPI_Graph_create";
         let graph = Adjacency::new(OPERATION, index, edges, self.size());
         let digest = |graph: &Adjacency| digest([graph.words(), vec![reorder.into()]].concat());
-        let (graph, comm) = self.dispatch_agreed(
+        let (comm, graph) = self.dispatch_agreed(
             OPERATION,
             || self.agree_on(OPERATION, graph, digest),
-            |comm, graph| comm.graph_create(self, graph, reorder),
-            |comm, graph| Ok(comm.graph_create(graph)?.map(Self::in_process)),
+            |comm, graph| Ok((comm.graph_create(self, &graph, reorder)?, graph)),
+            |comm, graph| Ok((comm.graph_create(&graph)?.map(Self::in_process), graph)),
         )?;
         let comm = made(OPERATION, comm, graph.nodes())?;
         Ok(comm.map(|comm| Graph::new(comm, graph)))
@@ -75,28 +73,31 @@ impl Communicator {
     pub fn graph_map(&self, index: &[usize], edges: &[usize]) -> Result<Option<usize>> {
         const OPERATION: &str = "MPI_Graph_map";
         let graph = Adjacency::new(OPERATION, index, edges, self.size());
-        let mapped = self.dispatch_agreed(
+        self.dispatch_agreed(
             OPERATION,
             || self.agree_on(OPERATION, graph, |graph| digest(graph.words())),
-            |comm, graph| comm.graph_map(graph),
+            |comm, graph| comm.graph_map(&graph),
             |comm, graph| Ok(Some(comm.rank()).filter(|&rank| rank < graph.nodes())),
-        );
-        mapped.map(|(_, rank)| rank)
+        )
     }
 }
 
 impl Graph {
     /// A graph over `comm`, whose rank is a node.
     pub(crate) fn new(comm: Communicator, graph: Adjacency) -> Self {
-        let neighbors = graph.neighbors(comm.rank());
-        let neighbors = neighbors.iter().copied().map(Some).collect();
-        let (is_symmetric, are_distinct) = (graph.is_symmetric(), graph.are_distinct());
+        let mine = graph.neighbors(comm.rank()).iter();
+        let incoming: Arc<[_]> = mine.copied().map(Some).collect();
+        let neighbors = Neighbors {
+            outgoing: Arc::clone(&incoming),
+            incoming,
+            are_crossed: false,
+            are_distinct: graph.are_distinct(),
+            is_two_sided: graph.is_symmetric(),
+        };
         Self {
             comm,
             graph,
             neighbors,
-            is_symmetric,
-            are_distinct,
         }
     }
 
@@ -139,14 +140,9 @@ impl Graph {
         if rank < self.nodes() {
             return Ok(self.graph.neighbors(rank));
         }
-        Err(Error::new(
-            ErrorKind::Rank,
-            "MPI_Graph_neighbors",
-            format_args!(
-                "rank {rank} is not in this graph of {}",
-                Count(self.nodes(), "node")
-            ),
-        ))
+        let nodes = Count(self.nodes(), "node");
+        let why = format_args!("rank {rank} is not in this graph of {nodes}");
+        Err(Error::new(ErrorKind::Rank, "MPI_Graph_neighbors", why))
     }
 
     /// Frees the communicator now, without deferring it. Collective over its ranks.
@@ -166,23 +162,11 @@ impl Deref for Graph {
     }
 }
 
-impl sealed::Sealed for Graph {}
-
-/// The neighbours as given, for sending as well as for receiving.
-impl Neighborhood for Graph {
-    fn in_neighbors(&self) -> &[Option<usize>] {
+impl Sealed for Graph {
+    fn around(&self) -> &Neighbors {
         &self.neighbors
-    }
-
-    fn out_neighbors(&self) -> &[Option<usize>] {
-        &self.neighbors
-    }
-
-    fn is_two_sided(&self) -> bool {
-        self.is_symmetric
-    }
-
-    fn are_distinct(&self) -> bool {
-        self.are_distinct
     }
 }
+
+/// The neighbours as given, for sending as well as for receiving.
+impl Neighborhood for Graph {}

@@ -103,23 +103,24 @@ impl<T: Pod> HaloExchange<T> {
                 continue;
             }
             let end = shape[dimension] - width;
+            let across = across(grid, shape, widths, dimension, corners)?;
             let block = |start| {
-                let mut ranges = across(grid, shape, widths, dimension, corners)?;
+                let mut ranges = across.clone();
                 ranges[dimension] = start..start + width;
-                Ok::<_, Error>(Block::new(shape, &ranges))
+                Block::new(shape, &ranges)
             };
             let tag = i32::try_from(2 * dimension).unwrap_or(i32::MAX - 1);
             let down = Trade {
-                own: block(width)?,
+                own: block(width),
                 to: before,
-                halo: block(end)?,
+                halo: block(end),
                 from: after,
                 tag,
             };
             let up = Trade {
-                own: block(end - width)?,
+                own: block(end - width),
                 to: after,
-                halo: block(0)?,
+                halo: block(0),
                 from: before,
                 tag: tag + 1,
             };
@@ -199,9 +200,7 @@ impl<T: Pod> HaloExchange<T> {
         }
         outcome
     }
-}
 
-impl<T: Pod> HaloExchange<T> {
     /// Checks the arrays, and where ranks compare their calls, that all exchange the same.
     fn all_exchange(&self, arrays: &[&mut [T]]) -> Result<()> {
         let mut lengths = arrays.iter().map(|array| array.len());
@@ -232,39 +231,28 @@ impl<T: Pod> HaloExchange<T> {
 /// dimensions.
 fn check(dimensions: usize, shape: &[usize], widths: &[usize]) -> Result<usize> {
     if widths.len() != dimensions || shape.len() < dimensions {
-        return Err(Error::new(
-            ErrorKind::Length,
-            OPERATION,
-            format_args!(
-                "a shape of {} and {} on a grid of {}; it takes \
-                 at least as many dimensions as the grid has, and as many widths",
-                Count(shape.len(), "dimension"),
-                Count(widths.len(), "width"),
-                Count(dimensions, "dimension")
-            ),
-        ));
+        let why = format_args!(
+            "a shape of {} and {} on a grid of {}; it takes \
+             at least as many dimensions as the grid has, and as many widths",
+            Count(shape.len(), "dimension"),
+            Count(widths.len(), "width"),
+            Count(dimensions, "dimension")
+        );
+        return Err(Error::new(ErrorKind::Length, OPERATION, why));
     }
     for (dimension, (&length, &width)) in shape.iter().zip(widths).enumerate() {
         if width.checked_mul(3).is_none_or(|least| length < least) {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                OPERATION,
-                format_args!(
-                    "{length} cells along dimension {dimension}, of which a halo of {width} at either end leaves \
-                     fewer than the {width} that the neighbours need; use fewer ranks there"
-                ),
-            ));
+            let why = format_args!(
+                "{length} cells along dimension {dimension}, of which a halo of {width} at either end leaves \
+                 fewer than the {width} that the neighbours need; use fewer ranks there"
+            );
+            return Err(Error::new(ErrorKind::Argument, OPERATION, why));
         }
     }
-    let cells = shape
-        .iter()
-        .try_fold(1usize, |cells, &length| cells.checked_mul(length));
+    let cells = shape.iter().copied().try_fold(1, usize::checked_mul);
     cells.ok_or_else(|| {
-        Error::new(
-            ErrorKind::Length,
-            OPERATION,
-            format_args!("{shape:?} is more cells than there can be"),
-        )
+        let why = format_args!("{shape:?} is more cells than there can be");
+        Error::new(ErrorKind::Length, OPERATION, why)
     })
 }
 

@@ -17,6 +17,7 @@ use crate::transport::shape::Shape;
 use cartesian::Cartesian;
 use dist_graph::DistGraph;
 use graph::Graph;
+use sealed::Neighbors;
 
 /// The virtual topology of a communicator, with the communicator.
 ///
@@ -50,57 +51,57 @@ pub enum VirtualTopology {
 )]
 pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
     /// The ranks that send to this rank.
-    fn in_neighbors(&self) -> &[Option<usize>];
-
-    /// The ranks that this rank sends to.
-    fn out_neighbors(&self) -> &[Option<usize>];
-
-    /// The lane on which block `index` was sent, which distinguishes several blocks from the same
-    /// rank.
-    #[doc(hidden)]
-    fn in_lane(&self, index: usize) -> usize {
-        occurrence(self.in_neighbors(), index)
+    fn in_neighbors(&self) -> &[Option<usize>] {
+        &self.around().incoming
     }
 
-    /// The lane on which block `index` is sent.
-    #[doc(hidden)]
-    fn out_lane(&self, index: usize) -> usize {
-        occurrence(self.out_neighbors(), index)
+    /// The ranks that this rank sends to.
+    fn out_neighbors(&self) -> &[Option<usize>] {
+        &self.around().outgoing
     }
 
     /// The index of the block that is received as number `place`, where those of one source are in
     /// the order in which it sends them.
     #[doc(hidden)]
     fn order_of_arrival(&self, place: usize) -> usize {
-        place
+        place ^ usize::from(self.around().are_crossed)
     }
 
     /// Returns `true` if it is known that no rank has a neighbour several times: the same on all
     /// ranks.
     #[doc(hidden)]
-    fn are_distinct(&self) -> bool;
+    fn are_distinct(&self) -> bool {
+        self.around().are_distinct
+    }
 
     /// Returns `true` if each edge has an end on both ranks: otherwise neighbourhood collectives
     /// are refused.
     #[doc(hidden)]
     fn is_two_sided(&self) -> bool {
-        true
+        self.around().is_two_sided
     }
 }
 
 /// Keeps the trait to communicators whose library has the same neighbours: the lengths of buffers
 /// depend on it.
 pub(crate) mod sealed {
-    pub trait Sealed {}
-}
+    use std::sync::Arc;
 
-/// The number of times that the neighbour at `index` occurs in the list before.
-fn occurrence(neighbors: &[Option<usize>], index: usize) -> usize {
-    let before = &neighbors[..index];
-    before
-        .iter()
-        .filter(|&&rank| rank == neighbors[index])
-        .count()
+    pub trait Sealed {
+        fn around(&self) -> &Neighbors;
+    }
+
+    /// The neighbours of a rank.
+    #[derive(Debug, Clone)]
+    pub struct Neighbors {
+        pub(crate) incoming: Arc<[Option<usize>]>,
+        pub(crate) outgoing: Arc<[Option<usize>]>,
+        /// `true` in a grid: a message from the rank before was sent to the rank after, which
+        /// matters when they are the same rank.
+        pub(crate) are_crossed: bool,
+        pub(crate) are_distinct: bool,
+        pub(crate) is_two_sided: bool,
+    }
 }
 
 impl Communicator {
@@ -135,15 +136,12 @@ pub(crate) fn made(
     size: usize,
 ) -> Result<Option<Communicator>> {
     match comm {
-        Some(comm) if comm.size() != size || comm.rank() >= size => Err(Error::new(
-            ErrorKind::Library,
-            operation,
-            format_args!(
-                "the library made a communicator of {} for a topology of {}",
-                comm.size(),
-                Count(size, "rank")
-            ),
-        )),
+        Some(comm) if comm.size() != size || comm.rank() >= size => {
+            let (has, ranks) = (comm.size(), Count(size, "rank"));
+            let why =
+                format_args!("the library made a communicator of {has} for a topology of {ranks}");
+            Err(Error::new(ErrorKind::Library, operation, why))
+        }
         comm => Ok(comm),
     }
 }
@@ -152,11 +150,7 @@ impl Deref for VirtualTopology {
     type Target = Communicator;
 
     fn deref(&self) -> &Communicator {
-        match self {
-            Self::Cartesian(grid) => grid,
-            Self::Graph(graph) => graph,
-            Self::DistGraph(graph) => graph,
-        }
+        self.neighborhood()
     }
 }
 
@@ -170,46 +164,10 @@ impl VirtualTopology {
     }
 }
 
-impl sealed::Sealed for VirtualTopology {}
-
-impl Neighborhood for VirtualTopology {
-    fn in_neighbors(&self) -> &[Option<usize>] {
-        self.neighborhood().in_neighbors()
-    }
-
-    fn out_neighbors(&self) -> &[Option<usize>] {
-        self.neighborhood().out_neighbors()
-    }
-
-    fn in_lane(&self, index: usize) -> usize {
-        self.neighborhood().in_lane(index)
-    }
-
-    fn out_lane(&self, index: usize) -> usize {
-        self.neighborhood().out_lane(index)
-    }
-
-    fn order_of_arrival(&self, place: usize) -> usize {
-        self.neighborhood().order_of_arrival(place)
-    }
-
-    fn are_distinct(&self) -> bool {
-        self.neighborhood().are_distinct()
-    }
-
-    fn is_two_sided(&self) -> bool {
-        self.neighborhood().is_two_sided()
+impl sealed::Sealed for VirtualTopology {
+    fn around(&self) -> &Neighbors {
+        self.neighborhood().around()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lane_is_how_often_the_rank_was_there_before() {
-        let neighbors = [Some(3), None, Some(3), Some(1), Some(3)];
-        let lanes: Vec<usize> = (0..5).map(|index| occurrence(&neighbors, index)).collect();
-        assert_eq!(lanes, [0, 0, 1, 0, 2]);
-    }
-}
+impl Neighborhood for VirtualTopology {}

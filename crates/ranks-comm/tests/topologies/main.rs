@@ -30,21 +30,41 @@ fn all(comm: &Communicator, mine: usize) -> Result<Vec<usize>> {
     Ok(numbers)
 }
 
+/// The number of each block among those that go to, or come from, the same rank, if these are in
+/// that order.
+fn lanes(neighbors: &[Option<usize>], order: impl Fn(usize) -> usize) -> Vec<usize> {
+    let mut lanes = vec![0; neighbors.len()];
+    for place in 0..neighbors.len() {
+        let rank = neighbors[order(place)];
+        let before = (0..place).filter(|&other| neighbors[order(other)] == rank);
+        lanes[order(place)] = before.count();
+    }
+    lanes
+}
+
+#[test]
+fn a_lane_is_how_often_the_rank_was_there_before() {
+    let neighbors = [Some(3), None, Some(3), Some(1), Some(3)];
+    assert_eq!(lanes(&neighbors, |place| place), [0, 0, 1, 0, 2]);
+}
+
 /// Sends a number to every neighbour and receives one from each, lane by lane.
 fn trade(graph: &impl Neighborhood) -> Result<Vec<Option<usize>>> {
     let (size, me) = (graph.size(), graph.rank());
     let lane = |lane: usize| i32::try_from(lane).expect("lanes are few");
+    let out_lanes = lanes(graph.out_neighbors(), |place| place);
+    let in_lanes = lanes(graph.in_neighbors(), |place| graph.order_of_arrival(place));
     let to = |rank: usize| {
         let neighbors = graph.out_neighbors().iter().enumerate();
         neighbors
             .filter(move |(_, dest)| **dest == Some(rank))
-            .map(|(index, _)| (index, lane(graph.out_lane(index))))
+            .map(|(index, _)| (index, lane(out_lanes[index])))
     };
     let from = |rank: usize| {
         let neighbors = graph.in_neighbors().iter().enumerate();
         neighbors
             .filter(move |(_, source)| **source == Some(rank))
-            .map(|(index, _)| (index, lane(graph.in_lane(index))))
+            .map(|(index, _)| (index, lane(in_lanes[index])))
     };
     if graph.are_distinct() {
         let neighbors = [graph.in_neighbors(), graph.out_neighbors()];

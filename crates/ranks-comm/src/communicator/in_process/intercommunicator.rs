@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use crate::data::raw_slice::Element;
+use crate::communicator::in_process::split::{context_and_ranks, with_context};
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::in_process::agreements::Purpose;
 use crate::transport::in_process::collective::Collective;
 use crate::transport::in_process::comm::Comm;
 use crate::transport::in_process::contexts;
-use crate::transport::in_process::mailbox::{Envelope, Pattern};
-use crate::transport::in_process::payload::Payload;
+use crate::transport::in_process::mailbox::Pattern;
+use crate::transport::in_process::payload::Sent;
 
 impl Comm {
     /// Makes an intercommunicator of the ranks of this communicator and those of another one, whose
@@ -26,37 +26,20 @@ impl Comm {
         tag: i32,
     ) -> Result<Self> {
         let call = Collective::named(operation);
-        let words = if self.rank == local_leader {
-            let words = self.meet(operation, peer, remote_leader, tag)?;
-            for rank in (0..self.size()).filter(|&rank| rank != self.rank) {
-                self.coll_send(call, rank, bytemuck::cast_slice(&words))?;
-            }
-            words
-        } else {
-            to_words(&self.coll_recv_vec(call, local_leader)?)
+        let meet = || self.meet(operation, peer, remote_leader, tag);
+        let words = self.told_by(call, local_leader, meet)?;
+        let Some((context, theirs)) = context_and_ranks(&words) else {
+            let why = "the leader has not heard of the other group";
+            return Err(Error::new(ErrorKind::PeerFailed, operation, why));
         };
-        let Some((&context, theirs)) = words.split_first() else {
-            return Err(Error::new(
-                ErrorKind::PeerFailed,
-                operation,
-                "the leader has not heard of the other group",
-            ));
-        };
-        let theirs: Arc<[usize]> = theirs
-            .iter()
-            .filter_map(|&rank| usize::try_from(rank).ok())
-            .collect();
         if let Some(both) = theirs.iter().find(|rank| self.members.contains(rank)) {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                operation,
-                format_args!(
-                    "rank {both} of the world is in both groups, which must have none in common"
-                ),
-            ));
+            let why = format_args!(
+                "rank {both} of the world is in both groups, which must have none in common"
+            );
+            return Err(Error::new(ErrorKind::Argument, operation, why));
         }
         let mut new = self.child(context, Arc::clone(&self.members), self.rank);
-        new.peers = theirs;
+        new.peers = theirs.into();
         Ok(new)
     }
 
@@ -71,32 +54,27 @@ impl Comm {
     ) -> Result<Vec<u64>> {
         let world = &self.place.world;
         if !Arc::ptr_eq(world, &peer.place.world) {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                operation,
-                "the two communicators belong to runs that know nothing of each other",
-            ));
+            let why = "the two communicators belong to runs that know nothing of each other";
+            return Err(Error::new(ErrorKind::Argument, operation, why));
         }
         let mine = world.new_context();
-        let members = self.members.iter().map(|&rank| rank as u64);
-        let words: Vec<u64> = std::iter::once(mine).chain(members).collect();
+        let words = with_context(mine, &self.members);
         let context = contexts::of_leaders(peer.context);
-        let card = Envelope {
-            source: peer.rank,
+        peer.deliver(
+            operation,
+            remote_leader,
+            context,
             tag,
-            payload: Payload::copy(bytemuck::cast_slice(&words)),
-            element: Element::of::<u64>(),
-            collective: None,
-            receipt: None,
-        };
-        world.deliver(peer.members[remote_leader], context, card);
+            Sent::of(&words),
+            None,
+        )?;
         let pattern = Pattern {
             context,
             source: Some(remote_leader),
             tag: Some(tag),
         };
         let found = world.receive(operation, self.place.rank, &pattern, &peer.members)?;
-        let mut theirs = to_words(found.payload.bytes());
+        let mut theirs: Vec<u64> = bytemuck::pod_collect_to_vec(found.payload.bytes());
         if let Some(context) = theirs.first_mut() {
             *context = mine.min(*context);
         }
@@ -128,32 +106,21 @@ impl Comm {
             (true, false) => false,
             _ => self.members.first() < self.peers.first(),
         };
-        let (before, after) = if first {
-            (&self.members, self.rank)
+        let (members, rank) = if first {
+            (self.of_both(), self.rank)
         } else {
-            (&self.peers, self.peers() + self.rank)
+            let members = [&*self.peers, &*self.members].concat();
+            (members, self.peers() + self.rank)
         };
-        let last = if first { &self.peers } else { &self.members };
-        let members: Arc<[usize]> = before.iter().chain(last.iter()).copied().collect();
         let context = self.agree(Purpose::Merge, &members);
+        let members: Arc<[usize]> = members.into();
         // The groups have nothing in common but the world.
         let common = self.ranks().commons.find(context, &members);
         let place = Arc::clone(&self.place);
-        Ok(Self::of(place, common, context, members, after))
+        Ok(Self::of(place, common, context, members, rank))
     }
 
     fn of_both(&self) -> Vec<usize> {
-        self.members
-            .iter()
-            .chain(self.peers.iter())
-            .copied()
-            .collect()
+        [&*self.members, &*self.peers].concat()
     }
-}
-
-fn to_words(bytes: &[u8]) -> Vec<u64> {
-    bytes
-        .chunks_exact(size_of::<u64>())
-        .map(bytemuck::pod_read_unaligned)
-        .collect()
 }

@@ -1,16 +1,13 @@
 //! Construction of in-process communicators: rank 0 of the old one makes the contexts.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
+use crate::communicator::group::sorted;
 use crate::result::Result;
 use crate::transport::comparison::Comparison;
 use crate::transport::in_process::agreements::Purpose;
 use crate::transport::in_process::collective::Collective;
 use crate::transport::in_process::comm::Comm;
-
-/// The context for a rank that belongs to no part.
-const NOBODY: u64 = u64::MAX;
 
 const DUP: &str = "MPI_Comm_dup";
 const CREATE: &str = "MPI_Comm_create";
@@ -31,37 +28,29 @@ impl Comm {
 
     /// Makes one communicator for each color, ordered by key and then by rank. Collective.
     pub(crate) fn split(&self, color: Option<i32>, key: i32) -> Result<Option<Self>> {
-        let mine = [
-            i64::from(color.is_some()),
-            i64::from(color.unwrap_or(0)),
-            i64::from(key),
-        ];
+        let of = color.map_or([0; 3], |color| [1, i64::from(color), i64::from(key)]);
         let call = Collective::named(SPLIT);
-        let Some(all) = self.gather_first(call, &mine)? else {
-            let mut context = [0u64];
-            self.coll_recv(call, 0, bytemuck::cast_slice_mut(&mut context))?;
-            let ranks = self.coll_recv_vec(call, 0)?;
-            return Ok(self.part(context[0], &ranks));
+        let Some(all) = self.gather_first(call, &of)? else {
+            let words: Vec<u64> = bytemuck::pod_collect_to_vec(&self.coll_recv_vec(call, 0)?);
+            return Ok(self.part(&words));
         };
-        let mut order: Vec<usize> = (0..self.size()).filter(|&rank| all[rank][0] == 1).collect();
-        order.sort_unstable_by_key(|&rank| (all[rank][1], all[rank][2], rank));
-        let mut replies = vec![(NOBODY, Vec::new()); self.size()];
-        for part in order.chunk_by(|&a, &b| all[a][1].cmp(&all[b][1]) == Ordering::Equal) {
-            let context = self.place.world.new_context();
-            let ranks: Vec<u8> = part
-                .iter()
-                .flat_map(|&rank| (rank as u64).to_ne_bytes())
-                .collect();
-            for &rank in part {
-                replies[rank] = (context, ranks.clone());
+        let (mut order, others): (Vec<usize>, Vec<usize>) =
+            (0..self.size()).partition(|&rank| all[rank][0] == 1);
+        order.sort_by_key(|&rank| &all[rank]);
+        let mut own = Vec::new();
+        for part in order.chunk_by(|&a, &b| all[a][1] == all[b][1]) {
+            let words = with_context(self.place.world.new_context(), part);
+            for &rank in part.iter().filter(|&&rank| rank != 0) {
+                self.coll_send(call, rank, bytemuck::cast_slice(&words))?;
+            }
+            if part.contains(&0) {
+                own = words;
             }
         }
-        for (rank, (context, ranks)) in replies.iter().enumerate().skip(1) {
-            self.coll_send(call, rank, bytemuck::cast_slice(&[*context]))?;
-            self.coll_send(call, rank, ranks)?;
+        for &rank in others.iter().filter(|&&rank| rank != 0) {
+            self.coll_send(call, rank, &[])?;
         }
-        let (context, ranks) = replies.swap_remove(0);
-        Ok(self.part(context, &ranks))
+        Ok(self.part(&own))
     }
 
     /// Makes a communicator of `members` (world ranks), `None` on the ranks that are not among
@@ -105,11 +94,6 @@ impl Comm {
         if self.members == other.members && self.peers == other.peers {
             return Comparison::Congruent;
         }
-        let sorted = |ranks: &[usize]| {
-            let mut ranks = ranks.to_vec();
-            ranks.sort_unstable();
-            ranks
-        };
         let same = |mine: &[usize], theirs: &[usize]| sorted(mine) == sorted(theirs);
         if same(&self.members, &other.members) && same(&self.peers, &other.peers) {
             Comparison::Similar
@@ -118,15 +102,9 @@ impl Comm {
         }
     }
 
-    fn part(&self, context: u64, ranks: &[u8]) -> Option<Self> {
-        if context == NOBODY {
-            return None;
-        }
-        let ranks: Vec<usize> = ranks
-            .chunks_exact(size_of::<u64>())
-            .map(bytemuck::pod_read_unaligned::<u64>)
-            .filter_map(|rank| usize::try_from(rank).ok())
-            .collect();
+    /// The communicator of a part: its context and its ranks, in words; none if there are no words.
+    fn part(&self, words: &[u64]) -> Option<Self> {
+        let (context, ranks) = context_and_ranks(words)?;
         let rank = ranks.iter().position(|&rank| rank == self.rank)?;
         let members = ranks.iter().map(|&rank| self.members[rank]).collect();
         Some(self.child(context, members, rank))
@@ -139,29 +117,21 @@ impl Comm {
 
     /// A new context, which rank 0 makes and all ranks receive.
     fn context_of_first(&self, operation: &'static str) -> Result<u64> {
-        let call = Collective::named(operation);
-        let mut number = [0u64];
-        if self.rank == 0 {
-            number[0] = self.place.world.new_context();
-            for rank in 1..self.size() {
-                self.coll_send(call, rank, bytemuck::cast_slice(&number))?;
-            }
-        } else {
-            self.coll_recv(call, 0, bytemuck::cast_slice_mut(&mut number))?;
-        }
-        Ok(number[0])
+        let new = || Ok(vec![self.place.world.new_context()]);
+        let told = self.told_by(Collective::named(operation), 0, new)?;
+        Ok(told.first().copied().unwrap_or_default())
     }
+}
 
-    /// Gathers three numbers of each rank at rank 0, `None` elsewhere.
-    fn gather_first(&self, call: Collective, mine: &[i64; 3]) -> Result<Option<Vec<[i64; 3]>>> {
-        if self.rank != 0 {
-            self.coll_send(call, 0, bytemuck::cast_slice(mine))?;
-            return Ok(None);
-        }
-        let mut all = vec![*mine; self.size()];
-        for (rank, theirs) in all.iter_mut().enumerate().skip(1) {
-            self.coll_recv(call, rank, bytemuck::cast_slice_mut(theirs))?;
-        }
-        Ok(Some(all))
-    }
+/// A new context and the ranks that get it, in words.
+pub(super) fn with_context(context: u64, ranks: &[usize]) -> Vec<u64> {
+    let ranks = ranks.iter().map(|&rank| rank as u64);
+    std::iter::once(context).chain(ranks).collect()
+}
+
+/// The content of such words; `None` if there are none.
+pub(super) fn context_and_ranks(words: &[u64]) -> Option<(u64, Vec<usize>)> {
+    let (&context, ranks) = words.split_first()?;
+    let ranks = ranks.iter().filter_map(|&rank| usize::try_from(rank).ok());
+    Some((context, ranks.collect()))
 }

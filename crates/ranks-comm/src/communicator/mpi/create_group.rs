@@ -8,13 +8,12 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::MPI_Comm;
 use ranks_trace::Home;
 
-use super::split::nothing_made;
 use crate::call::record::Recorder;
 use crate::communicator::Communicator;
 use crate::result::Result;
 use crate::transport::join::Join;
 use crate::transport::mpi::children::{Children, Lineage};
-use crate::transport::mpi::communicator::{Comm, Group, Origin, rank_and_size, return_errors};
+use crate::transport::mpi::communicator::{Comm, Group, Origin, rank_and_size};
 use crate::transport::mpi::error::check;
 use crate::transport::mpi::free_by_group::{Dropped, Members, of_both};
 use crate::transport::mpi::{peer, session};
@@ -31,14 +30,13 @@ impl Comm {
         world_ranks: &[usize],
         tag: i32,
     ) -> Result<Communicator> {
-        let ranks: Vec<c_int> = world_ranks.iter().map(|&rank| peer::rank(rank)).collect();
-        let group = Group::of(sys::MPI_COMM_WORLD)?.include(&ranks)?;
+        let group = Group::of(sys::MPI_COMM_WORLD)?.include(world_ranks)?;
         let mut new = sys::MPI_COMM_NULL;
         // SAFETY: communicator and group are alive, and the new handle is ours.
         let code =
             unsafe { sys::MPI_Comm_create_group(self.canonical, group.0, tag, &raw mut new) };
         check(code, "MPI_Comm_create_group")?;
-        self.adopt(new, world_ranks.into(), false, parent.max_tag())
+        self.adopt_freeing(new, world_ranks.into(), false, parent.max_tag())
     }
 
     /// Makes an intercommunicator of the ranks of this communicator and those of another one, whose
@@ -68,27 +66,20 @@ impl Comm {
         check(code, "MPI_Intercomm_create")?;
         let mine = Group::of(new)?.world_ranks()?;
         let theirs = Group::remote(new)?.world_ranks()?;
-        self.adopt(new, of_both(&mine, &theirs), true, parent.max_tag())
+        self.adopt_freeing(new, of_both(&mine, &theirs), true, parent.max_tag())
     }
 
     /// Wraps a new communicator, and frees old ones of the same ranks.
-    fn adopt(
+    fn adopt_freeing(
         &self,
         new: MPI_Comm,
         members: Members,
         between: bool,
         max_tag: i32,
     ) -> Result<Communicator> {
-        let origin = Origin::FreeByGroup {
-            members: Arc::clone(&members),
-            number: 0,
-        };
         let key = self.session.key();
-        let session = Arc::clone(&self.session);
-        let children = Arc::new(Children::default());
-        let mut comm = Comm::new(new, session, children, Some((key, origin)));
+        let mut comm = self.adopt(new, Children::default(), key, Origin::unnumbered())?;
         comm.between = between;
-        return_errors(new)?;
         let number = comm.free_old(&members, key)?;
         comm.children = Arc::new(Children::of(Lineage::of_number(number)));
         comm.origin = Some((key, Origin::FreeByGroup { members, number }));
@@ -113,11 +104,8 @@ impl Comm {
         }
         // All but the first pass zeros.
         let numbers = self.join_all(words, Join::Sum)?;
-        let proposed: Vec<u64> = numbers[1..]
-            .iter()
-            .copied()
-            .filter(|&number| number != 0)
-            .collect();
+        let proposed = numbers[1..].iter().copied().filter(|&number| number != 0);
+        let proposed: Vec<u64> = proposed.collect();
         if proposed.is_empty() {
             return Ok(numbers[0]);
         }
@@ -218,11 +206,9 @@ impl Comm {
         parent: &Communicator,
         high: bool,
     ) -> Result<Communicator> {
-        const OPERATION: &str = "MPI_Intercomm_merge";
-        let made = self.make(parent, OPERATION, &mut |new| {
+        self.make_one(parent, "MPI_Intercomm_merge", &mut |new| {
             // SAFETY: an intercommunicator, which is alive; the new handle is ours.
             unsafe { sys::MPI_Intercomm_merge(self.canonical, c_int::from(high), new) }
-        })?;
-        made.ok_or_else(|| nothing_made(OPERATION))
+        })
     }
 }

@@ -1,25 +1,18 @@
 //! Communicators that have lost ranks, where the library is fault tolerant.
 
-use std::sync::Arc;
-
 use ranks_mpi_sys as sys;
 
 use crate::communicator::Communicator;
 use crate::communicator::fault_tolerance::Agreed;
 use crate::result::{ErrorKind, Result};
 use crate::transport::mpi::children::Children;
-use crate::transport::mpi::communicator::{Comm, Origin, return_errors};
+use crate::transport::mpi::communicator::{Comm, Origin};
 use crate::transport::mpi::error::check;
-use crate::transport::mpi::fault_tolerance;
+use crate::transport::mpi::fault_tolerance::{self, tolerance};
 
 impl Comm {
-    /// Returns the reason as an error, unless this job is fault tolerant.
-    pub(crate) fn tolerance(&self, operation: &'static str) -> Result<()> {
-        fault_tolerance::tolerance(operation)
-    }
-
     pub(crate) fn revoke(&self, operation: &'static str) -> Result<()> {
-        self.tolerance(operation)?;
+        tolerance(operation)?;
         fault_tolerance::revoke(self.canonical)
     }
 
@@ -39,21 +32,16 @@ impl Comm {
         parent: &Communicator,
         operation: &'static str,
     ) -> Result<Communicator> {
-        self.tolerance(operation)?;
+        tolerance(operation)?;
         let new = fault_tolerance::shrink(self.canonical)?;
-        return_errors(new)?;
         // After it was dropped, nobody agrees on when to free it: it is kept until MPI ends.
-        let origin = Origin::FreeByGroup {
-            members: Arc::default(),
-            number: 0,
-        };
-        let (session, children) = (Arc::clone(&self.session), Arc::new(Children::default()));
-        let comm = Comm::new(new, session, children, Some((self.session.key(), origin)));
+        let (key, origin) = (self.session.key(), Origin::unnumbered());
+        let comm = self.adopt(new, Children::default(), key, origin)?;
         comm.into_communicator(parent.max_tag(), parent.recorder().origin())
     }
 
     pub(crate) fn agree_flags(&self, operation: &'static str, flags: u32) -> Result<Agreed> {
-        self.tolerance(operation)?;
+        tolerance(operation)?;
         let mut word = flags.cast_signed();
         // SAFETY: the communicator is alive, and the word is ours.
         let code = unsafe { sys::MPIX_Comm_agree(self.canonical, &raw mut word) };
@@ -67,7 +55,7 @@ impl Comm {
     }
 
     pub(crate) fn failed_ranks(&self, operation: &'static str) -> Result<Vec<usize>> {
-        self.tolerance(operation)?;
+        tolerance(operation)?;
         fault_tolerance::failed_ranks(self.canonical)
     }
 

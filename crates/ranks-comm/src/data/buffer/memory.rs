@@ -153,13 +153,9 @@ impl<T: Pod> Memory<T> {
     /// A copy of `values`.
     pub(crate) fn copy_of(values: &[T]) -> Result<Self, NoMemory> {
         let mut memory = Self::with_room(values.len())?;
+        let start = memory.start.as_ptr();
         // SAFETY: there is room for as many, which nobody else knows of yet.
-        unsafe {
-            memory
-                .start
-                .as_ptr()
-                .copy_from_nonoverlapping(values.as_ptr(), values.len());
-        }
+        unsafe { start.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
         memory.length = values.len();
         Ok(memory)
     }
@@ -169,36 +165,13 @@ impl<T: Pod> Memory<T> {
     pub(crate) fn of_bytes(length: usize, bytes: &[u8]) -> Result<Self, NoMemory> {
         assert_eq!(Some(bytes.len()), length.checked_mul(size_of::<T>()));
         let mut memory = Self::with_room(length)?;
-        let start = memory.start.cast::<u8>();
+        let start = memory.start.cast::<u8>().as_ptr();
         // SAFETY: there is room for `length` elements, which are as many bytes; nobody else knows
         // of it yet.
-        unsafe {
-            start
-                .as_ptr()
-                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-        }
+        unsafe { start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         // Any bytes are a value of `T` (`Pod`).
         memory.length = length;
         Ok(memory)
-    }
-
-    /// Moves the elements to memory for `capacity` elements; no fewer than there are.
-    pub(super) fn grown(self, capacity: usize) -> Result<Self, NoMemory> {
-        let mut grown = Self::with_room(capacity.max(self.length))?;
-        // SAFETY: there is room for as many in the new block, of which nobody else knows yet.
-        unsafe {
-            grown
-                .start
-                .as_ptr()
-                .copy_from_nonoverlapping(self.start.as_ptr(), self.length);
-        }
-        grown.length = self.length;
-        Ok(grown)
-    }
-
-    /// The number of elements that it can hold without another allocation.
-    pub(super) fn capacity(&self) -> usize {
-        self.capacity
     }
 
     /// Appends `value`; the capacity must allow it.

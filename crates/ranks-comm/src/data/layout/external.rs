@@ -87,15 +87,11 @@ pub(crate) fn advance(
 ) -> Result<usize> {
     let end = position.checked_add(bytes);
     end.filter(|&end| end <= length).ok_or_else(|| {
-        Error::new(
-            ErrorKind::Length,
-            operation,
-            format_args!(
-                "{} to be unpacked from position {position} on, of a packed message of {}",
-                Count(bytes, "byte"),
-                Count(length, "byte")
-            ),
-        )
+        let (bytes, length) = (Count(bytes, "byte"), Count(length, "byte"));
+        let why = format_args!(
+            "{bytes} to be unpacked from position {position} on, of a packed message of {length}"
+        );
+        Error::new(ErrorKind::Length, operation, why)
     })
 }
 

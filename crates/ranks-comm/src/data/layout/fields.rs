@@ -8,6 +8,7 @@ use ranks_launch::Count;
 
 use crate::data::datatype::{Item, TypeOf};
 use crate::data::element::Pod;
+use crate::data::layout::shape::follow_each_other;
 use crate::result::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "MPI_Type_create_struct";
@@ -37,10 +38,6 @@ impl Field {
             bytes: size_of::<F>().saturating_mul(count),
             item: TypeOf::<F>::item(),
         }
-    }
-
-    pub(crate) fn end(&self) -> Option<usize> {
-        self.offset.checked_add(self.bytes)
     }
 }
 
@@ -90,17 +87,15 @@ impl<T: Pod> Fields<T> {
         let mut bytes = 0usize;
         for (number, field) in fields.iter().enumerate() {
             let size = size_of::<T>();
-            if field.end().is_none_or(|end| end > size) {
-                return Err(Error::new(
-                    ErrorKind::Length,
-                    OPERATION,
-                    format_args!(
-                        "field {number} is {} from byte {} on, but {} has {size}",
-                        Count(field.bytes, "byte"),
-                        field.offset,
-                        std::any::type_name::<T>()
-                    ),
-                ));
+            let end = field.offset.checked_add(field.bytes);
+            if end.is_none_or(|end| end > size) {
+                let why = format_args!(
+                    "field {number} is {} from byte {} on, but {} has {size}",
+                    Count(field.bytes, "byte"),
+                    field.offset,
+                    std::any::type_name::<T>()
+                );
+                return Err(Error::new(ErrorKind::Length, OPERATION, why));
             }
             bytes = bytes.saturating_add(field.bytes);
         }
@@ -133,15 +128,10 @@ impl<T: Pod> Fields<T> {
 }
 
 fn is_disjoint(fields: &[Field]) -> bool {
-    let mut ranges: Vec<(usize, usize)> = fields
-        .iter()
-        .filter(|field| field.bytes > 0)
-        .map(|field| (field.offset, field.bytes))
-        .collect();
+    let fields = fields.iter().filter(|field| field.bytes > 0);
+    let mut ranges: Vec<_> = fields.map(|field| (field.offset, field.bytes)).collect();
     ranges.sort_unstable();
-    ranges
-        .windows(2)
-        .all(|pair| pair[0].0 + pair[0].1 <= pair[1].0)
+    follow_each_other(&ranges)
 }
 
 impl<T> Clone for Fields<T> {

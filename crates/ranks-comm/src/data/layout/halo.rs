@@ -79,14 +79,7 @@ impl Halo {
     /// # Errors
     /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if there is no such dimension.
     pub fn border(&self, dimension: usize, side: Side) -> Result<Layout> {
-        let size = self.size(dimension)?;
-        self.face(
-            dimension,
-            match side {
-                Side::Low => self.width,
-                Side::High => size - 2 * self.width,
-            },
-        )
+        self.face(dimension, side, self.width)
     }
 
     /// The halo cells that the neighbour on that side provides.
@@ -94,32 +87,24 @@ impl Halo {
     /// # Errors
     /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if there is no such dimension.
     pub fn ghost(&self, dimension: usize, side: Side) -> Result<Layout> {
-        let size = self.size(dimension)?;
-        self.face(
-            dimension,
-            match side {
-                Side::Low => 0,
-                Side::High => size - self.width,
-            },
-        )
+        self.face(dimension, side, 0)
     }
 
-    fn size(&self, dimension: usize) -> Result<usize> {
-        self.sizes.get(dimension).copied().ok_or_else(|| {
+    /// The cells so far from that end.
+    fn face(&self, dimension: usize, side: Side, distance: usize) -> Result<Layout> {
+        let size = self.sizes.get(dimension).ok_or_else(|| {
             let dimensions = Count(self.sizes.len(), "dimension");
             argument(format_args!(
                 "dimension {dimension} of an array of {dimensions}"
             ))
-        })
-    }
-
-    fn face(&self, dimension: usize, start: usize) -> Result<Layout> {
+        })?;
+        let start = match side {
+            Side::Low => distance,
+            Side::High => size - self.width - distance,
+        };
         let mut starts = vec![self.width; self.sizes.len()];
-        let mut subsizes: Vec<usize> = self
-            .sizes
-            .iter()
-            .map(|size| size - 2 * self.width)
-            .collect();
+        let own = self.sizes.iter().map(|size| size - 2 * self.width);
+        let mut subsizes: Vec<usize> = own.collect();
         if self.corners {
             starts[..dimension].fill(0);
             subsizes[..dimension].copy_from_slice(&self.sizes[..dimension]);

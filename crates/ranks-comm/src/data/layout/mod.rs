@@ -183,10 +183,8 @@ impl Layout {
     #[doc(alias = "MPI_Type_create_struct_c")]
     #[must_use]
     pub fn concat(parts: &[(usize, Self)]) -> Self {
-        let moved: Vec<Self> = parts
-            .iter()
-            .map(|(offset, part)| part.at(*offset))
-            .collect();
+        let moved = parts.iter().map(|(offset, part)| part.at(*offset));
+        let moved: Vec<Self> = moved.collect();
         let extent = moved.iter().map(|part| part.extent).max().unwrap_or(0);
         if moved.iter().any(|part| part.known.too_large) {
             return Self::too_large();
@@ -245,10 +243,8 @@ impl Layout {
     #[doc(alias = "MPI_Type_create_resized_c")]
     #[must_use]
     pub fn resized(&self, extent: usize) -> Self {
-        Self {
-            extent,
-            ..self.clone()
-        }
+        let layout = self.clone();
+        Self { extent, ..layout }
     }
 
     /// The number of selected elements.
@@ -315,33 +311,23 @@ impl Layout {
 
     /// A layout whose extent ends with its last element.
     fn spanning(made: Result<Placed, TooLarge>) -> Self {
-        let end = |placed: &Placed| {
-            placed
-                .as_ref()
-                .map_or(Some(0), |(start, shape)| start.checked_add(shape.end()))
+        let extent = match &made {
+            Ok(Some((start, shape))) => start.checked_add(shape.end()),
+            _ => Some(0),
         };
-        let extent = made.as_ref().ok().and_then(end);
         Self::new(made, extent)
     }
 
-    /// `extent` is `None` if it exceeds a `usize`.
+    /// `extent` is `None` if it exceeds a `usize`; what was made ends within one.
     fn new(made: Result<Placed, TooLarge>, extent: Option<usize>) -> Self {
-        match (made, extent) {
-            (Ok(Some((start, shape))), Some(extent))
-                if start.checked_add(shape.end()).is_some() =>
-            {
-                Self {
-                    start,
-                    extent,
-                    known: Known::new(Some(shape), false),
-                }
-            }
-            (Ok(None), Some(extent)) => Self {
-                start: 0,
-                extent,
-                known: Known::new(None, false),
-            },
-            _ => Self::too_large(),
+        let (Ok(placed), Some(extent)) = (made, extent) else {
+            return Self::too_large();
+        };
+        let (start, shape) = placed.unzip();
+        Self {
+            start: start.unwrap_or(0),
+            extent,
+            known: Known::new(shape, false),
         }
     }
 

@@ -157,8 +157,9 @@ impl Shape {
                     || of.is_disjoint() && (of.end() <= *stride || self.runs_are_disjoint())
             }
             Self::Parts(parts) => {
+                let ranges = parts.iter().map(|(start, part)| (*start, part.end()));
                 parts.iter().all(|(_, part)| part.is_disjoint())
-                    && (follow_each_other(parts) || self.runs_are_disjoint())
+                    && (follow_each_other(&ranges.collect::<Vec<_>>()) || self.runs_are_disjoint())
             }
         }
     }
@@ -183,11 +184,7 @@ impl Shape {
 
     fn runs_are_disjoint(&self) -> bool {
         // More elements than places; and so the list of runs is never longer than the slice.
-        self.elements() <= self.end()
-            && self
-                .sorted_runs(0)
-                .windows(2)
-                .all(|pair| pair[0].0 + pair[0].1 <= pair[1].0)
+        self.elements() <= self.end() && follow_each_other(&self.sorted_runs(0))
     }
 
     fn sorted_runs(&self, start: usize) -> Vec<(usize, usize)> {
@@ -250,10 +247,9 @@ fn push(parts: &mut Vec<(usize, Shape)>, start: usize, shape: Shape) -> Result<(
     Ok(())
 }
 
-fn follow_each_other(parts: &[(usize, Shape)]) -> bool {
-    parts
-        .windows(2)
-        .all(|pair| pair[0].0 + pair[0].1.end() <= pair[1].0)
+/// Returns `true` if each range, with its start and its length, begins behind the one before.
+pub(super) fn follow_each_other(ranges: &[(usize, usize)]) -> bool {
+    ranges.is_sorted_by(|(start, length), (next, _)| start + length <= *next)
 }
 
 #[cfg(test)]

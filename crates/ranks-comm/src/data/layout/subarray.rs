@@ -3,7 +3,7 @@
 use ranks_launch::Count;
 
 use crate::data::layout::Layout;
-use crate::data::layout::shape::{Shape, TooLarge};
+use crate::data::layout::shape::Shape;
 use crate::result::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "MPI_Type_create_subarray";
@@ -39,17 +39,13 @@ impl Layout {
         order: Order,
     ) -> Result<Self> {
         if sizes.len() != subsizes.len() || sizes.len() != starts.len() {
-            let (sizes, subsizes, starts) = (sizes.len(), subsizes.len(), starts.len());
-            return Err(Error::new(
-                ErrorKind::Length,
-                OPERATION,
-                format_args!(
-                    "{}, {} and {}; give one of each for every dimension",
-                    Count(sizes, "size"),
-                    Count(subsizes, "subsize"),
-                    Count(starts, "start")
-                ),
-            ));
+            let why = format_args!(
+                "{}, {} and {}; give one of each for every dimension",
+                Count(sizes.len(), "size"),
+                Count(subsizes.len(), "subsize"),
+                Count(starts.len(), "start")
+            );
+            return Err(Error::new(ErrorKind::Length, OPERATION, why));
         }
         if sizes.is_empty() {
             return Err(argument("an array has at least one dimension"));
@@ -62,34 +58,27 @@ impl Layout {
                 )));
             }
         }
-        let too_large = |_: TooLarge| {
+        let mut dimensions: Vec<usize> = (0..sizes.len()).collect();
+        if order == Order::C {
+            dimensions.reverse();
+        }
+        let placed = || {
+            let (mut placed, mut stride, mut start) = (Shape::run(0, 1), 1usize, 0usize);
+            for dimension in dimensions {
+                placed = Shape::repeat(subsizes[dimension], stride, placed).ok()?;
+                start = start.checked_add(stride.checked_mul(starts[dimension])?)?;
+                stride = stride.checked_mul(sizes[dimension])?;
+            }
+            Some((placed, stride, start))
+        };
+        let (placed, extent, start) = placed().ok_or_else(|| {
             argument(format_args!(
                 "an array of {sizes:?} has more elements than memory can hold"
             ))
-        };
-        let last = sizes.len() - 1;
-        let (mut placed, mut stride, mut start) = (Shape::run(0, 1), 1usize, 0usize);
-        for i in 0..sizes.len() {
-            let dimension = match order {
-                Order::C => last - i,
-                Order::Fortran => i,
-            };
-            placed = Shape::repeat(subsizes[dimension], stride, placed).map_err(too_large)?;
-            let moved = stride.checked_mul(starts[dimension]);
-            let moved = moved.and_then(|moved| start.checked_add(moved));
-            start = moved.ok_or(TooLarge).map_err(too_large)?;
-            stride = stride
-                .checked_mul(sizes[dimension])
-                .ok_or(TooLarge)
-                .map_err(too_large)?;
-        }
+        })?;
         let block = Self::spanning(Ok(placed));
-        Ok(if block.elements() == 0 {
-            block
-        } else {
-            block.at(start)
-        }
-        .resized(stride))
+        let start = if block.elements() == 0 { 0 } else { start };
+        Ok(block.at(start).resized(extent))
     }
 }
 

@@ -53,9 +53,7 @@ impl Layout {
         }
         Ok(ViewMut { data, taken })
     }
-}
 
-impl Layout {
     /// Checks a slice of so many elements of `T` as [`of`](Self::of) does, without the slice.
     #[doc(hidden)]
     pub fn fits<T: Pod>(&self, length: usize) -> Result<()> {
@@ -67,10 +65,8 @@ impl<'a, T: Pod> View<'a, T> {
     /// All of `data`.
     #[must_use]
     pub fn whole(data: &'a [T]) -> Self {
-        Self {
-            data,
-            taken: Taken::whole::<T>(data.len()),
-        }
+        let taken = Taken::whole::<T>(data.len());
+        Self { data, taken }
     }
 
     /// Selects these fields of each element only.
@@ -158,37 +154,25 @@ impl Taken {
 
     /// Selects with the layout, if it fits a slice of `length` elements.
     fn inside(layout: &Layout, element: Element, length: usize) -> Result<Self> {
+        let refuse = |why: fmt::Arguments<'_>| Err(Error::new(ErrorKind::Length, OPERATION, why));
         if layout.is_too_large() {
-            return Err(Error::new(
-                ErrorKind::Length,
-                OPERATION,
-                format_args!(
-                    "the layout reaches beyond what memory can hold, the slice has {}",
-                    Count(length, "element")
-                ),
+            let length = Count(length, "element");
+            return refuse(format_args!(
+                "the layout reaches beyond what memory can hold, the slice has {length}"
             ));
         }
+        let (elements, width) = (layout.elements(), element.bytes());
         let needed = layout.true_extent().end;
-        if layout.elements() > 0 && needed > length {
-            return Err(Error::new(
-                ErrorKind::Length,
-                OPERATION,
-                format_args!(
-                    "the layout needs a slice of {}, but this one has {length}",
-                    Count(needed, "element")
-                ),
+        if elements > 0 && needed > length {
+            let needed = Count(needed, "element");
+            return refuse(format_args!(
+                "the layout needs a slice of {needed}, but this one has {length}"
             ));
         }
-        let bytes = layout.elements().checked_mul(element.bytes());
+        let bytes = elements.checked_mul(width);
         if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
-            return Err(Error::new(
-                ErrorKind::Length,
-                OPERATION,
-                format_args!(
-                    "{} elements of {} bytes are more than memory can hold",
-                    layout.elements(),
-                    element.bytes()
-                ),
+            return refuse(format_args!(
+                "{elements} elements of {width} bytes are more than memory can hold"
             ));
         }
         let layout = layout.clone();
@@ -237,13 +221,10 @@ impl Taken {
 
 #[cold]
 fn twice(what: &str) -> Error {
-    Error::new(
-        ErrorKind::Argument,
-        OPERATION,
-        format_args!(
-            "a layout that is received into must not take {what} twice; use one whose blocks do not overlap"
-        ),
-    )
+    let why = format_args!(
+        "a layout that is received into must not take {what} twice; use one whose blocks do not overlap"
+    );
+    Error::new(ErrorKind::Argument, OPERATION, why)
 }
 
 impl<T> fmt::Debug for View<'_, T> {

@@ -1,11 +1,9 @@
 //! Datatypes shared with other parts of the program, in both directions.
 
 use std::ffi::c_int;
-use std::fmt;
 use std::sync::Arc;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::native::{self, CHandle};
 use ranks_mpi_sys::{MPI_Count, MPI_Datatype};
 
 use crate::data::element::Pod;
@@ -22,29 +20,13 @@ use crate::transport::mpi::peer::STANDARD;
 use crate::transport::mpi::recv::{Room, with_class};
 use crate::transport::mpi::session::Session;
 
-/// A datatype for other parts of the program. MPI is not finalized while it is kept.
-pub(crate) struct SharedDatatype {
-    handle: MPI_Datatype,
-    _committed: Option<Arc<Committed>>,
-    _session: Arc<Session>,
-}
+/// The holders of a datatype for other parts of the program, and of MPI, which keep them alive.
+pub(crate) type Kept = (Option<Arc<Committed>>, Arc<Session>);
 
 /// A duplicate of a datatype of another part of the program.
 pub(crate) struct ForeignHandle {
     handle: MPI_Datatype,
     session: Arc<Session>,
-}
-
-impl SharedDatatype {
-    pub(crate) fn canonical(&self) -> MPI_Datatype {
-        self.handle
-    }
-
-    /// The handle, as C code has it.
-    pub(crate) fn c_handle(&self) -> CHandle {
-        // SAFETY: the library is loaded, as there is a session.
-        unsafe { native::datatype_to_c(self.handle) }
-    }
 }
 
 impl Drop for ForeignHandle {
@@ -60,18 +42,15 @@ impl Comm {
         &self,
         element: Element,
         layout: &Layout,
-    ) -> Result<SharedDatatype> {
-        let single = layout.true_extent() == (0..1) && layout.elements() == 1;
-        if single
+    ) -> Result<(MPI_Datatype, Kept)> {
+        let session = Arc::clone(&self.session);
+        if layout.true_extent() == (0..1)
+            && layout.elements() == 1
             && layout.extent() == 1
             && let Element::Whole { size, item } = &element
             && item.width() == *size
         {
-            return Ok(SharedDatatype {
-                handle: item.datatype(),
-                _committed: None,
-                _session: Arc::clone(&self.session),
-            });
+            return Ok((item.datatype(), (None, session)));
         }
         let bytes = |elements: usize| {
             let bytes = elements.checked_mul(element.size())?;
@@ -83,11 +62,8 @@ impl Comm {
             bytes(layout.true_extent().end),
             layout.is_too_large(),
         ) else {
-            return Err(Error::new(
-                ErrorKind::Length,
-                "MPI_Type_commit",
-                "the layout reaches beyond what memory can hold",
-            ));
+            let why = "the layout reaches beyond what memory can hold";
+            return Err(Error::new(ErrorKind::Length, "MPI_Type_commit", why));
         };
         let committed = self.session.datatypes.get(Description {
             known: Arc::clone(layout.known()),
@@ -95,11 +71,7 @@ impl Comm {
             items: Items::Typed,
             frame: Some(Frame { start, extent }),
         })?;
-        Ok(SharedDatatype {
-            handle: committed.0,
-            _committed: Some(committed),
-            _session: Arc::clone(&self.session),
-        })
+        Ok((committed.0, (Some(committed), session)))
     }
 
     /// Duplicates a datatype of another part of the program, and returns its bounds.
@@ -218,13 +190,8 @@ unsafe fn bounds(operation: &'static str, datatype: MPI_Datatype) -> Result<Boun
     let code =
         unsafe { sys::MPI_Type_get_true_extent_x(datatype, &raw mut start, &raw mut length) };
     check(code, "MPI_Type_get_true_extent_x")?;
-    let found = (
-        usize::try_from(size),
-        usize::try_from(extent),
-        usize::try_from(start),
-        usize::try_from(length),
-    );
-    if let (Ok(size), Ok(extent), Ok(start), Ok(length)) = found
+    let found = [size, extent, start, length].map(usize::try_from);
+    if let [Ok(size), Ok(extent), Ok(start), Ok(length)] = found
         && let Some(end) = start.checked_add(length)
     {
         return Ok(Bounds {
@@ -234,18 +201,9 @@ unsafe fn bounds(operation: &'static str, datatype: MPI_Datatype) -> Result<Boun
             end,
         });
     }
-    Err(Error::new(
-        ErrorKind::Argument,
-        operation,
-        format_args!(
-            "the datatype has {size} bytes, {length} bytes from byte {start} on, and the next one is {extent} bytes \
-             further; none of these may be negative"
-        ),
-    ))
-}
-
-impl fmt::Debug for SharedDatatype {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SharedDatatype").field(&self.handle).finish()
-    }
+    let why = format_args!(
+        "the datatype has {size} bytes, {length} bytes from byte {start} on, and the next one is {extent} bytes \
+         further; none of these may be negative"
+    );
+    Err(Error::new(ErrorKind::Argument, operation, why))
 }

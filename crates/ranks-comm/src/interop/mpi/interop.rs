@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::native::{self, CHandle};
-use ranks_mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Request};
+use ranks_mpi_sys::{MPI_Comm, MPI_Request};
 
 use crate::communicator::Communicator;
 use crate::data::in_flight::{InFlight, Keep};
@@ -21,30 +21,6 @@ use crate::transport::pending_op;
 const ADOPTED: u64 = u64::MAX;
 
 impl Comm {
-    /// The handle, as C code has it.
-    pub(crate) fn c_handle(&self) -> CHandle {
-        // SAFETY: the library is loaded, as there is a `Comm`.
-        unsafe { native::comm_to_c(self.canonical) }
-    }
-
-    /// The standard's form of a handle that C code has.
-    pub(crate) fn canonical_of(&self, operation: &'static str, raw: CHandle) -> Result<MPI_Comm> {
-        // SAFETY: the library is loaded, as there is a `Comm`.
-        let canonical = unsafe { native::comm_from_c(raw) };
-        canonical.ok_or_else(|| other_form(operation, raw))
-    }
-
-    /// The standard's form of a datatype that C code has.
-    pub(crate) fn canonical_datatype(
-        &self,
-        operation: &'static str,
-        raw: CHandle,
-    ) -> Result<MPI_Datatype> {
-        // SAFETY: the library is loaded, as there is a `Comm`.
-        let canonical = unsafe { native::datatype_from_c(raw) };
-        canonical.ok_or_else(|| other_form(operation, raw))
-    }
-
     /// The standard's form of a request that C code has.
     pub(crate) fn canonical_request(
         &self,
@@ -118,8 +94,9 @@ impl Comm {
 }
 
 impl Native {
-    /// Releases a request that another part completes from now on.
-    pub(crate) fn hand_over(&mut self) -> Handed {
+    /// Releases a request that another part completes from now on, and the value that the library
+    /// uses until then.
+    pub(crate) fn hand_over(&mut self) -> (Cell, Option<InFlight<Box<dyn Keep>>>) {
         let cell = std::mem::replace(&mut self.cell, Cell::new());
         (cell, self.keep.take())
     }
@@ -128,33 +105,16 @@ impl Native {
 /// The error: the library does not have the request of an operation.
 #[cold]
 pub(crate) fn no_request(operation: &'static str) -> Error {
-    Error::new(
-        ErrorKind::NotInLibrary,
-        operation,
-        format_args!(
-            "{} does not have this request: its message is looked for here; wait for it",
-            library()
-        ),
-    )
+    let library = library();
+    let why = format_args!(
+        "{library} does not have this request: its message is looked for here; wait for it"
+    );
+    Error::new(ErrorKind::NotInLibrary, operation, why)
 }
 
-/// A request, and the value that the library uses until completion.
-pub(crate) type Handed = (Cell, Option<InFlight<Box<dyn Keep>>>);
-
-/// The handle of a pending request, in the standard ABI.
-pub(crate) fn request_handle(cell: &Cell) -> MPI_Request {
-    // SAFETY: the library is loaded and has written the request, as it comes from `hand_over`.
-    unsafe { cell.get() }
-}
-
-/// The handle of a pending request, as C code has it.
-pub(crate) fn request_c_handle(cell: &Cell) -> CHandle {
-    // SAFETY: the library is loaded, as it has begun a request.
-    unsafe { native::request_to_c(request_handle(cell)) }
-}
-
+/// The error: handles of this sort have another form in the library.
 #[cold]
-fn other_form(operation: &'static str, raw: CHandle) -> Error {
+pub(crate) fn other_form(operation: &'static str, raw: CHandle) -> Error {
     let (is, are) = match raw {
         CHandle::Int(_) => ("an int", "pointers"),
         CHandle::Pointer(_) => ("a pointer", "ints"),

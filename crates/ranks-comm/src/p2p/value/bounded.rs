@@ -206,14 +206,6 @@ struct Elements<'a, 'de> {
     left: usize,
 }
 
-impl Elements<'_, '_> {
-    fn next(&mut self) -> bool {
-        let more = self.left > 0;
-        self.left -= usize::from(more);
-        more
-    }
-}
-
 impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
     type Error = Malformed;
 
@@ -221,9 +213,11 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Malformed> {
-        self.next()
-            .then(|| seed.deserialize(&mut *self.bounded))
-            .transpose()
+        let Some(left) = self.left.checked_sub(1) else {
+            return Ok(None);
+        };
+        self.left = left;
+        seed.deserialize(&mut *self.bounded).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {

@@ -82,8 +82,7 @@ impl<'a> Bounded<'a> {
     /// The serializer for values within this one.
     fn within(self) -> Result<Self, Unsendable> {
         let depth = self.depth.checked_sub(1).ok_or(Unsendable::Deep)?;
-        let state = self.state;
-        Ok(Self { state, depth })
+        Ok(Self { depth, ..self })
     }
 
     /// The serializer for a variant of an enum, which counts itself.
@@ -98,10 +97,6 @@ impl<'a> Bounded<'a> {
             state: self.state,
             depth: self.depth,
         })
-    }
-
-    fn counted(&mut self, length: usize) {
-        self.state.elements = self.state.elements.saturating_add(length);
     }
 }
 
@@ -183,9 +178,10 @@ impl<'a> Serializer for Bounded<'a> {
     }
 
     fn serialize_seq(self, length: Option<usize>) -> Result<Self, Unsendable> {
-        let mut bounded = self.within()?;
-        bounded.state.inner.serialize_seq(length)?;
-        bounded.counted(length.unwrap_or(0));
+        let bounded = self.within()?;
+        let state = &mut *bounded.state;
+        state.inner.serialize_seq(length)?;
+        state.elements = state.elements.saturating_add(length.unwrap_or(0));
         Ok(bounded)
     }
 
@@ -207,11 +203,9 @@ impl<'a> Serializer for Bounded<'a> {
         self.variant(number)?.within()
     }
 
+    /// The format has no difference between a map and a sequence of as many entries.
     fn serialize_map(self, length: Option<usize>) -> Result<Self, Unsendable> {
-        let mut bounded = self.within()?;
-        bounded.state.inner.serialize_map(length)?;
-        bounded.counted(length.unwrap_or(0));
-        Ok(bounded)
+        self.serialize_seq(length)
     }
 
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Unsendable> {
@@ -231,18 +225,20 @@ impl<'a> Serializer for Bounded<'a> {
 
 /// Implementations that write one value after the other.
 macro_rules! one_by_one {
-    ($($of:ident::$method:ident($($name:ty)?);)*) => {$(
+    ($($of:ident::$($method:ident($($name:ty)?))and+;)*) => {$(
         impl $of for Bounded<'_> {
             type Ok = ();
             type Error = Unsendable;
 
-            fn $method<V: Serialize + ?Sized>(&mut self, $(_: $name,)? value: &V) -> Result<(), Unsendable> {
-                self.one(value)
-            }
+            $(
+                fn $method<V: Serialize + ?Sized>(&mut self, $(_: $name,)? value: &V) -> Result<(), Unsendable> {
+                    self.one(value)
+                }
 
-            $(fn skip_field(&mut self, field: $name) -> Result<(), Unsendable> {
-                Err(Unsendable::Skipped(field))
-            })?
+                $(fn skip_field(&mut self, field: $name) -> Result<(), Unsendable> {
+                    Err(Unsendable::Skipped(field))
+                })?
+            )+
 
             fn end(self) -> Result<(), Unsendable> {
                 Ok(())
@@ -256,23 +252,7 @@ one_by_one! {
     SerializeTuple::serialize_element();
     SerializeTupleStruct::serialize_field();
     SerializeTupleVariant::serialize_field();
+    SerializeMap::serialize_key() and serialize_value();
     SerializeStruct::serialize_field(&'static str);
     SerializeStructVariant::serialize_field(&'static str);
-}
-
-impl SerializeMap for Bounded<'_> {
-    type Ok = ();
-    type Error = Unsendable;
-
-    fn serialize_key<V: Serialize + ?Sized>(&mut self, key: &V) -> Result<(), Unsendable> {
-        self.one(key)
-    }
-
-    fn serialize_value<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), Unsendable> {
-        self.one(value)
-    }
-
-    fn end(self) -> Result<(), Unsendable> {
-        Ok(())
-    }
 }

@@ -66,11 +66,8 @@ impl Communicator {
         let ends = self.ends(OPERATION, (dest, send_tag), (source, recv_tag))?;
         let send = send.of(data)?.taken;
         if send.bytes() > 0 && !send.layout.is_apart(recv) {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                OPERATION,
-                "the elements to send and those to receive into overlap; use layouts that have none in common",
-            ));
+            let why = "the elements to send and those to receive into overlap; use layouts that have none in common";
+            return Err(Error::new(ErrorKind::Argument, OPERATION, why));
         }
         let mut recv = recv.of_mut(data)?;
         self.dispatch_with(

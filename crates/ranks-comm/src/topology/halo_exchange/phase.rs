@@ -196,15 +196,11 @@ fn is_whole(grid: &Cartesian, from: Option<usize>, status: Status, expected: usi
     if bytes == expected {
         return Ok(());
     }
-    Err(Error::new(
-        ErrorKind::Length,
-        OPERATION,
-        format_args!(
-            "rank {from} sent {} to rank {}, whose halo there takes {expected}; \
-             neighbours must have the same sizes across the direction of the exchange, \
-             and exchange as many arrays",
-            Count(bytes, "byte"),
-            grid.rank()
-        ),
-    ))
+    let (arrived, me) = (Count(bytes, "byte"), grid.rank());
+    let why = format_args!(
+        "rank {from} sent {arrived} to rank {me}, whose halo there takes {expected}; \
+         neighbours must have the same sizes across the direction of the exchange, \
+         and exchange as many arrays"
+    );
+    Err(Error::new(ErrorKind::Length, OPERATION, why))
 }

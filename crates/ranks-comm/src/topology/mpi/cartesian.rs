@@ -92,11 +92,8 @@ pub(crate) fn dims_create(nnodes: usize, dims: &mut [usize]) -> Result<()> {
     check(code, OPERATION)?;
     let sizes = chosen.iter().map(|&dim| usize::try_from(dim).unwrap_or(0));
     if sizes.clone().try_fold(1, usize::checked_mul) != Some(nnodes) {
-        return Err(Error::new(
-            ErrorKind::Library,
-            OPERATION,
-            format_args!("the library chose {chosen:?} for {}", Count(nnodes, "rank")),
-        ));
+        let why = format_args!("the library chose {chosen:?} for {}", Count(nnodes, "rank"));
+        return Err(Error::new(ErrorKind::Library, OPERATION, why));
     }
     for (dim, size) in dims.iter_mut().zip(sizes) {
         *dim = size;

@@ -25,8 +25,8 @@ impl Comm {
         // Open MPI 4 waits for ever, now and then, if there were nonblocking collectives before.
         let version = sys::loaded().and_then(sys::Loaded::open_mpi_version);
         let waits = version.is_some_and(|[major, ..]| major == 4);
-        let fresh = waits.then(|| self.plain()).transpose()?;
-        let old = fresh.as_ref().map_or(self.canonical, |fresh| fresh.0);
+        let plain = self.plain_if(waits)?;
+        let old = plain.as_ref().map_or(self.canonical, |plain| plain.0);
         self.make(parent, "MPI_Dist_graph_create", &mut |new| {
             // SAFETY: the communicator is alive; there are as many degrees as sources, they sum up
             // to the number of destinations, and of weights if there are any (`Named::check`); the
@@ -56,7 +56,11 @@ impl Comm {
         let (sources, destinations) = (ints(&edges.sources), ints(&edges.destinations));
         let source_weights = Weights::new(edges.source_weights.as_deref());
         let destination_weights = Weights::new(edges.destination_weights.as_deref());
-        let plain = self.without_topology()?;
+        // Open MPI 5 makes of one with a topology one that has both, and reads the one as the
+        // other.
+        let mixes_them = sys::loaded().is_some_and(sys::Loaded::is_openmpi);
+        let mixes_them = mixes_them && self.topology_kind()? != sys::MPI_UNDEFINED;
+        let plain = self.plain_if(mixes_them)?;
         let old = plain.as_ref().map_or(self.canonical, |plain| plain.0);
         self.make(parent, "MPI_Dist_graph_create_adjacent", &mut |new| {
             // SAFETY: the communicator is alive; lists are of these lengths, and so are their
@@ -78,22 +82,15 @@ impl Comm {
         })
     }
 
-    /// A communicator of the same ranks without a topology, for Open MPI 5: what it makes of one
-    /// with a topology has both, and the library reads the one as the other. Collective.
-    fn without_topology(&self) -> Result<Option<Plain>> {
-        let mixes_them = sys::loaded().is_some_and(sys::Loaded::is_openmpi);
-        if !mixes_them || self.topology_kind()? == sys::MPI_UNDEFINED {
+    /// A communicator of the same ranks and nothing else, if it `is_needed`. Collective then.
+    fn plain_if(&self, is_needed: bool) -> Result<Option<Plain>> {
+        if !is_needed {
             return Ok(None);
         }
-        self.plain().map(Some)
-    }
-
-    /// A communicator of the same ranks and nothing else. Collective.
-    fn plain(&self) -> Result<Plain> {
         let mut plain = sys::MPI_COMM_NULL;
         // SAFETY: the communicator is alive, and the new handle is ours.
         let code = unsafe { sys::MPI_Comm_split(self.canonical, 0, 0, &raw mut plain) };
-        check(code, "MPI_Comm_split").map(|()| Plain(plain))
+        check(code, "MPI_Comm_split").map(|()| Some(Plain(plain)))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::call::lock::lock;
 use crate::call::record::Recorder;
 use crate::call::thread_level::ThreadLevel;
 use crate::call::unreceived;
-use crate::data::buffer::Buffer;
+
 use crate::data::element::Pod;
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
@@ -241,30 +241,6 @@ impl Comm {
         match self.mprobe(operation, source, tag)? {
             Some(message) => message.copy_into(operation, buf),
             None => Ok(Status::null()),
-        }
-    }
-
-    pub(crate) fn recv_vec<T: Pod>(
-        &self,
-        operation: &'static str,
-        source: Source,
-        tag: Tag,
-    ) -> Result<(Vec<T>, Status)> {
-        match self.mprobe(operation, source, tag)? {
-            Some(message) => message.into_vec(operation),
-            None => Ok((Vec::new(), Status::null())),
-        }
-    }
-
-    pub(crate) fn recv_buffer<T: Pod>(
-        &self,
-        operation: &'static str,
-        source: Source,
-        tag: Tag,
-    ) -> Result<(Buffer<T>, Status)> {
-        match self.mprobe(operation, source, tag)? {
-            Some(message) => message.into_buffer(operation),
-            None => Ok((Buffer::new(), Status::null())),
         }
     }
 

@@ -33,7 +33,9 @@ impl Comm {
                 [source as u64, destination as u64, u64::from(weight)]
             })
             .collect();
-        let all = self.gather_edges(mine)?;
+        let call = Collective::named("MPI_Dist_graph_create");
+        let all = self.gather_first(call, &mine)?;
+        let all = self.told_by(call, 0, || Ok(all.unwrap_or_default().concat()))?;
         let weighted = named.weights.is_some();
         let me = self.rank() as u64;
         let (from, sources) = pick(&all, |edge| (edge[1] == me).then_some(edge[0]));
@@ -61,27 +63,6 @@ impl Comm {
         self.shape = Some(shape.into());
         self
     }
-
-    /// The edges that all ranks name, in the order of the ranks.
-    fn gather_edges(&self, mut edges: Vec<[u64; 3]>) -> Result<Vec<[u64; 3]>> {
-        let call = Collective::named("MPI_Dist_graph_create");
-        if self.rank() != 0 {
-            self.coll_send(call, 0, bytemuck::cast_slice(&edges))?;
-            return Ok(read(&self.coll_recv_vec(call, 0)?));
-        }
-        for rank in 1..self.size() {
-            edges.extend(read(&self.coll_recv_vec(call, rank)?));
-        }
-        for rank in 1..self.size() {
-            self.coll_send(call, rank, bytemuck::cast_slice(&edges))?;
-        }
-        Ok(edges)
-    }
-}
-
-fn read(bytes: &[u8]) -> Vec<[u64; 3]> {
-    let edges = bytes.chunks_exact(size_of::<[u64; 3]>());
-    edges.map(bytemuck::pod_read_unaligned).collect()
 }
 
 /// The ranks at the other end of some of the edges, and the weights of these.

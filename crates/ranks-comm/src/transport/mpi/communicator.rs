@@ -1,6 +1,6 @@
 //! A communicator of the library, and its accessors.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,19 +13,15 @@ use super::claims::Claims;
 use super::deferred_free::Waiting;
 use super::error::check;
 use super::free_by_group::{Dropped, Members};
-use super::info::to_text;
-use super::object_name::object_name;
+use super::object_name::{LIMIT, name_from, object_name_within};
 use super::peer::Sentinels;
 use super::session::Session;
 use super::status::CountWord;
+use super::topology::{count, ints};
 use super::unreceived;
 use crate::call::callback;
-use crate::call::checks::cut;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::comparison::Comparison;
-
-/// Longer than `MPI_MAX_OBJECT_NAME` of any library.
-const NAME: usize = 1024;
 
 /// A communicator over MPI.
 pub struct Comm {
@@ -67,6 +63,16 @@ pub(crate) enum Origin {
     },
     /// Its own ranks.
     FreeByGroup { members: Members, number: u64 },
+}
+
+impl Origin {
+    /// The origin of one that has no number, or none yet: without one it is not freed.
+    pub(crate) fn unnumbered() -> Self {
+        Self::FreeByGroup {
+            members: Members::default(),
+            number: 0,
+        }
+    }
 }
 
 impl fmt::Debug for Comm {
@@ -163,10 +169,11 @@ impl Comm {
 
     /// Sets the name, which is cut to the room that there is.
     pub(crate) fn set_name(&self, name: &str) -> Result<()> {
-        let name = object_name("MPI_Comm_set_name", cut(name, self.room_for_name()))?;
+        const OPERATION: &str = "MPI_Comm_set_name";
+        let name = object_name_within(OPERATION, name, self.room_for_name())?;
         // SAFETY: the communicator is alive, and the name ends with a zero.
         let code = unsafe { sys::MPI_Comm_set_name(self.canonical, name.as_ptr()) };
-        check(code, "MPI_Comm_set_name")
+        check(code, OPERATION)
     }
 
     /// The longest name that may be set.
@@ -180,7 +187,7 @@ impl Comm {
         if overruns && from_the_start {
             "MPI_COMM_SELF".len()
         } else {
-            NAME
+            LIMIT
         }
     }
 
@@ -339,12 +346,13 @@ impl Group {
             .collect()
     }
 
-    pub(crate) fn include(&self, ranks: &[c_int]) -> Result<Self> {
+    pub(crate) fn include(&self, ranks: &[usize]) -> Result<Self> {
         let mut group = sys::MPI_GROUP_NULL;
-        let count = c_int::try_from(ranks.len()).unwrap_or(c_int::MAX);
-        // SAFETY: the group is alive, and `count` is how many ranks there are: no more than in the
+        let ranks = ints(ranks);
+        // SAFETY: the group is alive, and the list is of this length: no more than the ranks of the
         // world.
-        let code = unsafe { sys::MPI_Group_incl(self.0, count, ranks.as_ptr(), &raw mut group) };
+        let code =
+            unsafe { sys::MPI_Group_incl(self.0, count(&ranks), ranks.as_ptr(), &raw mut group) };
         check(code, "MPI_Group_incl")?;
         Ok(Self(group))
     }
@@ -362,13 +370,10 @@ impl Drop for Group {
 
 /// The name of a communicator; empty if it has none.
 pub(crate) fn name_of(comm: MPI_Comm) -> Result<String> {
-    let mut name = [0u8; NAME];
-    let mut length: c_int = 0;
-    let pointer = name.as_mut_ptr().cast::<c_char>();
-    // SAFETY: the communicator is alive; the name has more room than any library asks for.
-    let code = unsafe { sys::MPI_Comm_get_name(comm, pointer, &raw mut length) };
-    check(code, "MPI_Comm_get_name")?;
-    Ok(to_text(&name))
+    name_from("MPI_Comm_get_name", |name, length| {
+        // SAFETY: the communicator is alive; there is room for a name.
+        unsafe { sys::MPI_Comm_get_name(comm, name, length) }
+    })
 }
 
 /// The rank and the size of a communicator.

@@ -22,11 +22,8 @@ impl Edges {
     /// Checks that they can be edges at a rank of a communicator of `size`.
     pub(crate) fn check(&self, operation: &'static str, size: usize) -> Result<()> {
         if self.source_weights.is_some() != self.destination_weights.is_some() {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                operation,
-                "sources and destinations must both have weights, or both have none",
-            ));
+            let why = "sources and destinations must both have weights, or both have none";
+            return Err(Error::new(ErrorKind::Argument, operation, why));
         }
         check_ranks(operation, &self.sources, size)?;
         check_ranks(operation, &self.destinations, size)?;
@@ -61,24 +58,19 @@ impl Named<'_> {
         check_ranks(operation, self.sources, size)?;
         check_ranks(operation, self.destinations, size)?;
         check_weights(operation, self.weights, self.destinations.len())?;
-        let named = self
-            .degrees
-            .iter()
-            .try_fold(0usize, |sum, &degree| sum.checked_add(degree));
-        if self.degrees.len() != self.sources.len() || named != Some(self.destinations.len()) {
-            return Err(Error::new(
-                ErrorKind::Length,
-                operation,
-                format_args!(
-                    "{} with {}, whose sum is {}; the number of destinations is {}",
-                    Count(self.sources.len(), "source"),
-                    Count(self.degrees.len(), "degree"),
-                    named.map_or("too large".to_owned(), |named| named.to_string()),
-                    self.destinations.len()
-                ),
-            ));
+        let mut degrees = self.degrees.iter().copied();
+        let named = degrees.try_fold(0, usize::checked_add);
+        if self.degrees.len() == self.sources.len() && named == Some(self.destinations.len()) {
+            return Ok(());
         }
-        Ok(())
+        let why = format_args!(
+            "{} with {}, whose sum is {}; the number of destinations is {}",
+            Count(self.sources.len(), "source"),
+            Count(self.degrees.len(), "degree"),
+            named.map_or("too large".to_owned(), |named| named.to_string()),
+            self.destinations.len()
+        );
+        Err(Error::new(ErrorKind::Length, operation, why))
     }
 
     /// Source, destination and weight of each edge; the weight is 0 if there are none.
@@ -88,29 +80,22 @@ impl Named<'_> {
         let weights = self.weights.unwrap_or_default().iter().copied();
         let weights = weights.chain(std::iter::repeat(0));
         let destinations = self.destinations.iter().copied();
-        sources
-            .zip(destinations)
-            .zip(weights)
-            .map(|((source, destination), weight)| (source, destination, weight))
+        let edges = sources.zip(destinations).zip(weights);
+        edges.map(|((source, destination), weight)| (source, destination, weight))
     }
 }
 
 fn check_ranks(operation: &'static str, ranks: &[usize], size: usize) -> Result<()> {
     if i32::try_from(ranks.len()).is_err() {
-        return Err(Error::new(
-            ErrorKind::Length,
-            operation,
-            format_args!("{} edges are more than MPI can count", ranks.len()),
-        ));
+        let edges = ranks.len();
+        let why = format_args!("{edges} edges are more than MPI can count");
+        return Err(Error::new(ErrorKind::Length, operation, why));
     }
-    match ranks.iter().find(|&&rank| rank >= size) {
-        None => Ok(()),
-        Some(rank) => Err(Error::new(
-            ErrorKind::Rank,
-            operation,
-            format_args!("rank {rank} is not in this communicator of {size}"),
-        )),
+    if let Some(rank) = ranks.iter().find(|&&rank| rank >= size) {
+        let why = format_args!("rank {rank} is not in this communicator of {size}");
+        return Err(Error::new(ErrorKind::Rank, operation, why));
     }
+    Ok(())
 }
 
 fn check_weights(operation: &'static str, weights: Option<&[u32]>, edges: usize) -> Result<()> {
@@ -118,27 +103,16 @@ fn check_weights(operation: &'static str, weights: Option<&[u32]>, edges: usize)
         return Ok(());
     };
     if weights.len() != edges {
-        return Err(Error::new(
-            ErrorKind::Length,
-            operation,
-            format_args!(
-                "{} for {}",
-                Count(weights.len(), "weight"),
-                Count(edges, "edge")
-            ),
-        ));
+        let (weights, edges) = (Count(weights.len(), "weight"), Count(edges, "edge"));
+        let why = format_args!("{weights} for {edges}");
+        return Err(Error::new(ErrorKind::Length, operation, why));
     }
-    match weights
-        .iter()
-        .find(|&&weight| i32::try_from(weight).is_err())
-    {
-        None => Ok(()),
-        Some(weight) => Err(Error::new(
-            ErrorKind::Argument,
-            operation,
-            format_args!("weight {weight} is more than an int of C holds"),
-        )),
+    let mut weights = weights.iter();
+    if let Some(weight) = weights.find(|&&weight| i32::try_from(weight).is_err()) {
+        let why = format_args!("weight {weight} is more than an int of C holds");
+        return Err(Error::new(ErrorKind::Argument, operation, why));
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -23,36 +23,30 @@ impl Grid {
         periods: &[bool],
         available: usize,
     ) -> Result<Self> {
-        let wrong = |detail: String| Err(Error::new(ErrorKind::Argument, operation, detail));
         if dims.len() != periods.len() {
-            return Err(Error::new(
-                ErrorKind::Length,
-                operation,
-                format_args!(
-                    "{}, but {}; each dimension needs one",
-                    Count(dims.len(), "dimension"),
-                    Count(periods.len(), "period")
-                ),
-            ));
+            let dims = Count(dims.len(), "dimension");
+            let periods = Count(periods.len(), "period");
+            let why = format_args!("{dims}, but {periods}; each dimension needs one");
+            return Err(Error::new(ErrorKind::Length, operation, why));
         }
         if let Some(dimension) = dims.iter().position(|&dim| dim == 0) {
-            return wrong(format!(
+            let why = format_args!(
                 "dimension {dimension} of {dims:?} is zero; dims_create chooses sizes"
-            ));
+            );
+            return Err(Error::new(ErrorKind::Argument, operation, why));
         }
-        let size = dims
-            .iter()
-            .try_fold(1usize, |size, &dim| size.checked_mul(dim));
-        match size {
-            Some(size) if size <= available => Ok(Self {
-                dims: dims.to_vec(),
-                periods: periods.to_vec(),
-                size,
-            }),
-            _ => wrong(format!(
+        let size = dims.iter().copied().try_fold(1, usize::checked_mul);
+        let size = size.filter(|&size| size <= available).ok_or_else(|| {
+            let why = format_args!(
                 "a grid of {dims:?} needs more ranks than the {available} of this communicator"
-            )),
-        }
+            );
+            Error::new(ErrorKind::Argument, operation, why)
+        })?;
+        Ok(Self {
+            dims: dims.to_vec(),
+            periods: periods.to_vec(),
+            size,
+        })
     }
 
     pub(crate) fn dims(&self) -> &[usize] {
@@ -115,12 +109,8 @@ impl Grid {
     /// For each dimension the rank before `coords` and the one after it: the neighbours in the
     /// order of neighbourhood collectives.
     pub(crate) fn neighbors(&self, coords: &[usize]) -> Vec<Option<usize>> {
-        let mut neighbors = Vec::with_capacity(2 * self.dims.len());
-        for dimension in 0..self.dims.len() {
-            let (source, dest) = self.shift(coords, dimension, 1);
-            neighbors.extend([source, dest]);
-        }
-        neighbors
+        let both = |dimension| <[_; 2]>::from(self.shift(coords, dimension, 1));
+        (0..self.dims.len()).flat_map(both).collect()
     }
 
     /// The grid of the dimensions that remain, and a number that differs between ranks of different
