@@ -8,29 +8,28 @@ use super::{CallSignature, compared, description, recorded};
 use crate::arguments::proven::Proven;
 
 /// Begins a collective of that kind, and with that root, on whichever backend this is, if this
-/// thread may. `is_in_order` is one whose operands the library may not swap.
+/// thread may. `is_in_order` is one whose operands the library may not swap. `prove` is called
+/// where it is known which way is taken: the fast path has what it makes in registers.
 #[inline(always)]
 pub(crate) fn begin<P: Proven>(
     comm: &Communicator,
     kind: &'static Kind,
     root: Option<usize>,
     is_in_order: bool,
-    proven: Result<P>,
+    prove: impl FnOnce() -> Result<P>,
     over_mpi: impl FnOnce(&MpiComm, P) -> Result<StartedOp>,
     in_process: impl FnOnce(&InProcessComm, P) -> Result<StartedOp>,
 ) -> Result<StartedOp> {
-    match (proven, comm.fast_path_collective(1)) {
-        (Ok(proven), Some(over)) => {
-            let over = comm.recorded(over, recorded(kind, root, proven.elements()));
-            let begun = over_mpi(&over, proven);
-            over.over();
-            begun
-        }
-        (proven, _) => {
-            let call = CallSignature::like(kind, root).in_order(is_in_order);
-            begin_slow(comm, call, proven, over_mpi, in_process)
-        }
-    }
+    let Some(over) = comm.fast_path_collective(1) else {
+        let call = CallSignature::like(kind, root).in_order(is_in_order);
+        let begun = begin_slow(comm, call, prove, over_mpi, in_process)?;
+        return Ok(begun);
+    };
+    let proven = prove()?;
+    let over = comm.recorded(over, recorded(kind, root, proven.elements()));
+    let begun = over_mpi(&over, proven);
+    over.over();
+    begun
 }
 
 #[cold]
@@ -38,10 +37,11 @@ pub(crate) fn begin<P: Proven>(
 fn begin_slow<P: Proven>(
     comm: &Communicator,
     call: CallSignature,
-    proven: Result<P>,
+    prove: impl FnOnce() -> Result<P>,
     over_mpi: impl FnOnce(&MpiComm, P) -> Result<StartedOp>,
     in_process: impl FnOnce(&InProcessComm, P) -> Result<StartedOp>,
 ) -> Result<StartedOp> {
+    let proven = prove();
     let elements = proven.as_ref().map_or(0, Proven::elements);
     let mut entered = comm.enter(call.recorded(elements))?;
     let begun = comparing(comm, call, proven, |proven| match comm.backend() {

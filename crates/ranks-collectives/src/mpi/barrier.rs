@@ -17,6 +17,7 @@ pub(crate) fn barrier(comm: impl Over<Target = Comm>) -> Result<()> {
     check(code, "MPI_Barrier")
 }
 
+#[inline]
 pub(crate) fn ibarrier(comm: &Comm) -> Result<StartedOp> {
     begin("MPI_Ibarrier", None, |request| {
         // SAFETY: a barrier has no memory; the request is a place of ours.

@@ -25,6 +25,8 @@ pub(super) fn begin(
 }
 
 /// Begins by a function in the standard's terms.
+#[cold]
+#[inline(never)]
 pub(super) fn begin_large(
     name: &'static str,
     keep: Option<Box<dyn Keep>>,

@@ -231,6 +231,7 @@ macro_rules! functions {
                     unsafe { sys::$blocking_c($(with.$argument,)* comm) }
                 }
 
+                #[inline(always)]
                 unsafe fn nonblocking(with: $arguments<Native>, comm: native::Comm, request: *mut Cell) -> c_int {
                     // SAFETY: the contract of this function.
                     unsafe { native::$nonblocking($(with.$argument,)* comm, request) }

@@ -49,6 +49,7 @@ pub(crate) fn small<F: Moves, T: Pod>(
     check_collective(code, F::BLOCKING)
 }
 
+#[inline(always)]
 pub(crate) fn nonblocking<F: Moves, T: Pod>(
     comm: &Comm,
     transfer: Stable<Transfer<'_, T>>,

@@ -38,6 +38,7 @@ fn slow_path(comm: &Communicator) -> Result<()> {
 }
 
 /// Nonblocking.
+#[inline]
 pub(crate) fn nonblocking(comm: &Communicator) -> Result<Request<()>> {
     without_memory(comm, &IBARRIER_ROLE, || ibarrier(comm))
 }
@@ -49,7 +50,7 @@ fn ibarrier(comm: &Communicator) -> Result<StartedOp> {
         const { &Kind::of(Class::Collective, IBARRIER) },
         None,
         false,
-        Ok(()),
+        || Ok(()),
         |comm, ()| mpi::ibarrier(comm),
         |comm, ()| in_process::ibarrier(comm),
     )

@@ -187,7 +187,7 @@ fn begun<M: Mover, T: Pod>(
         kind,
         root,
         false,
-        proven::<M, T>(Call::new(M::NONBLOCKING, comm), slices, with),
+        || proven::<M, T>(Call::new(M::NONBLOCKING, comm), slices, with),
         M::nonblocking_over_mpi::<T>,
         M::nonblocking_in_process::<T>,
     )
@@ -323,6 +323,7 @@ macro_rules! movers {
                 mpi::$module::blocking::<$(functions::$functions,)? T>(comm, proven)
             }
 
+            #[inline]
             fn nonblocking_over_mpi<T: Pod>(
                 comm: &MpiComm,
                 proven: Stable<$proven<'_, T>>,

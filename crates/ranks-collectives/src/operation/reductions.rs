@@ -181,7 +181,7 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
         kind,
         root,
         !op.commutes(),
-        proven::<R, T>(Call::new(R::NONBLOCKING, comm), slices, with),
+        || proven::<R, T>(Call::new(R::NONBLOCKING, comm), slices, with),
         |comm, reducing| {
             let make = || OwnedOperation::of::<T, O>(op);
             if in_place {
