@@ -96,6 +96,7 @@ impl Message {
     /// MPI 5.0 §3.8.3 (`MPI_Mrecv`).
     #[doc(alias = "MPI_Mrecv")]
     #[doc(alias = "MPI_Mrecv_c")]
+    #[inline]
     pub fn recv<T: Pod>(mut self, buf: &mut [T]) -> Result<Status> {
         const MRECV: &Kind = &Kind::of(Class::Message, OPERATION);
         let fast = self.comm.fast_path_recorded(MRECV.into());

@@ -98,6 +98,7 @@ impl Communicator {
     ///
     /// MPI 5.0 §3.8.2 (`MPI_Mprobe`).
     #[doc(alias = "MPI_Mprobe")]
+    #[inline]
     pub fn mprobe(&self, source: impl Into<Source>, tag: impl Into<Tag>) -> Result<Message> {
         const OPERATION: &str = "MPI_Mprobe";
         let source = self.source(OPERATION, source)?;

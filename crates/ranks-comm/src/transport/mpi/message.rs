@@ -24,6 +24,7 @@ pub(crate) struct Message(pub(super) MPI_Message);
 
 impl Message {
     /// Receives it if it fits, else discards it and leaves `buf` untouched.
+    #[inline]
     pub(crate) fn recv<T: Pod>(
         self,
         operation: &'static str,
@@ -138,6 +139,7 @@ impl Message {
     /// # Safety
     /// There is room for `count` items of `datatype` at `pointer`, and the message is no longer
     /// than that.
+    #[inline]
     unsafe fn receive(
         self,
         pointer: *mut c_void,

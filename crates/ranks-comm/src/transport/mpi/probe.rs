@@ -55,6 +55,7 @@ impl Comm {
         Ok((flag != 0).then_some(Kind::MPI))
     }
 
+    #[inline]
     pub(crate) fn mprobe(&self, source: Source, tag: Tag) -> Result<(Message, Status)> {
         let (from, under) = (STANDARD.source(source), STANDARD.tag(tag));
         let mut message = sys::MPI_MESSAGE_NULL;
