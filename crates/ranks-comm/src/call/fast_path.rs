@@ -2,7 +2,6 @@
 //! [`ThreadGuard`](crate::call::thread_guard::ThreadGuard).
 
 use std::cell::Cell;
-use std::marker::PhantomData;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -122,45 +121,6 @@ fn both_in_one(items: usize, others: usize) -> usize {
 }
 
 const _: () = assert!(FastPath::ITEMS.is_power_of_two());
-
-/// An [`FastPath`] for one thread: the test of a call is one comparison.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ThreadFastPath {
-    limit: &'static AtomicUsize,
-    /// It is valid on the thread that it was made on.
-    thread: PhantomData<*const ()>,
-}
-
-impl FastPath {
-    /// The test for this thread.
-    #[inline(always)]
-    pub(crate) fn lane(&'static self) -> ThreadFastPath {
-        // The thread that has initialised may make every call that any thread may.
-        let limit = if IS_MAIN.get() {
-            &self.main
-        } else {
-            &self.anybody
-        };
-        ThreadFastPath {
-            limit,
-            thread: PhantomData,
-        }
-    }
-}
-
-impl ThreadFastPath {
-    /// As [`FastPath::takes`].
-    #[inline(always)]
-    pub(crate) fn takes(self, items: usize) -> bool {
-        items.wrapping_sub(1) < self.limit.load(Ordering::Relaxed)
-    }
-
-    /// As [`FastPath::takes_both`].
-    #[inline(always)]
-    pub(crate) fn takes_both(self, items: usize, others: usize) -> bool {
-        self.takes(both_in_one(items, others))
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -85,10 +85,24 @@ impl Communicator {
         self.0.way.calls()
     }
 
-    /// Both paths, for many calls on this thread.
+    /// As [`fast_path`](Self::fast_path) for a nonblocking call, which is recorded.
     #[inline(always)]
-    pub(crate) fn lanes(&self) -> mpi::ThreadFastPaths<'_> {
-        self.0.way.lanes(&self.0.recorder.messages)
+    pub(crate) fn fast_path_posted(&self, call: Call, items: usize) -> Option<&mpi::Comm> {
+        let comm = self.fast_path(items)?;
+        self.0.recorder.messages.post(call);
+        Some(comm)
+    }
+
+    /// As [`fast_path_receive`](Self::fast_path_receive) for a nonblocking call, which is recorded.
+    #[inline(always)]
+    pub(crate) fn fast_path_receive_posted(
+        &self,
+        call: Call,
+        bytes: usize,
+    ) -> Option<mpi::Unclaimed<&mpi::Comm>> {
+        let comm = self.fast_path_receive(1, bytes)?;
+        self.0.recorder.messages.post(call);
+        Some(comm)
     }
 
     /// Enters a call if this thread may make it now, and records it; keep the returned guard for

@@ -127,13 +127,16 @@ impl Communicator {
             };
             f(&scope)
         };
-        if result.is_err() {
-            inner.cancel_receives();
+        match result {
+            Ok(value) => {
+                inner.finish()?;
+                Ok(value)
+            }
+            Err(error) => {
+                inner.finish_after_error();
+                Err(error)
+            }
         }
-        let ended = inner.finish();
-        let value = result?;
-        ended?;
-        Ok(value)
     }
 }
 
@@ -165,7 +168,7 @@ impl<'scope> Scope<'scope, '_> {
         let fast_path = || {
             Some((
                 self.inner.batch.room()?,
-                self.inner.lanes.fast_path(call, items)?,
+                self.inner.comm.fast_path_posted(call, items)?,
             ))
         };
         let place = match fast_path() {
@@ -232,7 +235,9 @@ impl<'scope> Scope<'scope, '_> {
             let room = self.inner.batch.room()?;
             Some((
                 room,
-                self.inner.lanes.fast_path_receive(call, span.bytes())?,
+                self.inner
+                    .comm
+                    .fast_path_receive_posted(call, span.bytes())?,
             ))
         };
         let place = match fast_path() {
@@ -281,7 +286,7 @@ impl<'scope> Scope<'scope, '_> {
     ) -> Result<RequestSlot> {
         let (call, items) = isend_of(data, dest, tag);
         if self.inner.batch.room().is_none()
-            && let Some(comm) = self.inner.lanes.fast_path(call, items)
+            && let Some(comm) = self.inner.comm.fast_path_posted(call, items)
         {
             return self.inner.begin_in_batches(|batch, room| {
                 // SAFETY: the slice is borrowed for the scope, whose operations are over when it
@@ -306,7 +311,7 @@ impl<'scope> Scope<'scope, '_> {
         let call = irecv_of::<T>(length, source, tag);
         if matches!(source, Source::Rank(_))
             && self.inner.batch.room().is_none()
-            && let Some(comm) = self.inner.lanes.fast_path_receive(call, span.bytes())
+            && let Some(comm) = self.inner.comm.fast_path_receive_posted(call, span.bytes())
         {
             return self.inner.begin_in_batches(|batch, room| {
                 batch.irecv::<T>(&comm, room, role, span, source, tag)

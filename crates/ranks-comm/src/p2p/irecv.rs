@@ -183,7 +183,7 @@ impl Communicator {
         let call = Call::of(Kind::receive(role.operation)).from(source, tag);
         if let (RecvTarget::Into(span), Some(element)) = (&landing, role.element)
             && source != Source::Null
-            && let Some(comm) = self.lanes().fast_path_receive(call, span.bytes())
+            && let Some(comm) = self.fast_path_receive_posted(call, span.bytes())
         {
             return comm.0.irecv_fast(role, element, *span, source, tag);
         }

@@ -168,7 +168,7 @@ impl Communicator {
             .to(dest, tag);
         let items = data.len() * TypeOf::<T>::items();
         if mode == SendMode::Standard
-            && let Some(comm) = self.lanes().fast_path(call, items)
+            && let Some(comm) = self.fast_path_posted(call, items)
         {
             // SAFETY: by this function's contract.
             return unsafe { comm.isend_fast(role, mode, data, dest, tag) };

@@ -18,7 +18,6 @@ use crate::data::raw_slice::OpInfo;
 use crate::op::mpi::batch::{Batch, Rooms};
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::{Backend, StartedOp};
-use crate::transport::mpi::ThreadFastPaths;
 use crate::transport::pending_op::PendingOp;
 
 /// The call site of waiting for all operations of a scope.
@@ -27,8 +26,6 @@ const WAITALL: &record::Kind = &record::Kind::of(Class::Message, "MPI_Waitall");
 /// The pending operations of a scope.
 pub(super) struct Inner<'a> {
     pub(super) comm: &'a Communicator,
-    /// A scope stays on its thread.
-    pub(super) lanes: ThreadFastPaths<'a>,
     /// Small operations over MPI, whose native requests lie side by side.
     pub(super) batch: Batch<&'a Rooms>,
     /// The state that few scopes have; taken when the scope ends.
@@ -60,7 +57,6 @@ impl<'a> Inner<'a> {
     pub(super) fn new(comm: &'a Communicator, rooms: &'a Rooms) -> Self {
         Self {
             comm,
-            lanes: comm.lanes(),
             batch: Batch::new(comm, rooms),
             rest: ManuallyDrop::new(OnceCell::new()),
         }
@@ -236,12 +232,21 @@ impl<'a> Inner<'a> {
     pub(super) fn finish(&self) -> Result<()> {
         match self.rest.get() {
             None if self.batch.is_empty() => Ok(()),
-            None => match self.lanes.fast_path_recorded(Call::of(WAITALL)) {
+            None => match self.comm.fast_path_recorded(Call::of(WAITALL)) {
                 Some(comm) => self.batch.wait_all(comm),
                 None => self.finish_batches(None),
             },
             Some(rest) => self.finish_all(rest),
         }
+    }
+
+    /// Cancels the receives that have no message, and waits for all operations.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn finish_after_error(&self) {
+        self.cancel_receives();
+        // The error that was before is the one to be returned.
+        let _ = self.finish();
     }
 
     #[cold]

@@ -10,8 +10,7 @@ use std::hint::unreachable_unchecked;
 
 use super::communicator::Comm;
 use super::fault_tolerance;
-use crate::call::fast_path::{CLOSED, FastPath, ThreadFastPath};
-use crate::call::record::{Call, Recorded, Ring};
+use crate::call::fast_path::{CLOSED, FastPath};
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::transport::backend::Backend;
 use crate::transport::in_process;
@@ -19,51 +18,6 @@ use crate::transport::in_process;
 /// A communicator, as `C` holds it, for a receive that need not be matched first: the library stops
 /// at the end of the buffer, which is not empty.
 pub(crate) struct Unclaimed<C>(pub(crate) C);
-
-/// The fast path to a communicator for one thread, for many calls there.
-pub(crate) struct ThreadFastPaths<'a> {
-    way: &'a CommFastPath,
-    messages: &'a Ring,
-    calls: ThreadFastPath,
-    receives: ThreadFastPath,
-}
-
-impl<'a> ThreadFastPaths<'a> {
-    /// As [`CommFastPath::fast_path`], for a nonblocking call, which is recorded.
-    #[inline(always)]
-    pub(crate) fn fast_path(&self, call: Call, items: usize) -> Option<&'a Comm> {
-        let open = self.calls.takes(items);
-        // SAFETY: a way of this communicator is open.
-        open.then(|| self.posting(call, unsafe { self.way.comm() }))
-    }
-
-    /// As [`CommFastPath::fast_path`], for a call that waits, whose start is recorded.
-    #[inline(always)]
-    pub(crate) fn fast_path_recorded(&self, call: Call) -> Option<Recorded<'a, Comm>> {
-        let open = self.calls.takes(1);
-        // SAFETY: a way of this communicator is open.
-        open.then(|| Recorded::begin(unsafe { self.way.comm() }, self.messages, call))
-    }
-
-    /// As [`CommFastPath::fast_path_receive`], for a nonblocking call, which is recorded.
-    #[inline(always)]
-    pub(crate) fn fast_path_receive(
-        &self,
-        call: Call,
-        bytes: usize,
-    ) -> Option<Unclaimed<&'a Comm>> {
-        let open = self.receives.takes_both(1, bytes);
-        // SAFETY: a way of this communicator is open.
-        open.then(|| Unclaimed(self.posting(call, unsafe { self.way.comm() })))
-    }
-
-    /// Records a nonblocking call.
-    #[inline(always)]
-    fn posting(&self, call: Call, comm: &'a Comm) -> &'a Comm {
-        self.messages.post(call);
-        comm
-    }
-}
 
 /// A backend with the tests for the fast path to it.
 pub(crate) struct CommFastPath {
@@ -125,17 +79,6 @@ impl CommFastPath {
         let open = self.receives.takes_both(items, bytes);
         // SAFETY: the way is open.
         open.then(|| Unclaimed(unsafe { self.comm() }))
-    }
-
-    /// The fast path for this thread.
-    #[inline(always)]
-    pub(crate) fn lanes<'a>(&'a self, messages: &'a Ring) -> ThreadFastPaths<'a> {
-        ThreadFastPaths {
-            way: self,
-            messages,
-            calls: self.calls.lane(),
-            receives: self.receives.lane(),
-        }
     }
 
     /// # Safety

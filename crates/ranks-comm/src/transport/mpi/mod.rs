@@ -74,7 +74,7 @@ pub use child::{Child, FreedTogether};
 pub use communicator::Comm;
 pub(crate) use error::library;
 pub use error::{check, check_collective, check_with};
-pub(crate) use fast_path::{CommFastPath, ThreadFastPaths, Unclaimed};
+pub(crate) use fast_path::{CommFastPath, Unclaimed};
 pub use info::InfoHandle;
 pub use layout::Portion;
 pub(crate) use message::Message;
