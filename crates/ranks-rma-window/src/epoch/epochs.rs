@@ -50,7 +50,7 @@ impl Epochs {
                 open.all = true;
                 true
             }
-            Hold::Rank(rank) if open.all || open.ranks.contains(&rank) => false,
+            Hold::Rank(rank) if open.all || open.place(rank).is_some() => false,
             Hold::Rank(rank) => {
                 open.ranks.push(rank);
                 true
@@ -74,7 +74,7 @@ impl Epochs {
         match hold {
             Hold::All => open.all = false,
             Hold::Rank(rank) => {
-                if let Some(place) = open.ranks.iter().position(|&one| one == rank) {
+                if let Some(place) = open.place(rank) {
                     open.ranks.swap_remove(place);
                 }
             }
@@ -93,6 +93,12 @@ impl Epochs {
 }
 
 impl Open {
+    /// The place of a rank among those that are locked one by one.
+    #[inline]
+    fn place(&self, rank: usize) -> Option<usize> {
+        self.ranks.iter().position(|&one| one == rank)
+    }
+
     #[cold]
     fn nested(&self, operation: &'static str, hold: Hold) -> Error {
         let wanted = match hold {

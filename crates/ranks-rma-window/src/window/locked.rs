@@ -384,6 +384,7 @@ impl<'a, T: Pod> Locked<'a, T> {
         ManuallyDrop::new(self).release()
     }
 
+    #[inline]
     fn release(&mut self) -> Result<()> {
         if !std::mem::replace(&mut self.held, false) {
             return Ok(());
