@@ -140,14 +140,18 @@ impl Dump {
         self.communicators.iter().find_map(failed)
     }
 
-    /// Returns `true` if it did because it had waited until a time limit: its error says so in
-    /// these words, whichever limit it was.
+    /// Returns `true` if it did because it had waited until a time limit.
     pub(super) fn waited_in(&self, call: &RecordedCall) -> bool {
+        self.failed_in(call) && self.has_waited_in_vain()
+    }
+
+    /// Returns `true` if a rank of its process had waited until a time limit: the error says so in
+    /// these words, whichever limit it was.
+    pub(super) fn has_waited_in_vain(&self) -> bool {
         // The latter where ranks compare their calls.
-        let in_vain = |error: &str| {
-            error.contains(": timed out after ") || error.contains("within the time limit")
-        };
-        self.failed_in(call) && self.error.as_deref().is_some_and(in_vain)
+        let in_vain =
+            |error: &str| error.contains(": timed out after ") || error.contains(": timed out (");
+        self.error.as_deref().is_some_and(in_vain)
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::Outcome;
 use crate::tell::tell;
 
+mod causes;
 mod collectives;
 mod dump;
 #[cfg(fuzzing)]
@@ -19,7 +20,9 @@ mod tests;
 mod text;
 mod waits;
 
+use causes::Cause;
 use collectives::Story;
+use dump::Dump;
 use job::{Job, Unreadable};
 use rank_list::RankList;
 use waits::Wait;
@@ -44,6 +47,8 @@ pub(crate) fn has_dumps(folder: &Path) -> bool {
 struct Report {
     /// The number of ranks of the job.
     size: usize,
+    /// The ways in which ranks ended of themselves: the rest follows from them.
+    causes: Vec<Cause>,
     missing: RankList,
     unreadable: Vec<Unreadable>,
     /// The sizes that dumps claim, if they are not the same.
@@ -70,7 +75,13 @@ struct Left {
 impl Report {
     fn of(job: Job) -> Report {
         let groups = collectives::groups(&job);
-        let waits = waits::waits(&job, &groups);
+        let causes = causes::causes(&job);
+        let mut waits = waits::waits(&job, &groups);
+        for wait in &mut waits {
+            let in_vain = job.dumps.get(&wait.rank);
+            let in_vain = in_vain.is_some_and(Dump::has_waited_in_vain);
+            wait.cut_short = !causes.is_empty() && !in_vain;
+        }
         let ranks = job.dumps.iter().map(|(&rank, dump)| Left {
             rank,
             host: dump.host.clone(),
@@ -85,6 +96,7 @@ impl Report {
             ranks: ranks.collect(),
             communicators: groups.iter().map(|group| group.story(&job)).collect(),
             deadlock: waits::cycle(&waits).unwrap_or_default(),
+            causes,
             waits,
             unreadable: job.unreadable,
             sizes: job.sizes,
@@ -95,12 +107,13 @@ impl Report {
     fn is_well(&self) -> bool {
         let differ = |story: &Story| story.difference.is_some();
         !self.ranks.is_empty()
+            && self.causes.is_empty()
             && self.missing.is_empty()
             && self.unreadable.is_empty()
             && self.sizes.is_empty()
             && self.deadlock.is_empty()
             && !self.communicators.iter().any(differ)
-            && self.waits.iter().all(|wait| wait.why.is_none())
+            && self.waits.iter().all(|wait| !wait.is_trouble())
     }
 
     /// A sentence that says how many ranks left dumps.

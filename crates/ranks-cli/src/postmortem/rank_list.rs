@@ -33,7 +33,7 @@ impl RankList {
             .any(|&(first, last)| (first..=last).contains(&rank))
     }
 
-    fn is_one(&self) -> bool {
+    pub(super) fn is_one(&self) -> bool {
         matches!(self.ranges[..], [(first, last)] if first == last)
     }
 

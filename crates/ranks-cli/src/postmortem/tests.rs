@@ -6,6 +6,7 @@ use super::Report;
 use super::job::Job;
 use super::text;
 
+mod causes;
 mod drawn;
 mod waiting;
 

@@ -1,5 +1,6 @@
 //! The report for people: what is wrong first, then how far every rank is.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -11,6 +12,7 @@ use super::{Left, Report};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 
 /// The number of ranks up to which each one is listed; of more, those that are no exception are
@@ -25,6 +27,10 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             "{GREEN}the ranks differ in nothing that they have recorded{GREEN:#}"
         )?;
     }
+    for cause in report.causes.iter().take(MANY) {
+        trouble(out, &format!("{:#} {}", cause.ranks, cause.what))?;
+    }
+    rest(out, report.causes.len())?;
     for file in &report.unreadable {
         trouble(out, &format!("{} cannot be read: {}", file.file, file.why))?;
     }
@@ -39,19 +45,16 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     if !report.missing.is_empty() && !report.ranks.is_empty() {
-        let missing = report.missing.with("has", "have");
-        trouble(
-            out,
-            &format!("{missing} left no dump: killed, cut off, or never in trouble"),
-        )?;
+        missing(report, out)?;
     }
+    let ended = !report.causes.is_empty();
     for story in &report.communicators {
         if let Some(difference) = &story.difference {
-            collective(out, story, difference)?;
+            collective(out, story, difference, ended)?;
         }
     }
     deadlock(report, out)?;
-    for wait in &report.waits {
+    for wait in report.waits.iter().filter(|wait| wait.is_trouble()) {
         if let Some(why) = &wait.why {
             let waits = if wait.over { "waited" } else { "waits" };
             let (rank, call) = (wait.rank, &wait.call);
@@ -69,18 +72,69 @@ fn trouble(out: &mut dyn Write, what: &str) -> io::Result<()> {
     writeln!(out, "{RED}TROUBLE{RED:#}  {what}")
 }
 
+/// Writes what follows from trouble.
+fn note(out: &mut dyn Write, what: &str) -> io::Result<()> {
+    writeln!(out, "{YELLOW}NOTE{YELLOW:#}     {what}")
+}
+
 fn heading(out: &mut dyn Write, name: &str) -> io::Result<()> {
     writeln!(out, "\n{BOLD}{name}{BOLD:#}")
 }
 
-fn collective(out: &mut dyn Write, story: &Story, difference: &Difference) -> io::Result<()> {
-    let what = if difference.calls.len() > 1 {
-        "the ranks disagree about the collective"
+/// Writes which ranks have left no dump, and where others wait for them.
+fn missing(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let left = format!("{} left no dump", report.missing.with("has", "have"));
+    if report.causes.is_empty() {
+        let why = "killed, cut off, or never in trouble";
+        trouble(out, &format!("{left}: {why}"))?;
     } else {
-        "not all ranks have come to it"
+        let why = "killed after that, cut off before, or never in trouble";
+        note(out, &format!("{left}: {why}"))?;
+    }
+    let mut places: BTreeMap<(String, bool), Vec<usize>> = BTreeMap::new();
+    for wait in report.waits.iter().filter(|wait| !wait.is_trouble()) {
+        if wait.on.iter().any(|rank| report.missing.contains(*rank)) {
+            let place = (wait.place(), wait.over);
+            places.entry(place).or_default().push(wait.rank);
+        }
+    }
+    let pronoun = if report.missing.is_one() {
+        "it"
+    } else {
+        "them"
     };
+    for ((place, over), ranks) in places {
+        let ranks: RankList = ranks.into_iter().collect();
+        let ranks = if over {
+            ranks.with("waited", "waited")
+        } else {
+            ranks.with("waits", "wait")
+        };
+        writeln!(out, "         {ranks} for {pronoun} in {place}")?;
+    }
+    Ok(())
+}
+
+/// Writes a collective that is not the same everywhere; of a job that a rank `ended`, others may
+/// only have been late to it.
+fn collective(
+    out: &mut dyn Write,
+    story: &Story,
+    difference: &Difference,
+    ended: bool,
+) -> io::Result<()> {
     let (name, number) = (&story.communicator, difference.number);
-    trouble(out, &format!("{name}, collective number {number}: {what}"))?;
+    let of = format!("{name}, collective number {number}");
+    if difference.calls.len() > 1 {
+        trouble(
+            out,
+            &format!("{of}: the ranks disagree about the collective"),
+        )?;
+    } else if ended {
+        note(out, &format!("{of}: not all ranks had come to it by then"))?;
+    } else {
+        trouble(out, &format!("{of}: not all ranks have come to it"))?;
+    }
     let line = |out: &mut dyn Write, ranks: &RankList, what: &str| {
         if ranks.is_empty() {
             return Ok(());
@@ -186,8 +240,6 @@ fn waiting(waits: &[Wait], out: &mut dyn Write) -> io::Result<()> {
         let Wait {
             rank,
             over,
-            call,
-            communicator,
             seconds,
             on,
             ..
@@ -197,10 +249,7 @@ fn waiting(waits: &[Wait], out: &mut dyn Write) -> io::Result<()> {
         } else {
             ("in", "waits")
         };
-        write!(out, "  rank {rank:<6} {is} {call}")?;
-        if !communicator.is_empty() {
-            write!(out, " on {communicator}")?;
-        }
+        write!(out, "  rank {rank:<6} {is} {}", wait.place())?;
         if let Some(seconds) = seconds {
             write!(out, " for {seconds:.1} s")?;
         }

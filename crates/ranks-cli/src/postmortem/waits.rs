@@ -27,6 +27,26 @@ pub(super) struct Wait {
     pub(super) on: Rc<[usize]>,
     /// The reason why a message that it waits for is not there.
     pub(super) why: Option<String>,
+    /// Set if another rank ended the job while it waited, so that what it waits for may only have
+    /// been late.
+    pub(super) cut_short: bool,
+}
+
+impl Wait {
+    /// Returns `true` if what it waits for was not coming.
+    pub(super) fn is_trouble(&self) -> bool {
+        self.why.is_some() && !self.cut_short
+    }
+
+    /// The call and its communicator.
+    pub(super) fn place(&self) -> String {
+        let on = if self.communicator.is_empty() {
+            ""
+        } else {
+            " on "
+        };
+        format!("{}{on}{}", self.call, self.communicator)
+    }
 }
 
 fn as_ranges<S: Serializer>(ranks: &Rc<[usize]>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -169,6 +189,7 @@ impl Group<'_> {
             seconds,
             on,
             why,
+            cut_short: false,
         }
     }
 }
@@ -201,15 +222,17 @@ impl Dump {
                 seconds: Some(one.seconds),
                 on: one.waits_for.iter().copied().collect(),
                 why: None,
+                cut_short: false,
             })
             .collect()
     }
 }
 
-/// Finds a deadlock: ranks each of which waits for the next, and the last for the first.
+/// Finds a deadlock: ranks each of which waits for the next, and the last for the first, none of
+/// them cut short.
 pub(super) fn cycle(waits: &[Wait]) -> Option<Vec<usize>> {
     let mut lists: BTreeMap<usize, Vec<&[usize]>> = BTreeMap::new();
-    for wait in waits {
+    for wait in waits.iter().filter(|wait| !wait.cut_short) {
         lists.entry(wait.rank).or_default().push(&wait.on);
     }
     let next = |rank: usize| {

@@ -250,6 +250,30 @@ fn check(name: &str, end: &End, mut start: Command) {
     for part in operations {
         assert!(report.text.contains(part), "no {part:?}: {}", report.text);
     }
+    comes_first(name, end, &report.text);
+}
+
+/// Insists on the end of rank 0 as the first trouble of the report; ranks that are threads end
+/// together.
+fn comes_first(name: &str, end: &End, report: &str) {
+    let how = match end.reason {
+        "error" => "returned an error: ",
+        "panic" => "panicked: out of luck",
+        "abort" => "aborted with code 3",
+        "exit" => "ended with exit",
+        "SIGTERM" | "time limit" => return,
+        signal => &format!("ended by {signal}"),
+    };
+    let first = report.lines().find(|line| line.starts_with("TROUBLE"));
+    let first = first.unwrap_or_default();
+    let of_process =
+        name == "in process" && ["exit", "ended by"].iter().any(|end| how.contains(end));
+    let of_rank_0 = first.starts_with("TROUBLE  rank 0 ") || of_process;
+    assert!(
+        of_rank_0 && first.contains(how),
+        "{name}, {}: {report}",
+        end.how
+    );
 }
 
 #[test]
