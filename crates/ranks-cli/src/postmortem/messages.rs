@@ -4,6 +4,9 @@ use super::collectives::Group;
 use super::dump::{Communicator, RecordedCall};
 use crate::operations::SENDS;
 
+/// The number of operations or communicators that are named at most.
+const MOST: usize = 3;
+
 /// The messages that a rank has sent, or the receives that it has posted, as far as its dump tells.
 pub(super) struct KnownMessages {
     /// The number of those that belong to the other side's call.
@@ -24,18 +27,18 @@ enum Side {
 /// The messages of operations that a rank which waits for requests has begun, and that are not
 /// coming: any of them may be what it waits for.
 pub(super) fn why_none_completes(
+    groups: &[Group<'_>],
     group: &Group<'_>,
     at: usize,
     call: &RecordedCall,
 ) -> Option<String> {
-    const MOST: usize = 3;
     let mine = group.parts.get(&at)?;
     let begun = mine.messages.iter().filter(|begun| {
         let waits = ["MPI_Irecv", "MPI_Issend"].contains(&begun.operation.as_str());
         waits && begun.number < call.number
     });
     let whys = begun.filter_map(|begun| {
-        let why = why_not(group, at, begun)?;
+        let why = why_not(groups, group, at, begun)?;
         let operation = mine.describe(begun);
         Some(format!("{operation} is not complete: {why}"))
     });
@@ -45,7 +48,12 @@ pub(super) fn why_none_completes(
 
 /// The reason why the send or receive that `call`, of the rank `at` of the world, waits for is not
 /// coming; `None` if it may be on its way, or if nothing is known.
-pub(super) fn why_not(group: &Group<'_>, at: usize, call: &RecordedCall) -> Option<String> {
+pub(super) fn why_not(
+    groups: &[Group<'_>],
+    group: &Group<'_>,
+    at: usize,
+    call: &RecordedCall,
+) -> Option<String> {
     let mine = group.parts.get(&at)?;
     let Some(peer) = call.peer else {
         return nobody_has_sent(group, at, mine, call);
@@ -58,13 +66,12 @@ pub(super) fn why_not(group: &Group<'_>, at: usize, call: &RecordedCall) -> Opti
         .messages
         .iter()
         .filter(|other| other.number < call.number);
-    if call.receives() {
+    let (told, done, used) = if call.receives() {
         let told = theirs.told(call.tag, Side::Sends, |sent| sent.sends_to(mine.rank));
         let taken = before
             .filter(|one| one.receives_from(peer, call.tag))
             .count();
-        (told.matching <= taken || !told.is_whole && told.matching == 0)
-            .then(|| told.say(other, "sent it", taken))
+        (told, "sent it", taken)
     } else {
         let told = theirs.told(call.tag, Side::Receives, |begun| {
             begun.may_receive_from(mine.rank)
@@ -72,9 +79,46 @@ pub(super) fn why_not(group: &Group<'_>, at: usize, call: &RecordedCall) -> Opti
         let sent = before
             .filter(|one| one.sends_to(peer) && one.tag == call.tag)
             .count();
-        (told.matching <= sent || !told.is_whole && told.matching == 0)
-            .then(|| told.say(other, "begun to receive from it", sent))
-    }
+        (told, "begun to receive from it", sent)
+    };
+    let is_lacking = told.matching <= used || !told.is_whole && told.matching == 0;
+    is_lacking.then(|| {
+        let elsewhere = elsewhere(groups, group, at, other, call);
+        told.say(other, done, used, &group.title, &elsewhere)
+    })
+}
+
+/// The messages for that call which are left on other communicators.
+fn elsewhere(
+    groups: &[Group<'_>],
+    group: &Group<'_>,
+    at: usize,
+    other: usize,
+    call: &RecordedCall,
+) -> Vec<String> {
+    let others = groups.iter().filter(|one| !std::ptr::eq(*one, group));
+    let left = others.filter_map(|one| {
+        let (mine, theirs) = (one.parts.get(&at)?, one.parts.get(&other)?);
+        let (sender, receiver) = if call.receives() {
+            (theirs, mine)
+        } else {
+            (mine, theirs)
+        };
+        let sent = sender.told(call.tag, Side::Sends, |sent| sent.sends_to(receiver.rank));
+        let begun = receiver.told(call.tag, Side::Receives, |begun| {
+            begun.may_receive_from(sender.rank)
+        });
+        let left = if call.receives() {
+            sent.matching.checked_sub(begun.matching)
+        } else {
+            begun.matching.checked_sub(sent.matching)
+        };
+        let tag = call.tag.map(|tag| format!(" with tag {tag}"));
+        let tag = tag.unwrap_or_default();
+        let left = left.filter(|left| *left > 0)?;
+        Some(format!("{left}{tag} on {}", one.title))
+    });
+    left.take(MOST).collect()
 }
 
 /// The reason why a message from any rank is not coming.
@@ -98,24 +142,36 @@ fn nobody_has_sent(
 }
 
 impl KnownMessages {
-    fn say(&self, rank: usize, done: &str, used: usize) -> String {
+    /// The sentence; `elsewhere` is what is left on communicators other than this.
+    fn say(
+        &self,
+        rank: usize,
+        done: &str,
+        used: usize,
+        communicator: &str,
+        elsewhere: &[String],
+    ) -> String {
+        let here = if elsewhere.is_empty() {
+            String::new()
+        } else {
+            format!(" on {communicator}")
+        };
         let mut text = if self.matching > 0 {
             format!(
-                "rank {rank} has {done} {} with that tag, and {used} were there before",
+                "rank {rank} has {done} {} with that tag{here}, and {used} were there before",
                 self.matching
             )
         } else if self.is_whole {
-            format!("rank {rank} has {done} nothing with that tag")
+            format!("rank {rank} has {done} nothing with that tag{here}")
         } else {
             format!(
-                "rank {rank} has {done} nothing with that tag lately, as far back as its dump goes"
+                "rank {rank} has {done} nothing with that tag{here} lately, as far back as its dump goes"
             )
         };
-        // A message with another tag may be the one that was meant.
+        // A message with another tag, or on another communicator, may be the one that was meant.
         let others = self.others.iter().take(4);
-        let others: Vec<String> = others
-            .map(|(tag, count)| format!("{count} with tag {tag}"))
-            .collect();
+        let others = others.map(|(tag, count)| format!("{count} with tag {tag}"));
+        let others: Vec<String> = others.chain(elsewhere.iter().cloned()).collect();
         if !others.is_empty() {
             text.push_str(&format!(", but {}", others.join(" and ")));
         }

@@ -163,7 +163,7 @@ fn deadlock(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             .waits
             .iter()
             .find(|wait| wait.rank == *rank && wait.on.contains(next));
-        let call = wait.map_or("a call", |wait| wait.call.as_str());
+        let call = wait.map_or("a call".to_owned(), Wait::place);
         writeln!(out, "         rank {rank} waits for rank {next} in {call}")?;
     }
     Ok(())

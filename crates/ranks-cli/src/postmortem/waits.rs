@@ -70,7 +70,7 @@ pub(super) fn waits(job: &Job, groups: &[Group<'_>]) -> Vec<Wait> {
             };
             for call in part.blocked(dump) {
                 let seconds = dump.seconds(part, call);
-                list.push(group.wait(rank, part, call, seconds, &mut behind));
+                list.push(group.wait(groups, rank, part, call, seconds, &mut behind));
             }
         }
         list.extend(dump.elsewhere(rank, &list));
@@ -159,6 +159,7 @@ impl Communicator {
 impl Group<'_> {
     fn wait(
         &self,
+        groups: &[Group<'_>],
         rank: usize,
         part: &Communicator,
         call: &RecordedCall,
@@ -168,7 +169,7 @@ impl Group<'_> {
         let (on, why) = if part.is_collective(call) {
             (behind.of(self, part.id, call), None)
         } else if call.completes_requests() {
-            let message = messages::why_none_completes(self, rank, call);
+            let message = messages::why_none_completes(groups, self, rank, call);
             match (message, behind.of_requests(self, part)) {
                 (None, Some((on, why))) => (on, Some(why)),
                 // Either may be what it waits for.
@@ -176,7 +177,7 @@ impl Group<'_> {
                 (message, None) => ([].into(), message),
             }
         } else {
-            let why = messages::why_not(self, rank, call);
+            let why = messages::why_not(groups, self, rank, call);
             // A message that may be on its way makes no wait for its rank.
             let on = part.peer(call).filter(|_| why.is_some());
             (on.into_iter().collect(), why)

@@ -184,7 +184,7 @@ fn ranks_that_wait_for_each_other_are_a_deadlock() {
         &text,
         &[
             "TROUBLE  deadlock",
-            "rank 0 waits for rank 1 in MPI_Recv of 1 i32 from rank 1, tag 5\n",
+            "rank 0 waits for rank 1 in MPI_Recv of 1 i32 from rank 1, tag 5 on world\n",
             "rank 2 waits for rank 0 in",
             "rank 3      in MPI_Barrier (number 0) on world: waits for ranks 0-2",
         ],
@@ -285,7 +285,7 @@ fn a_nonblocking_collective_that_a_rank_never_began_makes_a_deadlock() {
             "TROUBLE  world, collective number 0: not all ranks have come to it\n",
             "ranks 0, 1   MPI_Iallreduce of 4 f64 by Sum\n",
             "rank 2       not there\n",
-            "rank 0 waits for rank 2 in MPI_Wait\n",
+            "rank 0 waits for rank 2 in MPI_Wait on world\n",
             "TROUBLE  rank 0 waits in MPI_Wait: MPI_Iallreduce of 4 f64 by Sum (number 0) is not complete: \
              rank 2 has not come to it\n",
             "rank 0      in MPI_Wait on world: waits for rank 2\n",
@@ -343,4 +343,79 @@ fn a_receive_of_any_length_is_a_receive() {
     let expected = "TROUBLE  rank 0 waits in MPI_Mrecv of i32 from rank 1, tag 77: \
                     rank 1 has sent it nothing with that tag, but 1 with tag 78 and 1 with tag 79\n";
     says(&text, &[expected]);
+}
+
+/// The communicator of `rank` of two that has the name, and these calls.
+fn named(name: &str, id: u64, rank: usize, calls: &[Value], messages: &[Value]) -> Value {
+    let mut part = world(rank, 2, 0, calls, messages);
+    (part["id"], part["name"]) = (id.into(), name.into());
+    part
+}
+
+/// It was said that rank 0 has sent nothing.
+#[test]
+fn a_message_on_another_communicator_is_named() {
+    let sends = |count| vec![message("MPI_Send", Some(1), 7, true); count];
+    let receives = |done| [message("MPI_Recv", Some(0), 7, done)];
+    let wait = "TROUBLE  rank 1 waits in MPI_Recv of 1 i32 from rank 0, tag 7: rank 0 has sent it nothing with that tag";
+    for (sent, told) in [(2, " on world, but 1 with tag 7 on ocean\n"), (1, "\n")] {
+        let (_, text) = report(vec![
+            dump(
+                0,
+                2,
+                &[
+                    world(0, 2, 0, &[], &[]),
+                    named("ocean", 2, 0, &[], &sends(sent)),
+                ],
+            ),
+            dump(
+                1,
+                2,
+                &[
+                    world(1, 2, 0, &[], &receives(false)),
+                    named("ocean", 2, 1, &[], &receives(true)),
+                ],
+            ),
+        ]);
+        says(&text, &[&format!("{wait}{told}")]);
+    }
+    let sends = [message("MPI_Ssend", Some(1), 7, false)];
+    let (_, text) = report(vec![
+        dump(
+            0,
+            2,
+            &[world(0, 2, 0, &[], &sends), named("ocean", 2, 0, &[], &[])],
+        ),
+        dump(
+            1,
+            2,
+            &[
+                world(1, 2, 0, &[], &[]),
+                named("ocean", 2, 1, &[], &receives(false)),
+            ],
+        ),
+    ]);
+    let told = "rank 1 has begun to receive from it nothing with that tag on world, but 1 with tag 7 on ocean\n";
+    says(&text, &[told]);
+}
+
+/// Both lines of the deadlock were of `MPI_Barrier (number 0)`.
+#[test]
+fn a_deadlock_of_two_communicators_names_both() {
+    let barrier = [collective("MPI_Barrier", false)];
+    let of = |rank: usize, ocean: &[Value], ice: &[Value]| {
+        let parts = [
+            named("ocean", 2, rank, ocean, &[]),
+            named("ice", 3, rank, ice, &[]),
+        ];
+        dump(rank, 2, &parts)
+    };
+    let (_, text) = report(vec![of(0, &barrier, &[]), of(1, &[], &barrier)]);
+    says(
+        &text,
+        &[
+            "rank 0 waits for rank 1 in MPI_Barrier (number 0) on ocean\n",
+            "rank 1 waits for rank 0 in MPI_Barrier (number 0) on ice\n",
+        ],
+    );
 }
