@@ -78,7 +78,7 @@ pub(crate) fn choose(name: Option<&str>, mpiexec: Option<&Path>) -> Result<Choic
     let launcher = mpiexec.map(launcher).transpose()?;
     let chosen = variable(CHOICE).filter(|chosen| !chosen.trim().is_empty());
     let choice = match (name, chosen.as_deref().map(str::trim), &launcher) {
-        (Some(name), ..) => mpi(named(name)?, format!("--mpi {name}")),
+        (Some(name), ..) => mpi(named(name).map_err(by_option)?, format!("--mpi {name}")),
         (None, Some(name), _) => mpi(named(name)?, format!("{CHOICE}={name}")),
         (None, None, Some(Launcher { of: Some(of), .. })) => {
             mpi(of.clone(), "--mpiexec".to_owned())
@@ -149,6 +149,14 @@ fn started_by(chosen: Chosen, launcher: Launcher) -> Result<Choice, String> {
         ..installation
     };
     Ok(mpi(installation, why))
+}
+
+/// The error about `RANKS_MPI` as one about `--mpi`, which has named the same.
+fn by_option(error: String) -> String {
+    match error.strip_prefix("RANKS_MPI=") {
+        Some(rest) => format!("--mpi {rest}"),
+        None => error,
+    }
 }
 
 fn named(name: &str) -> Result<Installation, String> {

@@ -233,7 +233,13 @@ fn tell_of(ended: &Ended, arguments: &Arguments, ends: Option<&Ends>, threads: b
     if *signal != 0 || outcome.timed_out {
         return status;
     }
-    let bad = ends.map(Ends::bad).unwrap_or_default();
+    // Where a job goes on without ranks that die, no launcher ends others for them.
+    let bad = if arguments.fault_tolerant {
+        ends.map(Ends::all_bad)
+    } else {
+        ends.map(Ends::bad)
+    };
+    let bad = bad.unwrap_or_default();
     for (rank, end) in &bad {
         say(format_args!("rank {rank}: {end}"));
     }

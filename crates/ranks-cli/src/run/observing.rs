@@ -8,12 +8,15 @@ use crate::postmortem;
 /// The folder of dumps.
 const DUMP: &str = "RANKS_DUMP";
 
+/// The time limit of operations.
+const TIMEOUT: &str = "RANKS_TIMEOUT";
+
 /// Settings of the ranks, each of which is a variable of their environment too.
 #[derive(clap::Args)]
 pub(super) struct Observing {
     /// Makes an error of an operation that waits longer for other ranks: `3s`, `500ms`, `2m`, `1h`;
     /// or ends the job, or reports it: `3s,abort`, `3s,warn`. As RANKS_TIMEOUT.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
     timeout: Option<OsString>,
     /// Keeps the last calls of ranks that fail there, for `ranks postmortem DIR`. As RANKS_DUMP.
     #[arg(long, value_name = "DIR")]
@@ -32,7 +35,7 @@ impl Observing {
     pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
         let path = |path: &Option<PathBuf>| path.as_ref().map(OsString::from);
         let all = [
-            ("RANKS_TIMEOUT", self.timeout.clone()),
+            (TIMEOUT, self.timeout.clone()),
             (DUMP, path(&self.dump)),
             ("RANKS_STATS", self.stats.clone()),
             ("RANKS_TIMELINE", path(&self.timeline)),
@@ -42,19 +45,43 @@ impl Observing {
             .collect()
     }
 
-    /// The advice at the end of a job that has failed; of the options only `where_they_help`.
+    /// The advice at the end of a job that has failed; of options those that were not given, and
+    /// only `where_they_help`.
     pub(super) fn where_to_look(&self, where_they_help: bool) -> Option<String> {
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let folder = self.dump.clone();
-        let folder = folder.or_else(|| std::env::var_os(DUMP).map(PathBuf::from));
-        if let Some(folder) = folder.filter(|folder| postmortem::has_dumps(folder)) {
+        let folder = folder.or_else(|| variable(DUMP).map(PathBuf::from));
+        if let Some(folder) = folder
+            .as_ref()
+            .filter(|folder| postmortem::has_dumps(folder))
+        {
             let folder = folder.display();
             return Some(format!(
                 "`ranks postmortem {folder}` shows what its ranks have called last"
             ));
         }
-        let options = "with --dump DIR its ranks write what they have called last, with --timeout 1m no wait is for ever";
-        where_they_help.then(|| options.to_owned())
+        let mut options = Vec::new();
+        if folder.is_none() {
+            options.push("with --dump DIR its ranks write what they have called last");
+        }
+        if self.timeout.is_none() && variable(TIMEOUT).is_none() {
+            options.push("with --timeout 1m no wait is for ever");
+        }
+        (where_they_help && !options.is_empty()).then(|| options.join(", "))
     }
+}
+
+/// A time limit that the ranks will understand.
+fn time_limit(text: &str) -> Result<OsString, String> {
+    let (limit, effect) = text.split_once(',').unwrap_or((text, "error"));
+    let effect = effect.trim();
+    if !["error", "abort", "warn"].contains(&effect) {
+        return Err(format!("`{effect}` is no effect: error, abort or warn"));
+    }
+    if ranks_launch::any_duration(limit)?.is_zero() {
+        return Err("a limit of zero ends every operation; leave it out for none".to_owned());
+    }
+    Ok(text.into())
 }
 
 /// The variables as words of the program `env`.
@@ -84,6 +111,22 @@ mod tests {
         let variables = command.observing.variables();
         let words = assignments(&variables).map(|word| word.into_string().unwrap());
         words.collect()
+    }
+
+    #[test]
+    fn a_time_limit_that_ranks_refuse_is_an_error() {
+        for text in ["3", " 1.5 s ", "500ms", "3s,abort", "3 , warn"] {
+            assert_eq!(time_limit(text), Ok(text.into()));
+        }
+        for (text, why) in [
+            ("3x", "`x` is no unit"),
+            ("", "is no number"),
+            ("0", "a limit of zero"),
+            ("3s,die", "`die` is no effect"),
+        ] {
+            let error = time_limit(text).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
     }
 
     #[test]

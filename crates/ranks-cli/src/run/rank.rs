@@ -154,12 +154,17 @@ impl Ends {
     /// The rank that was the first to end badly, and others that no launcher can have ended for it;
     /// the first one first.
     pub(crate) fn bad(&self) -> Vec<(usize, End)> {
-        let mut ends = self.read();
-        ends.retain(|&(_, end)| end != End::Status(0));
-        let ends = ends.into_iter().enumerate();
+        let ends = self.all_bad().into_iter().enumerate();
         ends.filter(|(at, (_, end))| *at == 0 || !end.is_of_launchers())
             .map(|(_, end)| end)
             .collect()
+    }
+
+    /// Every rank that ended badly, in their order.
+    pub(crate) fn all_bad(&self) -> Vec<(usize, End)> {
+        let mut ends = self.read();
+        ends.retain(|&(_, end)| end != End::Status(0));
+        ends
     }
 
     /// A sentence on ranks that have no end of their own. Launchers end ranks when another leaves

@@ -36,6 +36,44 @@ fn an_option_that_is_not_known_is_an_error() {
     assert_eq!(job.status, Some(127), "{}", job.errors);
 }
 
+/// The ranks said so, of the variable, when they had started.
+#[test]
+fn an_option_that_ranks_would_refuse_is_an_error_before_they_start() {
+    let job = said(in_process().args(["--timeout", "3x", "echo"]));
+    assert_eq!((job.status, job.text.as_str()), (Some(2), ""));
+    let told = "invalid value '3x' for '--timeout <TIME>': `x` is no unit";
+    assert!(job.errors.contains(told), "{}", job.errors);
+    let scratch = Scratch::new("no-such-mpi");
+    for (name, told) in [
+        ("nope", "ranks: --mpi nope is no file, no family"),
+        ("/no/such", "ranks: --mpi /no/such: there is no such file"),
+    ] {
+        let job = said(with_launchers(&scratch).args(["run", "--mpi", name, "echo"]));
+        assert!(job.errors.contains(told), "{}", job.errors);
+        assert!(!job.errors.contains("RANKS_MPI="), "{}", job.errors);
+    }
+}
+
+/// It was advised to give the time limit that was given.
+#[test]
+fn a_failed_job_is_advised_of_options_that_it_did_not_have() {
+    let dump = "with --dump DIR its ranks write what they have called last";
+    let timeout = "with --timeout 1m no wait is for ever";
+    for (options, advice) in [
+        (&[][..], format!("ranks: {dump}, {timeout}\n")),
+        (&["--timeout", "1s"], format!("ranks: {dump}\n")),
+        (&["--dump", "none"], format!("ranks: {timeout}\n")),
+        (&["--timeout", "1s", "--dump", "none"], String::new()),
+    ] {
+        let scratch = Scratch::new("advice");
+        let mut command = with_launchers(&scratch);
+        scratch.script("openmpi-9/bin/mpiexec", "exit 3");
+        command.args(["run", "--mpi", "openmpi-9"]).args(options);
+        let job = said(command.arg("program"));
+        assert_eq!((job.status, job.errors), (Some(3), advice), "{options:?}");
+    }
+}
+
 /// The words behind it were started as another program.
 #[test]
 fn an_argument_that_launchers_do_not_hand_on_is_an_error() {

@@ -9,6 +9,7 @@ use ranks::prelude::*;
 use ranks_launch::Installation;
 
 use crate::on_mpi::{named, own_folder, with};
+use crate::run::with_launchers;
 use crate::{Failure, Said, Scratch, said};
 
 /// Names a folder where this program is the job.
@@ -75,5 +76,25 @@ fn ranks_go_on_where_the_launcher_lets_them_and_elsewhere_nothing_starts() {
             let file = scratch.path().join(format!("rank-{rank}"));
             assert_eq!(fs::read_to_string(file).unwrap(), "5", "{whole}");
         }
+    }
+}
+
+/// Of those that had died, only the first was named.
+#[test]
+fn every_rank_that_a_job_has_gone_on_without_is_named() {
+    let scratch = Scratch::new("lost");
+    let mut command = with_launchers(&scratch);
+    let start = "while [ \"${1##*/}\" != ranks ]; do shift; done
+        for rank in 0 1 2; do OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=3 \"$@\"; done
+        exit 0";
+    scratch.script("openmpi-9/bin/mpiexec", start);
+    scratch.script("openmpi-9/bin/prterun", "exit 1");
+    let die = "test $OMPI_COMM_WORLD_RANK = 1 || kill -9 $$";
+    command.args(["run", "-n", "3", "--mpi", "openmpi-9"]);
+    let job = said(command.args(["--fault-tolerant", "sh", "-c", die]));
+    assert_eq!(job.status, Some(0), "{}{}", job.text, job.errors);
+    for rank in [0, 2] {
+        let told = format!("ranks: rank {rank}: killed by signal 9 (SIGKILL)\n");
+        assert!(job.errors.contains(&told), "{}", job.errors);
     }
 }
