@@ -291,6 +291,13 @@ fn two_mpis_and_nothing_that_says_which() {
             ],
             &["name one: RANKS_MPI="],
         );
+        // It was advised where it was set.
+        let chosen = said(command.env("RANKS_MPI", file));
+        assert!(
+            !chosen.text.contains("MPIs are installed"),
+            "{}",
+            chosen.text
+        );
     }
 }
 

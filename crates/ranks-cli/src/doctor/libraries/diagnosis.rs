@@ -233,8 +233,10 @@ impl Libraries {
         let names = self.names();
         let name = *names.first().filter(|_| names.len() > 1)?;
         let what = format!("{} MPIs are installed: {}", names.len(), names.join(", "));
-        let decided = chosen || started || in_path.is_some_and(|path| path.family.is_some());
-        if decided {
+        if chosen {
+            return None;
+        }
+        if started || in_path.is_some_and(|path| path.family.is_some()) {
             return Some(Finding::note(
                 what,
                 "name one where it matters: RANKS_MPI=NAME, or ranks run --mpi NAME",
