@@ -57,13 +57,18 @@ impl Job {
         for (_, row) in &self.ranks.rows {
             all.add(&row.sum());
         }
-        let (size, library) = (self.size, &self.library);
+        let size = self.size;
+        // Where ranks are threads there is no library.
+        let on = match self.library.as_str() {
+            "in process" => "in process".to_owned(),
+            library => format!("on {library}"),
+        };
         let mut out = String::new();
         writeln!(
             out,
-            "ranks: {size} {} on {library}, {} s; {} of it in calls",
+            "ranks: {size} {} {on}, {}; {} of it in calls",
             if size == 1 { "rank" } else { "ranks" },
-            text::seconds(self.ranks.longest),
+            text::time(self.ranks.longest),
             text::percent(all.time, wall),
         )?;
         let columns = [
@@ -72,9 +77,9 @@ impl Job {
             Column("ranks", Alignment::Right),
             Column("calls", Alignment::Right),
             Column("bytes", Alignment::Right),
-            Column("min s", Alignment::Right),
-            Column("avg s", Alignment::Right),
-            Column("max s", Alignment::Right),
+            Column("min", Alignment::Right),
+            Column("avg", Alignment::Right),
+            Column("max", Alignment::Right),
             Column("of rank", Alignment::Right),
             Column("wall", Alignment::Right),
         ];
@@ -130,9 +135,9 @@ impl Row {
             self.ranks.to_string(),
             sum.calls.to_string(),
             text::bytes(sum.bytes),
-            text::seconds(self.least),
-            text::seconds(sum.time / ranks.max(1)),
-            text::seconds(most),
+            text::time(self.least),
+            text::time(sum.time / ranks.max(1)),
+            text::time(most),
             slowest.to_string(),
             text::percent(sum.time, wall),
         ]
@@ -175,10 +180,10 @@ mod tests {
         assert_eq!(
             job.summary(),
             "\
-ranks: 8 ranks on in process, 1.000 s; 25.0 % of it in calls
-operation  communicator  ranks  calls  bytes  min s  avg s  max s  of rank    wall
-MPI_Send   world             2      4   32 B  0.100  0.150  0.200        1  15.0 %
-MPI_Recv   world             1      2   16 B  0.200  0.200  0.200        1  10.0 %
+ranks: 8 ranks in process, 1.000 s; 25.0 % of it in calls
+operation  communicator  ranks  calls  bytes       min       avg       max  of rank    wall
+MPI_Send   world             2      4   32 B  100.0 ms  150.0 ms  200.0 ms        1  15.0 %
+MPI_Recv   world             1      2   16 B  200.0 ms  200.0 ms  200.0 ms        1  10.0 %
 missing: rank 2, it ended early
 missing: ranks 4 to 7, rank 4 has them
 "

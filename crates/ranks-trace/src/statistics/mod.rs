@@ -258,10 +258,10 @@ mod tests {
         assert_eq!(
             statistics.to_string(),
             "\
-operation  communicator  bytes a call  calls  failed  bytes  seconds  longest
-MPI_Recv   world                  8 B      1       0    8 B    0.020    0.020
-MPI_Bcast  world                  8 B      1       0    8 B    0.001    0.001
-MPI_Send   world                  8 B      1       0    8 B    0.001    0.001
+operation  communicator  bytes a call  calls  failed  bytes     time  longest
+MPI_Recv   world                  8 B      1       0    8 B  20.0 ms  20.0 ms
+MPI_Bcast  world                  8 B      1       0    8 B   1.0 ms   1.0 ms
+MPI_Send   world                  8 B      1       0    8 B   1.0 ms   1.0 ms
 "
         );
     }

@@ -24,7 +24,7 @@ pub(super) const BY_SIZE: [Column; 8] = [
     Column("calls", Alignment::Right),
     Column("failed", Alignment::Right),
     Column("bytes", Alignment::Right),
-    Column("seconds", Alignment::Right),
+    Column("time", Alignment::Right),
     Column("longest", Alignment::Right),
 ];
 
@@ -42,8 +42,8 @@ pub(super) fn row_by_size(
         sum.calls.to_string(),
         sum.failed.to_string(),
         bytes(sum.bytes),
-        seconds(sum.time),
-        seconds(sum.longest),
+        time(sum.time),
+        time(sum.longest),
     ]
 }
 
@@ -77,9 +77,16 @@ pub(super) fn table(
     Ok(())
 }
 
-/// Seconds, with milliseconds.
-pub(super) fn seconds(time: Duration) -> String {
-    format!("{:.3}", time.as_secs_f64())
+/// A time in µs, ms or seconds: the largest of which there is one.
+pub(super) fn time(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if time >= Duration::from_secs(1) {
+        format!("{seconds:.3} s")
+    } else if time >= Duration::from_millis(1) {
+        format!("{:.1} ms", seconds * 1e3)
+    } else {
+        format!("{:.1} µs", seconds * 1e6)
+    }
 }
 
 /// Bytes, in the unit that leaves up to four digits before the point.
@@ -135,6 +142,20 @@ mod tests {
             (u64::MAX, "15.9 EiB"),
         ] {
             assert_eq!(bytes(number), text);
+        }
+    }
+
+    /// Seconds with three decimals were 0.000 in most rows of a short job.
+    #[test]
+    fn times_have_a_unit_that_fits() {
+        for (nanos, text) in [
+            (0, "0.0 µs"),
+            (1_234, "1.2 µs"),
+            (310_000_000, "310.0 ms"),
+            (12_031_000_000, "12.031 s"),
+            (3_600_000_000_000, "3600.000 s"),
+        ] {
+            assert_eq!(time(Duration::from_nanos(nanos)), text);
         }
     }
 
