@@ -1,7 +1,7 @@
 //! Counts beyond an `int`: bytes and blocks. They take gigabytes, so these tests run on request.
 
-use ranks_comm::Communicator;
 use ranks_comm::layout::Layout;
+use ranks_comm::{Communicator, ErrorKind};
 
 #[ranks_test::ranks(2, timeout = 300)]
 #[ignore = "needs 12 GB of memory"]
@@ -47,4 +47,18 @@ fn more_blocks_than_an_int_counts_are_understood(world: Communicator) {
         let view = layout.of(&data).unwrap();
         world.send_view(&view, None, 7).unwrap();
     }
+}
+
+/// The list of its blocks took all memory.
+#[ranks_test::ranks(1)]
+fn a_layout_without_end_is_an_error(world: Communicator) {
+    let layout = Layout::contiguous(1).resized(0).repeat(1 << 62);
+    let data = [7_u8];
+    let sent = world.send_view(&layout.of(&data).unwrap(), None, 7);
+    // In process nothing is made for a message to nobody.
+    if let Err(error) = sent {
+        assert_eq!(error.kind(), ErrorKind::Length, "{error}");
+    }
+    let packed = world.pack(&layout.of(&data).unwrap(), &mut Vec::new());
+    assert_eq!(packed.unwrap_err().kind(), ErrorKind::Length);
 }

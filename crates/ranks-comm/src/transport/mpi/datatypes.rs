@@ -336,6 +336,7 @@ fn blocks(count: usize, length: usize, stride: usize, width: usize, of: &Made) -
 fn repeat(count: usize, stride: usize, of: &Made) -> Result<Made> {
     const CHUNK: c_int = 1 << 30;
     const LENGTH: usize = 1 << 30;
+    const CHUNKS: usize = 1 << 20;
     if let Ok(count) = c_int::try_from(count)
         && (of.predefined || stride != 1)
     {
@@ -345,6 +346,15 @@ fn repeat(count: usize, stride: usize, of: &Made) -> Result<Made> {
     // apart, down to every run. Nor a vector of what is a byte apart (`seem_one`).
     let of = resized(of, address(stride)?)?;
     let (chunks, rest) = (count / LENGTH, count % LENGTH);
+    if chunks > CHUNKS {
+        let why =
+            format_args!("the layout repeats {count} times, which is more than a message can hold");
+        return Err(Error::new(
+            ErrorKind::Length,
+            "MPI_Type_create_hindexed",
+            why,
+        ));
+    }
     let mut lengths = vec![CHUNK; chunks];
     lengths.extend(c_int::try_from(rest).ok().filter(|&rest| rest > 0));
     // All of it lies in one slice, so that no product overflows an address.
