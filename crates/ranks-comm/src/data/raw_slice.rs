@@ -93,6 +93,12 @@ impl Element {
         }
     }
 
+    /// Returns `true` if `bytes` bytes are a whole number of elements, and no more than `capacity`.
+    #[inline]
+    pub(crate) fn holds(self, bytes: usize, capacity: usize) -> bool {
+        bytes <= capacity.saturating_mul(self.width) && self.divides(bytes)
+    }
+
     /// Checks that a message of `bytes` bytes is a whole number of elements, and of no more than
     /// `capacity`.
     pub(crate) fn fits(

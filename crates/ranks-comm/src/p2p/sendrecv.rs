@@ -46,7 +46,7 @@ impl Communicator {
             Some(comm) => comm
                 .recorded(self, call)
                 .sendrecv_small(send, recv, ends, &mut words)?,
-            None => self.sendrecv_slow(send, recv, ends, &mut words)?,
+            None => self.sendrecv_slow(send, recv, ends.copied(), &mut words)?,
         };
         Ok(Status::new(kind, words))
     }
@@ -128,7 +128,7 @@ impl Communicator {
             Some(comm) => comm
                 .recorded(self, call)
                 .sendrecv_replace_small(buf, ends, &mut words)?,
-            None => self.sendrecv_replace_slow(buf, ends, &mut words)?,
+            None => self.sendrecv_replace_slow(buf, ends.copied(), &mut words)?,
         };
         Ok(Status::new(kind, words))
     }

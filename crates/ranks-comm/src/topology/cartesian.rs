@@ -278,6 +278,7 @@ impl Deref for Cartesian {
 }
 
 impl Sealed for Cartesian {
+    #[inline]
     fn around(&self) -> &Neighbors {
         &self.neighbors
     }

@@ -240,6 +240,7 @@ impl Deref for DistGraph {
 }
 
 impl Sealed for DistGraph {
+    #[inline]
     fn around(&self) -> &Neighbors {
         &self.neighbors
     }

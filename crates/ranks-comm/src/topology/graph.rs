@@ -163,6 +163,7 @@ impl Deref for Graph {
 }
 
 impl Sealed for Graph {
+    #[inline]
     fn around(&self) -> &Neighbors {
         &self.neighbors
     }

@@ -51,11 +51,13 @@ pub enum VirtualTopology {
 )]
 pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
     /// The ranks that send to this rank.
+    #[inline]
     fn in_neighbors(&self) -> &[Option<usize>] {
         &self.around().incoming
     }
 
     /// The ranks that this rank sends to.
+    #[inline]
     fn out_neighbors(&self) -> &[Option<usize>] {
         &self.around().outgoing
     }
@@ -63,6 +65,7 @@ pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
     /// The index of the block that is received as number `place`, where those of one source are in
     /// the order in which it sends them.
     #[doc(hidden)]
+    #[inline]
     fn order_of_arrival(&self, place: usize) -> usize {
         place ^ usize::from(self.around().are_crossed)
     }
@@ -70,6 +73,7 @@ pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
     /// Returns `true` if it is known that no rank has a neighbour several times: the same on all
     /// ranks.
     #[doc(hidden)]
+    #[inline]
     fn are_distinct(&self) -> bool {
         self.around().are_distinct
     }
@@ -77,6 +81,7 @@ pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
     /// Returns `true` if each edge has an end on both ranks: otherwise neighbourhood collectives
     /// are refused.
     #[doc(hidden)]
+    #[inline]
     fn is_two_sided(&self) -> bool {
         self.around().is_two_sided
     }

@@ -39,6 +39,7 @@ impl Message {
     ///
     /// # Safety
     /// The room may be written to until this returns.
+    #[inline]
     pub(crate) unsafe fn recv_into(
         self,
         operation: &'static str,

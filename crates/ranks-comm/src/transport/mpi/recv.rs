@@ -174,6 +174,7 @@ impl<F: Fn(&'static str, usize) -> Result<()>> Fits for F {}
 
 impl Room<()> {
     /// The place of a message that was matched, in `buf`.
+    #[inline]
     pub(crate) fn of<T: Pod>(buf: &mut [T]) -> Room<impl Fits + use<T>> {
         let capacity = buf.len();
         Room {
@@ -250,10 +251,24 @@ pub(crate) fn fits(
 }
 
 /// Checks the length of a message.
+#[inline]
 fn fits_in(operation: &'static str, element: Element, bytes: usize, capacity: usize) -> Result<()> {
-    element
-        .fits(operation, bytes, capacity, library())
-        .map_err(with_class)
+    if element.holds(bytes, capacity) {
+        return Ok(());
+    }
+    does_not_fit(operation, element, bytes, capacity)
+}
+
+#[cold]
+#[inline(never)]
+fn does_not_fit(
+    operation: &'static str,
+    element: Element,
+    bytes: usize,
+    capacity: usize,
+) -> Result<()> {
+    let fits = element.fits(operation, bytes, capacity, library());
+    fits.map_err(with_class)
 }
 
 /// The error of a message that does not fit, with the library's class.
