@@ -53,8 +53,8 @@ pub fn combine<T: Pod, O: Op<T>>(
     Panicked::caught_of::<T, O>(operation, || combine_each(op, lower, higher))
 }
 
-/// Returns `true` if the library has the operation, and computes it rightly: it may be given what is
-/// in the memory of a device then.
+/// Returns `true` if the library has the operation, and computes it rightly: it may be given memory
+/// of a device then.
 pub fn is_predefined<T: Pod, O: Reduction<T>>() -> bool {
     crate::mpi::predefined::<T, O>().is_some()
 }

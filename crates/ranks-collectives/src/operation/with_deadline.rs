@@ -9,7 +9,7 @@ use crate::agreement::{CallSignature, carry_out};
 use crate::arguments::proven::Movable;
 use crate::in_flight::stable::{self, Stable};
 
-/// As [`carry_out`](crate::agreement::carry_out), where a time limit or a loss can end the call: by
+/// As [`carry_out`], where a time limit or a loss can end the call: by
 /// `begin`, which begins it under the name of `role`. `None` if all ranks know that it cannot be
 /// begun.
 pub(crate) fn carry_out_in_time<'a, P: Movable<'a>>(

@@ -33,10 +33,6 @@
 //! (<https://github.com/open-mpi/ompi/issues/8045>). Add such numbers as `i32`. Sums in windows are
 //! not concerned.
 //!
-//! **Unsigned extremes.** MPICH 4.0.2 compares unsigned integers as signed ones in [`Min`] and
-//! [`Max`] (<https://github.com/pmodels/mpich/issues/6083>), so values with the top bit set come
-//! out wrong there.
-//!
 //! **NaN.** What [`Min`] and [`Max`] make of a NaN depends on the library and on where it stands.
 
 pub(crate) mod average;
@@ -135,7 +131,7 @@ macro_rules! operations {
 }
 
 operations! {
-    /// The sum; integers wrap.
+    /// The sum. Integers wrap, but for those of 8 and 16 bits on Open MPI, see [Overflow](self).
     #[doc(alias = "MPI_SUM")]
     Sum: Number, MPI_SUM, |a, b| a.sum(b);
     /// The product; integers wrap.

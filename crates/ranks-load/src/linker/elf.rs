@@ -1,4 +1,4 @@
-//! What the header of an ELF file says of it.
+//! The header of an ELF file, read before the dynamic linker does.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

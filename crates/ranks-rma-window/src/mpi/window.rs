@@ -247,7 +247,7 @@ impl<T: Pod> Window<T> {
         Ok(Self::of(child, 0))
     }
 
-    /// What `make` makes, of a communicator of its own. Collective.
+    /// Creates a window by `make`, of a communicator of its own. Collective.
     pub(super) fn create(
         comm: &MpiComm,
         memory: Memory<T>,

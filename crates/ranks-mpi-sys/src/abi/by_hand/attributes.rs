@@ -148,6 +148,7 @@ pub(crate) unsafe extern "C" fn MPI_Type_get_attr<A: Abi>(
     unsafe { get::<A, MPI_Datatype, Keyvals<TypeAttributes>>(slot, datatype, keyval, value, flag) }
 }
 
+#[cfg(feature = "whole")]
 pub(crate) unsafe extern "C" fn MPI_Win_get_attr<A: Abi>(
     win: MPI_Win,
     keyval: c_int,

@@ -59,6 +59,7 @@ functions! {
     #[cfg(feature = "whole")]
     shim "3.1" MPI_Win_free_keyval(win_keyval: OutWinKeyval) -> Code;
     /// `int MPI_Win_get_attr(MPI_Win win, int win_keyval, void *attribute_val, int *flag)` (MPI 3.1 or earlier)
+    #[cfg(feature = "whole")]
     hand "3.1" MPI_Win_get_attr(win: Win, win_keyval: WinKeyval, attribute_val: Same<*mut c_void>, flag: Same<*mut c_int>) -> Code;
     /// `int MPI_Win_set_attr(MPI_Win win, int win_keyval, void *attribute_val)` (MPI 3.1 or earlier)
     #[cfg(feature = "whole")]
