@@ -132,18 +132,16 @@ impl GatherStatistics {
         let begin = Instant::now();
         let left = || limit.saturating_sub(begin.elapsed());
         let mut children = self.children();
-        if self.together.statistics && self.rank == 0 {
+        if self.together.statistics {
             let part = self.join(limit)?;
             children.retain(|&child| !part.misses(child));
-            self.publish(part);
-        } else if self.together.statistics
-            && let Some(comm) = self.comm
-        {
-            let part = self.join(limit)?;
-            children.retain(|&child| !part.misses(child));
-            let parent = self.tree().parent(self.rank);
-            if !post(comm, parent, PART, part.to_bytes(), left().max(HOP))? {
-                return Ok(());
+            if self.rank == 0 {
+                self.publish(part);
+            } else if let Some(comm) = self.comm {
+                let parent = self.tree().parent(self.rank);
+                if !post(comm, parent, PART, part.to_bytes(), left().max(HOP))? {
+                    return Ok(());
+                }
             }
         }
         ranks_trace::look_again(Home::PROCESS, self.compare_clocks(&children, left())?);
