@@ -25,6 +25,8 @@ mod huge;
 mod in_place;
 mod in_process;
 mod intercommunicators;
+#[path = "../../../../testing/lanes.rs"]
+mod lanes;
 mod layouts;
 mod located;
 mod mistakes;

@@ -7,6 +7,7 @@ use ranks_collectives::{
 use ranks_comm::{Cartesian, Communicator, DistGraph, ErrorKind, Graph, Neighborhood, Result};
 
 use crate::in_process::without_comparing;
+use crate::lanes::lanes;
 use crate::model::{Guarded, Sample, block, case, long};
 
 /// A grid of all ranks.
@@ -63,18 +64,6 @@ impl Edge {
     fn block<T: Sample>(self, length: usize) -> Vec<T> {
         block(self.from, 100 * self.to + 1000 * self.lane, length)
     }
-}
-
-/// The number of each block among those that go to, or come from, the same rank, if these are in
-/// that order.
-fn lanes(neighbors: &[Option<usize>], order: impl Fn(usize) -> usize) -> Vec<usize> {
-    let mut lanes = vec![0; neighbors.len()];
-    for place in 0..neighbors.len() {
-        let rank = neighbors[order(place)];
-        let before = (0..place).filter(|&other| neighbors[order(other)] == rank);
-        lanes[order(place)] = before.count();
-    }
-    lanes
 }
 
 fn leaving(around: &impl Neighborhood) -> Vec<Option<Edge>> {

@@ -10,8 +10,12 @@ mod graphs;
 mod grids;
 mod halos;
 mod known;
+#[path = "../../../../testing/lanes.rs"]
+mod lanes;
 
 use ranks_comm::{Cartesian, Communicator, Neighborhood, Result, balanced_dims};
+
+use lanes::lanes;
 
 /// A grid of all ranks, as square as possible.
 fn square(world: &Communicator, periods: [bool; 2]) -> Result<Cartesian> {
@@ -28,18 +32,6 @@ fn all(comm: &Communicator, mine: usize) -> Result<Vec<usize>> {
         comm.sendrecv(&[mine], other, 0, &mut numbers[other..=other], other, 0)?;
     }
     Ok(numbers)
-}
-
-/// The number of each block among those that go to, or come from, the same rank, if these are in
-/// that order.
-fn lanes(neighbors: &[Option<usize>], order: impl Fn(usize) -> usize) -> Vec<usize> {
-    let mut lanes = vec![0; neighbors.len()];
-    for place in 0..neighbors.len() {
-        let rank = neighbors[order(place)];
-        let before = (0..place).filter(|&other| neighbors[order(other)] == rank);
-        lanes[order(place)] = before.count();
-    }
-    lanes
 }
 
 #[test]
