@@ -25,6 +25,7 @@ struct state {
     int counts[1], displacements[1];
     MPI_Request prepared, receive;
     MPI_Win window, shared;
+    MPI_Group self;
     long long one, old;
     int since_flush;
 };
@@ -143,6 +144,8 @@ CALL(get_accumulate, MPI_Get_accumulate(s->send, 1, MPI_DOUBLE, s->recv, 1, MPI_
 CALL(flush_local, MPI_Win_flush_local(s->rank, s->window))
 CALL(lock, MPI_Win_lock(MPI_LOCK_SHARED, s->rank, 0, s->window); MPI_Win_unlock(s->rank, s->window))
 CALL(fence, MPI_Win_fence(0, s->window))
+CALL(post, MPI_Win_post(s->self, 0, s->window); MPI_Win_start(s->self, 0, s->window); MPI_Win_complete(s->window);
+     MPI_Win_wait(s->window))
 CALL(compare_and_swap, MPI_Compare_and_swap(&s->one, &s->one, &s->old, MPI_INT32_T, s->rank, 0, s->window);
      MPI_Win_flush(s->rank, s->window))
 CALL(fetch_and_op, MPI_Fetch_and_op(&s->one, &s->old, MPI_INT64_T, s->rank, 0, MPI_SUM, s->window);
@@ -247,6 +250,9 @@ int main(int argc, char **argv) {
     MPI_Win_fence(0, state.window);
     count("fence", fence, &state, calls);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, state.window);
+    MPI_Comm_group(MPI_COMM_SELF, &state.self);
+    count("post", post, &state, calls);
+    MPI_Group_free(&state.self);
     MPI_Win_free(&state.window);
     MPI_Win_allocate_shared(8 * sizeof(double), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &state.shared);
     count("attach", attach, &state, calls);

@@ -66,7 +66,20 @@ pub(crate) fn count_all(world: &Communicator, calls: usize) -> Result<()> {
     })?;
     let mut window = window.close()?.fence()?;
     count("fence", calls, &mut window, |window| window.fence())?;
-    window.close()?.free()?;
+    let mut window = Some(window.close()?);
+    count("post", calls, &mut (&mut window, me), |state| {
+        let (window, me) = state;
+        let Some(closed) = window.take() else {
+            return Ok(());
+        };
+        let mut exposed = closed.post(&[*me])?;
+        exposed.start(&[*me], |_| Ok(()))?;
+        **window = Some(exposed.wait()?);
+        Ok(())
+    })?;
+    if let Some(window) = window {
+        window.free()?;
+    }
 
     let window = Window::<i64>::allocate(world, LEN)?.passive()?;
     let locked = window.lock_all()?;

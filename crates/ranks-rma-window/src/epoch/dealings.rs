@@ -16,7 +16,8 @@ impl Dealings {
         for &origin in origins {
             *self.posts.entry(origin).or_default() += 1;
         }
-        self.exposed_to = origins.to_vec();
+        self.exposed_to.clear();
+        self.exposed_to.extend_from_slice(origins);
     }
 
     /// An epoch was started with `targets`.

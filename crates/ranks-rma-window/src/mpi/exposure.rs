@@ -7,16 +7,15 @@
 //! accesses its targets under locks, which all origins share.
 
 use std::ffi::c_int;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, take};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::check;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{Loaded, MPI_Comm, MPI_Group, MPI_Win};
 
 use super::nothing;
-use super::window::Window;
 use crate::epoch::dealings::Dealings;
 use crate::epoch::table::int;
 
@@ -24,21 +23,21 @@ use crate::epoch::table::int;
 /// wrong.
 const NO_ASSERTION: c_int = 0;
 
+/// Groups that a window keeps at most: of both directions of as many dimensions as programs have.
+const GROUPS: usize = 8;
+
 /// Tags of the messages.
 const POSTED: c_int = 0;
 const COMPLETED: c_int = 1;
 
-impl<T: Pod> Window<T> {
-    /// Epochs of this window that targets post and origins start.
-    pub(crate) fn exposure(&self, operation: &'static str) -> Result<Exposure> {
-        Exposure::of(self.canonical, self.comm(operation)?)
-    }
-}
-
 /// Ends the exposures of ranks that have dropped the window within one: their origins start and
 /// complete what they have not. Collective over the ranks of the window, which `comm` has as well;
 /// no rank starts anything any more.
-pub(super) fn end_exposures(win: MPI_Win, comm: MPI_Comm, dealings: &Dealings) -> Result<()> {
+pub(super) fn end_exposures(
+    exposure: &Exposure,
+    comm: MPI_Comm,
+    dealings: &Dealings,
+) -> Result<()> {
     let mut size: c_int = 0;
     // SAFETY: the communicator is alive, the number is ours.
     let code = unsafe { sys::MPI_Comm_size(comm, &raw mut size) };
@@ -64,7 +63,6 @@ pub(super) fn end_exposures(win: MPI_Win, comm: MPI_Comm, dealings: &Dealings) -
     let not_started: Vec<usize> = (0..ranks)
         .filter(|&rank| posted[rank] > dealings.starts_with(rank))
         .collect();
-    let exposure = Exposure::of(win, comm)?;
     if !not_started.is_empty() {
         exposure.start(&not_started)?;
         exposure.complete(&not_started)?;
@@ -72,13 +70,17 @@ pub(super) fn end_exposures(win: MPI_Win, comm: MPI_Comm, dealings: &Dealings) -
     match dealings.exposed_to() {
         [] => Ok(()),
         origins => exposure.wait(origins),
+    }?;
+    match exposure {
+        Exposure::Library { groups, .. } => groups.free(),
+        Exposure::Messages { .. } => Ok(()),
     }
 }
 
 /// A window, and how its ranks learn of each other. There is one rank at least in what it is told.
 pub(crate) enum Exposure {
     /// By calls of the library.
-    Library(MPI_Win),
+    Library { win: MPI_Win, groups: Groups },
     /// By messages to and from the others.
     Messages {
         win: MPI_Win,
@@ -89,9 +91,10 @@ pub(crate) enum Exposure {
 
 impl Exposure {
     /// `comm` has the ranks of the window.
-    fn of(win: MPI_Win, comm: MPI_Comm) -> Result<Self> {
+    pub(super) fn of(win: MPI_Win, comm: MPI_Comm) -> Result<Self> {
         if !sys::loaded().is_some_and(counts_posts_of_anybody) {
-            return Ok(Self::Library(win));
+            let groups = Groups::default();
+            return Ok(Self::Library { win, groups });
         }
         let mut me: c_int = 0;
         // SAFETY: the communicator is alive, the number is ours.
@@ -104,10 +107,10 @@ impl Exposure {
     /// Opens this rank's memory to `origins`.
     pub(crate) fn post(&self, origins: &[usize]) -> Result<()> {
         match *self {
-            Self::Library(win) => {
-                let group = Group::of(win, origins)?;
+            Self::Library { win, ref groups } => {
+                let group = groups.of(win, origins)?;
                 // SAFETY: the window is alive, and these ranks are not posted to already.
-                let code = unsafe { sys::MPI_Win_post(group.0, NO_ASSERTION, win) };
+                let code = unsafe { sys::MPI_Win_post(group, NO_ASSERTION, win) };
                 check(code, "MPI_Win_post")
             }
             Self::Messages { comm, me, .. } => {
@@ -119,11 +122,11 @@ impl Exposure {
     /// Waits until `targets` have posted their memory.
     pub(crate) fn start(&self, targets: &[usize]) -> Result<()> {
         match *self {
-            Self::Library(win) => {
-                let group = Group::of(win, targets)?;
+            Self::Library { win, ref groups } => {
+                let group = groups.of(win, targets)?;
                 // SAFETY: the window is alive, no access epoch is open, and the ranks of the group
                 // are its own.
-                let code = unsafe { sys::MPI_Win_start(group.0, NO_ASSERTION, win) };
+                let code = unsafe { sys::MPI_Win_start(group, NO_ASSERTION, win) };
                 check(code, "MPI_Win_start")
             }
             Self::Messages { win, comm, me } => {
@@ -142,7 +145,7 @@ impl Exposure {
     /// Ends what was started with `targets`, and completes the operations started since.
     pub(crate) fn complete(&self, targets: &[usize]) -> Result<()> {
         match *self {
-            Self::Library(win) => {
+            Self::Library { win, .. } => {
                 // SAFETY: the window is alive, and an epoch was started.
                 let code = unsafe { sys::MPI_Win_complete(win) };
                 check(code, "MPI_Win_complete")
@@ -161,7 +164,7 @@ impl Exposure {
     /// Waits until `origins`, to whom this rank's memory is open, have completed.
     pub(crate) fn wait(&self, origins: &[usize]) -> Result<()> {
         match *self {
-            Self::Library(win) => {
+            Self::Library { win, .. } => {
                 // SAFETY: the window is alive, and posted.
                 let code = unsafe { sys::MPI_Win_wait(win) };
                 check(code, "MPI_Win_wait")
@@ -175,7 +178,7 @@ impl Exposure {
     /// Returns true if they have; it is then as if `wait` had been called.
     pub(crate) fn test(&self, origins: &[usize]) -> Result<bool> {
         match *self {
-            Self::Library(win) => {
+            Self::Library { win, .. } => {
                 let mut over: c_int = 0;
                 // SAFETY: the window is alive, and posted; the flag is ours.
                 let code = unsafe { sys::MPI_Win_test(win, &raw mut over) };
@@ -241,32 +244,54 @@ fn has_told(comm: MPI_Comm, rank: usize, tag: c_int) -> Result<bool> {
     check(code, "MPI_Iprobe").map(|()| is_there != 0)
 }
 
-/// Some ranks of a window.
-struct Group(MPI_Group);
+/// Groups of ranks of a window, each made when an epoch is first opened with these ranks.
+#[derive(Default)]
+pub(crate) struct Groups(Mutex<Vec<(Box<[usize]>, MPI_Group)>>);
 
-impl Group {
-    /// `ranks` are in the window, none of them twice.
-    fn of(win: MPI_Win, ranks: &[usize]) -> Result<Self> {
-        let mut all = Self(sys::MPI_GROUP_NULL);
-        // SAFETY: the window is alive, the handle is ours.
-        let code = unsafe { sys::MPI_Win_get_group(win, &raw mut all.0) };
-        check(code, "MPI_Win_get_group")?;
-        let ranks: Vec<c_int> = ranks.iter().map(|&rank| int(rank)).collect();
-        let count = c_int::try_from(ranks.len()).unwrap_or(0);
-        let mut some = Self(sys::MPI_GROUP_NULL);
-        // SAFETY: the group is alive, and has such ranks, `count` of them.
-        let code = unsafe { sys::MPI_Group_incl(all.0, count, ranks.as_ptr(), &raw mut some.0) };
-        check(code, "MPI_Group_incl")?;
-        Ok(some)
+impl Groups {
+    /// The group of `ranks`, which are in the window, none of them twice.
+    fn of(&self, win: MPI_Win, ranks: &[usize]) -> Result<MPI_Group> {
+        let mut groups = self.lock();
+        if let Some((_, group)) = groups.iter().find(|(of, _)| **of == *ranks) {
+            return Ok(*group);
+        }
+        if groups.len() == GROUPS {
+            free(groups.remove(0).1)?;
+        }
+        let group = group(win, ranks)?;
+        groups.push((ranks.into(), group));
+        Ok(group)
+    }
+
+    /// Frees them, before the window.
+    fn free(&self) -> Result<()> {
+        let groups = take(&mut *self.lock());
+        groups.into_iter().try_for_each(|(_, group)| free(group))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Box<[usize]>, MPI_Group)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Group {
-    fn drop(&mut self) {
-        if self.0 != sys::MPI_GROUP_NULL && self.0 != sys::MPI_GROUP_EMPTY {
-            // SAFETY: it was made by a call of the library and is freed once; a failure leaves
-            // nothing to be done.
-            unsafe { sys::MPI_Group_free(&raw mut self.0) };
-        }
-    }
+/// Makes a group of some ranks of a window.
+fn group(win: MPI_Win, ranks: &[usize]) -> Result<MPI_Group> {
+    let mut all = sys::MPI_GROUP_NULL;
+    // SAFETY: the window is alive, the handle is ours.
+    let code = unsafe { sys::MPI_Win_get_group(win, &raw mut all) };
+    check(code, "MPI_Win_get_group")?;
+    let ranks: Vec<c_int> = ranks.iter().map(|&rank| int(rank)).collect();
+    let count = c_int::try_from(ranks.len()).unwrap_or(0);
+    let mut some = sys::MPI_GROUP_NULL;
+    // SAFETY: the group is alive, and has such ranks, `count` of them.
+    let code = unsafe { sys::MPI_Group_incl(all, count, ranks.as_ptr(), &raw mut some) };
+    let made = check(code, "MPI_Group_incl");
+    free(all)?;
+    made.map(|()| some)
+}
+
+fn free(mut group: MPI_Group) -> Result<()> {
+    // SAFETY: it was made by a call of the library and is freed once.
+    let code = unsafe { sys::MPI_Group_free(&raw mut group) };
+    check(code, "MPI_Group_free")
 }

@@ -15,6 +15,7 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Win, native};
 
 use super::dynamic::Attachments;
+use super::exposure::{Exposure, end_exposures};
 use super::faults::Faults;
 use super::nothing;
 use super::own_comm::OwnComm;
@@ -66,6 +67,7 @@ pub(super) struct Made<T: Pod> {
     elements: Elements<T>,
     memory: Memory<T>,
     epochs: Arc<Epochs>,
+    exposure: Exposure,
     /// Memory attached to it.
     attachments: Attachments,
     /// True if not all ranks could make it, so that it can never be freed by all.
@@ -294,9 +296,9 @@ impl<T: Pod> Window<T> {
         }
     }
 
-    /// The communicator that it was made from.
-    pub(super) fn comm(&self, operation: &'static str) -> Result<MPI_Comm> {
-        self.made(operation).map(|made| made.comm.handle())
+    /// Epochs of this window that targets post and origins start.
+    pub(crate) fn exposure(&self, operation: &'static str) -> Result<&Exposure> {
+        self.made(operation).map(|made| &made.exposure)
     }
 
     fn made(&self, operation: &'static str) -> Result<&Made<T>> {
@@ -372,6 +374,7 @@ impl<T: Pod> Made<T> {
         check(code, "MPI_Win_set_errhandler")?;
         Ok(Self {
             canonical,
+            exposure: Exposure::of(canonical, comm.handle())?,
             comm,
             elements,
             memory,
@@ -390,7 +393,7 @@ impl<T: Pod> FreedTogether for Made<T> {
         }
         super::epochs::end_all(self.canonical, &self.epochs)?;
         let comm = self.comm.handle();
-        super::exposure::end_exposures(self.canonical, comm, &self.epochs.open().dealings)?;
+        end_exposures(&self.exposure, comm, &self.epochs.open().dealings)?;
         let mut win = self.canonical;
         // SAFETY: the window is freed once; nothing is under way on it, as its epochs are over.
         let code = unsafe { sys::MPI_Win_free(&raw mut win) };

@@ -13,7 +13,11 @@ use crate::window::Window;
 use crate::window::inner::Inner;
 use crate::window::operations::{self, Operations};
 
+const POST: &Kind = &Kind::of(Class::Message, "MPI_Win_post");
+const START: &Kind = &Kind::of(Class::Message, "MPI_Win_start");
 const COMPLETE: &Kind = &Kind::of(Class::Message, "MPI_Win_complete");
+const WAIT: &Kind = &Kind::of(Class::Message, "MPI_Win_wait");
+const TEST: &Kind = &Kind::of(Class::Message, "MPI_Win_test");
 
 /// A window whose part on this rank is open to some ranks, from when each of them
 /// [starts](Window::start) until it completes. From [`Window::post`].
@@ -30,8 +34,10 @@ const COMPLETE: &Kind = &Kind::of(Class::Message, "MPI_Win_complete");
 /// origins that have not started do so without doing anything.
 #[must_use = "the window is this rank's again when the origins were waited for"]
 pub struct Exposed<T: Pod> {
-    inner: Inner<T>,
+    inner: Box<Inner<T>>,
     origins: Vec<usize>,
+    /// This rank is one of the origins, and has not started.
+    to_itself: bool,
 }
 
 impl<T: Pod> Window<T> {
@@ -63,19 +69,21 @@ impl<T: Pod> Window<T> {
     /// MPI 5.0 §12.5.2 (`MPI_Win_post`).
     #[doc(alias = "MPI_Win_post")]
     pub fn post(self, origins: &[usize]) -> Result<Exposed<T>> {
-        const OPERATION: &str = "MPI_Win_post";
         let inner = self.inner;
-        check(&inner, OPERATION, origins)?;
+        check(&inner, POST.operation, origins)?;
         if !origins.is_empty() {
-            inner.dispatch(
-                OPERATION,
-                |window| window.exposure(OPERATION)?.post(origins),
+            inner.call(
+                POST,
+                |window| window.exposure(POST.operation)?.post(origins),
                 |window| window.post(origins),
             )?;
             inner.epochs.open().dealings.post(origins);
         }
-        let origins = origins.to_vec();
-        Ok(Exposed { inner, origins })
+        Ok(Exposed {
+            to_itself: origins.contains(&inner.comm.rank()),
+            inner,
+            origins: origins.to_vec(),
+        })
     }
 
     /// Waits until each of `targets` has [posted](Self::post) its part to this rank, lends `f` the
@@ -104,9 +112,10 @@ impl<T: Pod> Window<T> {
             let detail = format_args!(
                 "rank {me} is among the targets, but its own part is closed; post it to itself first"
             );
-            return Err(Error::new(ErrorKind::Argument, "MPI_Win_start", detail));
+            return Err(Error::new(ErrorKind::Argument, START.operation, detail));
         }
-        access(inner, targets, f)
+        start(inner, targets)?;
+        epoch(inner, targets, f)
     }
 }
 
@@ -133,13 +142,16 @@ impl<T: Pod> Exposed<T> {
         f: impl for<'scope> FnOnce(&Operations<'scope, 'env, T>) -> Result<R>,
     ) -> Result<R> {
         let me = self.inner.comm.rank();
-        if targets.contains(&me) && !self.is_open_to_itself() {
+        let with_itself = targets.contains(&me);
+        if with_itself && !self.to_itself {
             let detail = format_args!(
                 "rank {me} is among the targets, but its own part is not open to it; a post lets each origin start once"
             );
-            return Err(Error::new(ErrorKind::Argument, "MPI_Win_start", detail));
+            return Err(Error::new(ErrorKind::Argument, START.operation, detail));
         }
-        access(&self.inner, targets, f)
+        start(&self.inner, targets)?;
+        self.to_itself &= !with_itself;
+        epoch(&self.inner, targets, f)
     }
 
     /// Waits until all origins have completed; this rank's part is its own again then.
@@ -152,15 +164,14 @@ impl<T: Pod> Exposed<T> {
     /// MPI 5.0 §12.5.2 (`MPI_Win_wait`).
     #[doc(alias = "MPI_Win_wait")]
     pub fn wait(self) -> Result<Window<T>> {
-        const OPERATION: &str = "MPI_Win_wait";
-        if self.is_open_to_itself() {
+        if self.to_itself {
             let why = "the part is open to this rank itself, which has not started; it would wait for ever";
-            return Err(Error::new(ErrorKind::Argument, OPERATION, why));
+            return Err(Error::new(ErrorKind::Argument, WAIT.operation, why));
         }
         if !self.origins.is_empty() {
-            self.inner.dispatch(
-                OPERATION,
-                |window| window.exposure(OPERATION)?.wait(&self.origins),
+            self.inner.call(
+                WAIT,
+                |window| window.exposure(WAIT.operation)?.wait(&self.origins),
                 LocalWindow::wait,
             )?;
         }
@@ -176,11 +187,10 @@ impl<T: Pod> Exposed<T> {
     /// MPI 5.0 §12.5.2 (`MPI_Win_test`).
     #[doc(alias = "MPI_Win_test")]
     pub fn test(self) -> Result<Result<Window<T>, Self>> {
-        const OPERATION: &str = "MPI_Win_test";
         let over = self.origins.is_empty()
             || self.inner.dispatch(
-                OPERATION,
-                |window| window.exposure(OPERATION)?.test(&self.origins),
+                TEST,
+                |window| window.exposure(TEST.operation)?.test(&self.origins),
                 LocalWindow::test,
             )?;
         Ok(if over { Ok(self.closed()) } else { Err(self) })
@@ -190,31 +200,29 @@ impl<T: Pod> Exposed<T> {
         self.inner.epochs.open().dealings.close();
         Window { inner: self.inner }
     }
-
-    /// Returns true if this rank is one of the origins and has not started.
-    fn is_open_to_itself(&self) -> bool {
-        let me = self.inner.comm.rank();
-        let open = self.inner.epochs.open();
-        open.dealings.posts_to(me) > open.dealings.starts_with(me)
-    }
 }
 
-/// An access epoch for `f`.
-fn access<'env, T: Pod, R>(
+/// Starts an access epoch.
+fn start<T: Pod>(inner: &Inner<T>, targets: &[usize]) -> Result<()> {
+    check(inner, START.operation, targets)?;
+    if targets.is_empty() {
+        return Ok(());
+    }
+    inner.call(
+        START,
+        |window| window.exposure(START.operation)?.start(targets),
+        |window| window.start(targets),
+    )?;
+    inner.epochs.open().dealings.start(targets);
+    Ok(())
+}
+
+/// Lends `f` the access epoch that was started, and completes it.
+fn epoch<'env, T: Pod, R>(
     inner: &Inner<T>,
     targets: &[usize],
     f: impl for<'scope> FnOnce(&Operations<'scope, 'env, T>) -> Result<R>,
 ) -> Result<R> {
-    const OPERATION: &str = "MPI_Win_start";
-    check(inner, OPERATION, targets)?;
-    if !targets.is_empty() {
-        inner.dispatch(
-            OPERATION,
-            |window| window.exposure(OPERATION)?.start(targets),
-            |window| window.start(targets),
-        )?;
-        inner.epochs.open().dealings.start(targets);
-    }
     let end = |_| {
         if targets.is_empty() {
             return Ok(());

@@ -62,11 +62,11 @@ const LAST_FENCE: &str = "MPI_Win_fence(MPI_MODE_NOSUCCEED)";
 /// ```
 #[must_use = "dropping it defers the free of the window"]
 pub struct Fenced<T: Pod> {
-    inner: Inner<T>,
+    inner: Box<Inner<T>>,
 }
 
 impl<T: Pod> Fenced<T> {
-    pub(crate) fn open(inner: Inner<T>) -> Result<Self> {
+    pub(crate) fn open(inner: Box<Inner<T>>) -> Result<Self> {
         inner.agree_on_state(FENCE.operation)?;
         inner.epochs.open().fenced = true;
         fence(&inner)?;

@@ -120,7 +120,7 @@ const LINE: usize = 64;
 /// MPI 5.0 §12.2.
 #[doc(alias = "MPI_Win")]
 pub struct Window<T: Pod> {
-    pub(crate) inner: Inner<T>,
+    pub(crate) inner: Box<Inner<T>>,
 }
 
 impl<T: Pod> Window<T> {
@@ -253,13 +253,13 @@ impl<T: Pod> Window<T> {
         };
         match (made, fine) {
             (Ok(backend), Ok(table)) => Ok(Self {
-                inner: Inner {
+                inner: Box::new(Inner {
                     comm: own,
                     table,
                     backend,
                     epochs,
                     of_vec,
-                },
+                }),
             }),
             (Ok(backend), Err(error)) => {
                 if let Backend::Mpi(window) = backend {
@@ -367,7 +367,7 @@ impl<T: Pod> Window<T> {
             backend,
             of_vec,
             ..
-        } = self.inner;
+        } = *self.inner;
         let freed = {
             let _entered = comm.enter(FREE)?;
             match backend {

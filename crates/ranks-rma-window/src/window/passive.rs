@@ -64,11 +64,11 @@ const LOCK_ALL: &Kind = &Kind::of(Class::Message, "MPI_Win_lock_all");
 /// when this rank calls the library.
 #[must_use = "dropping it defers the free of the window"]
 pub struct PassiveWindow<T: Pod> {
-    pub(crate) inner: Inner<T>,
+    pub(crate) inner: Box<Inner<T>>,
 }
 
 impl<T: Pod> PassiveWindow<T> {
-    pub(crate) fn open(inner: Inner<T>) -> Result<Self> {
+    pub(crate) fn open(inner: Box<Inner<T>>) -> Result<Self> {
         // Earlier stores are in memory for the ranks that come after.
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         inner.agree_on_state(OPEN)?;

@@ -62,6 +62,31 @@ fn one_target_serves_all_others(world: Communicator) -> Result<()> {
     window.free().map(drop)
 }
 
+/// More groups of ranks than a window keeps, each twice.
+#[ranks_test::ranks(2, 3, 4)]
+fn origins_change_from_epoch_to_epoch(world: Communicator) -> Result<()> {
+    let size = world.size();
+    let mut window = Window::<u64>::allocate(&world, 1)?;
+    let all: Vec<usize> = (0..size).collect();
+    let mut times = 0;
+    for origins in (0..2 * size * size).map(|turn| {
+        let (first, last) = (turn % size, turn / size % size);
+        (first..=first.max(last)).rev().collect::<Vec<_>>()
+    }) {
+        let mut exposed = window.post(&origins)?;
+        if origins.contains(&world.rank()) {
+            exposed.start(&all, |ops| {
+                all.iter()
+                    .try_for_each(|&rank| ops.accumulate(&[1], Sum, rank, 0))
+            })?;
+        }
+        window = exposed.wait()?;
+        times += origins.len() as u64;
+        assert_eq!(window.local(), [times], "after {origins:?}");
+    }
+    window.free().map(drop)
+}
+
 #[ranks_test::ranks(2, 3)]
 fn who_deals_with_nobody_goes_on(world: Communicator) -> Result<()> {
     let window = Window::<u8>::allocate(&world, 1)?;
