@@ -12,7 +12,7 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Request, native};
 
 use super::narrow_sums;
-use super::transfer::{attempt, wide};
+use super::transfer::{attempt, is_in_pieces, wide};
 use super::window::Window;
 use crate::epoch::accumulation::Accumulation;
 use crate::epoch::table::TargetRange;
@@ -64,10 +64,10 @@ impl<T: Pod> Window<T> {
     ) -> Result<StartedOp> {
         const NAME: &str = "MPI_Raccumulate";
         let (op, datatype) = self.known::<O>(NAME)?;
-        if narrow_sums::may_be_wrong(op, size_of::<T>()) {
+        if is_in_pieces::<T>(op, data.len()) {
             // Several operations have no request in common.
             // SAFETY: by contract; a rank that there are requests to is locked.
-            unsafe { self.accumulate_narrow::<O>(data, place) }?;
+            unsafe { self.accumulate_in_pieces::<O>(data, place) }?;
             narrow_sums::all_or_none(self.flush(place.rank), false)?;
             return Ok(StartedOp::Over);
         }
@@ -96,7 +96,7 @@ impl<T: Pod> Window<T> {
     ) -> Result<StartedOp> {
         const NAME: &str = "MPI_Rget_accumulate";
         let (op, datatype) = self.known::<O>(NAME)?;
-        if narrow_sums::may_be_wrong(op, size_of::<T>()) || data.len() > self.faults.got_at_once {
+        if is_in_pieces::<T>(op, data.len()) || data.len() > self.faults.got_at_once {
             // SAFETY: by contract.
             unsafe { self.get_accumulate::<O>(data, into, place) }?;
             narrow_sums::all_or_none(self.flush(place.rank), false)?;
