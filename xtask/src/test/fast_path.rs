@@ -17,7 +17,7 @@ const BINARIES: [&str; 4] = [
 ];
 
 /// The tests of the comparison itself, or the module of such.
-const OF_COMPARISON: [&str; 10] = [
+const OF_COMPARISON: [&str; 11] = [
     "agreement::",
     "average::an_average_is_no_sum",
     "hierarchy::mistakes_are_told_on_all_ranks",
@@ -27,6 +27,7 @@ const OF_COMPARISON: [&str; 10] = [
     "packed::ranks_compare_what_values_are_packed_into",
     "reproducible::ranks_that_call_differently_are_told",
     "sparse::a_rank_that_does_not_exist_is_told_before_anything_is_sent",
+    "varying_mistakes::blocks_too_far_for_the_library_of_one_rank",
     "varying::parts_come_from_wherever_they_are",
 ];
 

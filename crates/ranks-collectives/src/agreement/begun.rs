@@ -4,7 +4,7 @@ use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, Star
 use ranks_comm::record::{Kind, Over};
 use ranks_comm::{Communicator, Result};
 
-use super::{CallSignature, compared, description, recorded};
+use super::{CallSignature, compared, description, offered, recorded};
 use crate::arguments::proven::Proven;
 
 /// Begins a collective of that kind, and with that root, on whichever backend this is, if this
@@ -67,6 +67,7 @@ fn comparing<P: Proven>(
     if !comm.compares_calls() {
         return proven.and_then(begin);
     }
+    let proven = proven.and_then(|proven| offered(comm, call, proven));
     comm.comes_in_step(call.operation())?;
     let told = match &proven {
         Ok(proven) => description(call, proven.argument(), &proven.lengths()).beginning(),

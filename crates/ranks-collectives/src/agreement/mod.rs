@@ -8,10 +8,11 @@ mod edges;
 
 use std::fmt::{self, Debug, Display};
 
-use ranks_comm::backend::{CallDescription, digest, parts_of};
+use ranks_comm::backend::{Backend, CallDescription, digest, parts_of};
 use ranks_comm::record::{self, Class, Kind};
-use ranks_comm::{Communicator, Result};
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use ranks_launch::Count;
+use ranks_mpi_sys as sys;
 
 use crate::arguments::proven::Proven;
 use edges::Of;
@@ -154,11 +155,35 @@ pub(crate) fn in_any_case(comm: &Communicator, call: CallSignature) -> Result<()
 
 /// The same for who was let in.
 fn compared<P: Proven>(comm: &Communicator, call: CallSignature, ready: Result<P>) -> Result<P> {
+    let ready = ready.and_then(|proven| offered(comm, call, proven));
     if comm.compares_calls() {
         agreed(comm, call, ready)
     } else {
         ready
     }
+}
+
+/// Returns an error if the library has no function for such blocks, which this rank alone knows.
+fn offered<P: Proven>(comm: &Communicator, call: CallSignature, proven: P) -> Result<P> {
+    if proven.is_large() && matches!(comm.backend(), Backend::Mpi(_)) {
+        large_is_offered(call.operation())?;
+    }
+    Ok(proven)
+}
+
+/// Returns an error if the library has no form of that function for blocks that an `int` cannot
+/// say.
+#[cold]
+pub(crate) fn large_is_offered(operation: &'static str) -> Result<()> {
+    let large = format!("{operation}_c");
+    if sys::function(&large).is_some_and(sys::Function::is_in_library) {
+        return Ok(());
+    }
+    let why = format_args!(
+        "blocks of this rank are 2³¹ items or more together, or one begins so far into its slice, and {large} is not in this library ({});          have all ranks use alltoallw or neighbor_alltoallw, which place blocks by their addresses, or take a library of MPI 4",
+        sys::loaded().map_or("", |library| library.name())
+    );
+    Err(Error::new(ErrorKind::NotInLibrary, operation, why))
 }
 
 #[cold]

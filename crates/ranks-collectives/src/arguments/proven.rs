@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 
 use bytemuck::Pod;
+use ranks_comm::backend::TypeOf;
 
 use crate::arguments::blocks::Blocks;
 use crate::arguments::layouts::Pattern;
@@ -40,6 +41,11 @@ pub(crate) trait Proven {
     fn edges(&self) -> Option<[Vec<Edge>; 2]> {
         None
     }
+
+    /// Returns true if an `int` cannot say a number of blocks that this rank alone knows of.
+    fn is_large(&self) -> bool {
+        false
+    }
 }
 
 impl Proven for () {}
@@ -69,9 +75,14 @@ impl<T> Proven for Scattering<'_, T> {
     }
 }
 
-impl<T> Proven for Exchange<'_, T> {
+impl<T: Pod> Proven for Exchange<'_, T> {
     fn pairs(&self) -> Option<[&[usize]; 2]> {
         Some([self.send.blocks.counts(), self.recv.blocks.counts()])
+    }
+
+    fn is_large(&self) -> bool {
+        let mut sides = [self.send.blocks, self.recv.blocks].into_iter();
+        sides.any(|blocks| blocks.ints(TypeOf::<T>::items()).is_none())
     }
 }
 
@@ -81,9 +92,14 @@ impl<T> Proven for Pattern<'_, T> {
     }
 }
 
-impl<T, D: Division> Proven for Trade<'_, T, D> {
+impl<T: Pod, D: Division> Proven for Trade<'_, T, D> {
     fn edges(&self) -> Option<[Vec<Edge>; 2]> {
         Some([self.outgoing().collect(), self.incoming().collect()])
+    }
+
+    fn is_large(&self) -> bool {
+        let mut sides = [&self.send.blocks, &self.recv.blocks].into_iter();
+        sides.any(|blocks| blocks.are_large(TypeOf::<T>::items()))
     }
 }
 

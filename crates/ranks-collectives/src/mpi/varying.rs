@@ -15,6 +15,7 @@ use ranks_comm::{Result, SendBuffer};
 
 use super::begun::{begin, begin_large};
 use super::functions::{Abi, Large, Moved, Moves, Native, Standard, is_in_library};
+use crate::agreement::large_is_offered;
 use crate::arguments::blocks::Blocks;
 use crate::arguments::varying::Divided;
 use crate::in_flight::stable::Stable;
@@ -224,6 +225,7 @@ pub(super) fn blocking<F: Moves, T: Pod>(comm: &Comm, varying: Varying<'_, T>) -
         let code = unsafe { F::blocking(with, comm.native) };
         return check_collective(code, F::BLOCKING);
     }
+    large_is_offered(F::BLOCKING)?;
     let sides = BothSides::large::<T>(&send.division, &recv.division);
     let with = sides.arguments(send.slice, recv.slice, root);
     // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as
@@ -249,6 +251,7 @@ pub(super) fn nonblocking<F: Moves, T: Pod>(
             unsafe { F::nonblocking(with, comm.native, request) }
         });
     }
+    large_is_offered(F::NONBLOCKING)?;
     let sides = BothSides::large::<T>(&send.division, &recv.division);
     let with = sides.arguments(from, recv.slice, root);
     begin_large(F::NONBLOCKING_C, kept(sides, copy), |request| {
@@ -278,6 +281,7 @@ pub(super) fn init<F: Moves, T: Pod>(
         })
         .map(Some);
     }
+    large_is_offered(F::INIT)?;
     let sides = BothSides::large::<T>(&send.division, &recv.division);
     let with = sides.arguments(send.slice, recv.slice, root);
     begin_large(F::INIT_C, kept::<_, T>(sides, None), |request| {

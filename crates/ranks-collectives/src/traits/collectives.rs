@@ -26,8 +26,9 @@ use crate::traits::sealed::Sealed;
 /// All that a rank can see for itself is checked before anything is sent, and is an `Err` on that
 /// rank alone: a root that does not exist, or slices whose lengths do not fit together. Such a rank
 /// does not take part, and the others wait for it, but where [calls are
-/// compared](crate#calls-that-differ-among-ranks): there all ranks get an error. Lengths count
-/// elements; a slice may have more than 2³¹ of them.
+/// compared](crate#calls-that-differ-among-ranks): there all ranks get an error. Elsewhere its next
+/// collective on this communicator would meet what the others wait in: end the job, or use another
+/// communicator. Lengths count elements; a slice may have more than 2³¹ of them.
 ///
 /// # When the lengths of ranks differ
 ///

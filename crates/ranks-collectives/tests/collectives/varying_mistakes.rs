@@ -1,7 +1,9 @@
 //! Blocks that do not fit their slices or the ranks: an `Err` before anything is sent or written.
 
 use ranks_collectives::ops::Sum;
-use ranks_collectives::{Blocks, Collectives, VaryingCollectives};
+use ranks_collectives::{
+    Blocks, Collectives, InPlaceCollectives, NeighborCollectives, VaryingCollectives,
+};
 use ranks_comm::{Communicator, ErrorKind, Result};
 
 use crate::in_process::without_comparing;
@@ -227,4 +229,40 @@ fn counts_that_ranks_do_not_agree_on_are_found_in_process() {
         }
         still_works(world);
     });
+}
+
+/// One rank was told that its library has no such function, and the others waited for it.
+#[ranks_test::ranks(2, 3)]
+fn blocks_too_far_for_the_library_of_one_rank(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    let is_last = me + 1 == size;
+    let near = Blocks::from_counts(&vec![2; size])?;
+    let mut places = near.displacements().to_vec();
+    if is_last {
+        places[0] = (1 << 31) + 1;
+    }
+    let far = Blocks::new(&vec![2; size], &places)?;
+    let mine = vec![me as u8; 2 * size];
+    let mut theirs = vec![0; far.end()];
+    let ring = world.cart_create(&[size], &[true], false)?.unwrap();
+    let both = Blocks::from_counts(&[2; 2])?;
+    let apart = Blocks::new(&[2; 2], &[if is_last { (1 << 31) + 1 } else { 2 }, 0])?;
+    let outcomes = [
+        world.alltoallv_into(&mine, &near, &mut theirs, &far),
+        ring.neighbor_alltoallv(&mine[..4], &both, &mut theirs, &apart),
+    ];
+    for outcome in outcomes {
+        let refused = outcome.err().map(|error| (error.kind(), error.to_string()));
+        let mut number = [usize::from(refused.is_some())];
+        world.allreduce_in_place(&mut number, Sum)?;
+        assert!([0, size].contains(&number[0]), "of {number:?}: {refused:?}");
+        if let Some((kind, text)) = refused {
+            assert_eq!(kind == ErrorKind::NotInLibrary, is_last, "{text}");
+            assert!(text.contains("use alltoallw"), "{text}");
+        }
+    }
+    let mut theirs = vec![0; 2 * size];
+    world.alltoallv_into(&mine, &near, &mut theirs, &near)?;
+    assert!((0..2 * size).all(|index| usize::from(theirs[index]) == index / 2));
+    Ok(())
 }

@@ -53,6 +53,13 @@ pub(crate) struct NeighborBlocks<S, D> {
 pub(crate) trait Division {
     /// The number of elements of the part of neighbour `index`.
     fn length(&self, index: usize) -> usize;
+
+    /// Returns true if an `int` cannot say a count or a place, in items, of which an element is
+    /// `items`.
+    fn are_large(&self, items: usize) -> bool {
+        let _ = items;
+        false
+    }
 }
 
 impl Division for Parts<'_> {
@@ -62,6 +69,10 @@ impl Division for Parts<'_> {
             Self::Whole(length) | Self::Even(length) => *length,
             Self::Blocks(blocks) => blocks.counts()[index],
         }
+    }
+
+    fn are_large(&self, items: usize) -> bool {
+        matches!(self, Self::Blocks(blocks) if blocks.ints(items).is_none())
     }
 }
 
