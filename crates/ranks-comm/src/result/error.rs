@@ -287,6 +287,16 @@ impl Error {
         self
     }
 
+    /// Names the source and the tag of the message that it is about, where the status has them.
+    #[cold]
+    pub(crate) fn of_message(mut self, status: &Status) -> Self {
+        if let (Some(source), Some(tag)) = (status.source(), status.tag()) {
+            let named = format!(" arrived from rank {source} with tag {tag}");
+            self.0.text = self.0.text.replacen(" arrived", &named, 1);
+        }
+        self
+    }
+
     /// The kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

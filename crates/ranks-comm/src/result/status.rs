@@ -75,6 +75,15 @@ impl Status {
         Self { kind, words }
     }
 
+    /// The status that a library has written of an operation that failed; null if it wrote none.
+    pub(crate) fn of_failed(words: &Words) -> Self {
+        let kind = match *words {
+            EMPTY_STATUS => Kind::NULL,
+            _ => Kind::MPI,
+        };
+        Self::new(kind, *words)
+    }
+
     /// Puts the words where a library would have written its own.
     pub(crate) fn into_parts(self, words: &mut Words) -> Kind {
         *words = self.words;

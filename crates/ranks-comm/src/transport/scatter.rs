@@ -56,7 +56,8 @@ impl Scatter {
             return Ok(landed);
         };
         let message = room.into_initialised::<u8>();
-        (self.check)(&self.place.taken, operation, message.len(), self.library)?;
+        (self.check)(&self.place.taken, operation, message.len(), self.library)
+            .map_err(|error| error.of_message(&landed.status))?;
         self.place.fill(&message);
         Ok(Completion::plain(landed.status))
     }

@@ -317,8 +317,9 @@ fn the_next_message_arrives_after_one_that_was_too_long(world: Communicator) -> 
         let mut view = layout.of_mut(&mut data)?;
         let text = world.recv_view(&mut view, 0, 0).unwrap_err().to_string();
         assert!(
-            text.starts_with("MPI_Recv: message truncated: 32 bytes arrived, the buffer holds 24 bytes (3 elements of 8);")
-                || text.starts_with("MPI_Recv: message truncated: a longer message arrived, the buffer holds 24 bytes (3 elements of 8);"),
+            text.contains(
+                " arrived from rank 0 with tag 0, the buffer holds 24 bytes (3 elements of 8);"
+            ),
             "{text}"
         );
         world.recv_view(&mut view, 0, 0)?;

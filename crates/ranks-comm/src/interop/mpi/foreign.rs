@@ -17,7 +17,7 @@ use crate::transport::mpi::communicator::Comm;
 use crate::transport::mpi::datatypes::{Committed, Description, Frame, Items};
 use crate::transport::mpi::error::{check, check_with, library};
 use crate::transport::mpi::peer::STANDARD;
-use crate::transport::mpi::recv::{Room, with_class};
+use crate::transport::mpi::recv::Room;
 use crate::transport::mpi::session::Session;
 
 /// The holders of a datatype for other parts of the program, and of MPI, which keep them alive.
@@ -153,8 +153,8 @@ impl Comm {
             width: size,
             fits: |operation, bytes| {
                 if bytes > size.saturating_mul(count) {
-                    let error = error::truncated(operation, Some(bytes), count, size, library());
-                    return Err(with_class(error));
+                    let (arrived, library) = (Some(bytes), library());
+                    return Err(error::truncated(operation, arrived, count, size, library));
                 }
                 // Less than one of them may end the process on MPICH, see `recv`.
                 if bytes.checked_rem(size).unwrap_or(bytes) != 0 {

@@ -150,7 +150,8 @@ impl<R: Deref<Target = Rooms>> Batch<R> {
         let code = unsafe { comm.irecv_small(start, count, source, tag, place) };
         let capacity = span.bytes().checked_div(size_of::<T>()).unwrap_or(0);
         if code != sys::MPI_SUCCESS {
-            return Err(not_received(code, role.operation, capacity, size_of::<T>()));
+            let (status, width) = (Status::null(), size_of::<T>());
+            return Err(not_received(code, role.operation, capacity, width, &status));
         }
         self.take(room, RequestInfo { role, capacity });
         Ok(room)

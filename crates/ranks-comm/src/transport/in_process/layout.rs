@@ -9,7 +9,7 @@ use crate::data::layout::{View, ViewMut};
 use crate::data::raw_slice::Element;
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
-use crate::result::{Result, Status, error};
+use crate::result::{Result, Status};
 use crate::transport::mpi::SendMode;
 
 impl Comm {
@@ -55,20 +55,12 @@ impl Envelope {
         operation: &'static str,
         buf: &mut ViewMut<'_, T>,
     ) -> Result<Status> {
-        self.is_for(operation, Element::of::<T>())?;
-        let (payload, width) = (self.bytes(), buf.taken.element.bytes());
-        let length = payload.len();
-        if length > buf.bytes() {
-            let capacity = buf.elements();
-            return Err(error::truncated(
-                operation,
-                Some(length),
-                capacity,
-                width,
-                IN_PROCESS,
-            ));
-        }
-        buf.taken.check_whole::<T>(operation, length)?;
+        let payload = self.bytes();
+        let bytes = payload.len();
+        Element::of::<T>()
+            .takes(operation, bytes, self.element)
+            .and_then(|()| buf.taken.fits::<T>(operation, bytes, IN_PROCESS))
+            .map_err(|error| error.of_message(&self.status()))?;
         buf.scatter(payload);
         Ok(self.status())
     }

@@ -6,7 +6,6 @@ use crate::call::record::IN_PROCESS;
 use crate::data::buffer::{Buffer, Memory};
 use crate::data::element::Pod;
 use crate::data::raw_slice::Element;
-use crate::result::status::whole;
 use crate::result::{Result, Status, error};
 
 /// The bytes that are sent, and the type of their elements.
@@ -86,9 +85,19 @@ impl Envelope {
         self.payload.bytes()
     }
 
-    /// Returns an error if it must not be received as elements of that type.
-    pub(crate) fn is_for(&self, operation: &'static str, element: Element) -> Result<()> {
-        element.takes(operation, self.bytes().len(), self.element)
+    /// Checks that it may be received as elements of that type, of which there is room for
+    /// `capacity`.
+    pub(crate) fn fits(
+        &self,
+        operation: &'static str,
+        element: Element,
+        capacity: usize,
+    ) -> Result<()> {
+        let bytes = self.bytes().len();
+        element
+            .takes(operation, bytes, self.element)
+            .and_then(|()| element.fits(operation, bytes, capacity, IN_PROCESS))
+            .map_err(|error| error.of_message(&self.status()))
     }
 
     pub(crate) fn status(&self) -> Status {
@@ -101,34 +110,17 @@ impl Envelope {
         operation: &'static str,
         buf: &mut [T],
     ) -> Result<Status> {
-        self.is_for(operation, Element::of::<T>())?;
+        self.fits(operation, Element::of::<T>(), buf.len())?;
         let payload = self.bytes();
-        let into: &mut [u8] = bytemuck::cast_slice_mut(buf);
-        let Some(into) = into.get_mut(..payload.len()) else {
-            let (arrived, capacity) = (Some(payload.len()), buf.len());
-            return Err(error::truncated(
-                operation,
-                arrived,
-                capacity,
-                size_of::<T>(),
-                IN_PROCESS,
-            ));
-        };
-        if whole::<T>(payload.len()).is_none() {
-            return Err(Element::of::<T>().not_whole(operation, payload.len()));
-        }
-        into.copy_from_slice(payload);
+        bytemuck::cast_slice_mut(buf)[..payload.len()].copy_from_slice(payload);
         Ok(self.status())
     }
 
     pub(crate) fn into_vec<T: Pod>(self, operation: &'static str) -> Result<(Vec<T>, Status)> {
-        self.is_for(operation, Element::of::<T>())?;
+        self.fits(operation, Element::of::<T>(), usize::MAX)?;
         let status = self.status();
         let payload = self.bytes();
-        let Some(count) = whole::<T>(payload.len()) else {
-            return Err(Element::of::<T>().not_whole(operation, payload.len()));
-        };
-        let mut values = vec![T::zeroed(); count];
+        let mut values = vec![T::zeroed(); payload.len() / size_of::<T>()];
         bytemuck::cast_slice_mut::<T, u8>(&mut values).copy_from_slice(payload);
         Ok((values, status))
     }
@@ -137,12 +129,9 @@ impl Envelope {
         self,
         operation: &'static str,
     ) -> Result<(Buffer<T>, Status)> {
-        self.is_for(operation, Element::of::<T>())?;
+        self.fits(operation, Element::of::<T>(), usize::MAX)?;
         let payload = self.bytes();
-        let Some(count) = whole::<T>(payload.len()) else {
-            return Err(Element::of::<T>().not_whole(operation, payload.len()));
-        };
-        let memory = Memory::of_bytes(count, payload)
+        let memory = Memory::of_bytes(payload.len() / size_of::<T>(), payload)
             .map_err(|reason| error::no_memory(operation, payload.len(), &reason))?;
         Ok((Buffer::filled(memory), self.status()))
     }

@@ -5,7 +5,6 @@ use std::sync::MutexGuard;
 use super::comm::Comm;
 use super::mailbox::{Envelope, Pattern, Queues, Receipt, Ticket};
 use super::payload::Sent;
-use crate::call::record::IN_PROCESS;
 use crate::data::raw_slice::{OpInfo, RecvStorage, RecvTarget};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
@@ -185,11 +184,7 @@ fn land(role: &OpInfo, landing: RecvTarget, message: Envelope) -> Result<Complet
     let Some(element) = role.element else {
         return Ok(Completion::plain(status));
     };
-    message.is_for(role.operation, element)?;
-    let refused = landing.refuses(role.operation, element, payload.len(), IN_PROCESS);
-    if let Some(error) = refused {
-        return Err(error);
-    }
+    message.fits(role.operation, element, landing.capacity(element))?;
     let room = match landing {
         RecvTarget::Into(span) => {
             span.fill(payload);

@@ -15,7 +15,7 @@ use super::communicator::Comm;
 use super::datatypes::{Committed, Description, Frame, Items};
 use super::error::{check_with, library};
 use super::pending_op::Cell;
-use super::recv::{Fits, Room, with_class};
+use super::recv::{Fits, Room};
 use super::send::attempt;
 use super::send_mode::SendMode;
 use super::sendrecv::Described;
@@ -90,10 +90,7 @@ impl Comm {
             claims: portion.committed.is_some() || self.must_claim_bytes(taken.bytes()),
             capacity: taken.layout.elements(),
             width: taken.element.bytes(),
-            fits: |operation, bytes| {
-                let fits = taken.fits::<T>(operation, bytes, library());
-                fits.map_err(with_class)
-            },
+            fits: |operation, bytes| taken.fits::<T>(operation, bytes, library()),
         }
     }
 

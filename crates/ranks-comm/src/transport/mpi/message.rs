@@ -9,7 +9,7 @@ use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Message};
 
 use super::buffer::{large_count, to_write};
 use super::error::check;
-use super::recv::{Fits, Room, not_received};
+use super::recv::{Fits, Room};
 use crate::data::buffer::{Buffer, Memory};
 use crate::data::datatype::TypeOf;
 use crate::data::element::Pod;
@@ -46,14 +46,14 @@ impl Message {
         status: &Status,
         room: &Room<impl Fits>,
     ) -> Result<Status> {
-        if let Err(error) = (room.fits)(operation, status.bytes()) {
+        if let Err(error) = room.check(operation, status) {
             self.discard(status);
             return Err(error);
         }
         // SAFETY: by this function's contract; the message is no longer, as was compared.
         match unsafe { self.receive(room.pointer, room.count, room.datatype) } {
             sys::MPI_SUCCESS => Ok(*status),
-            code => Err(not_received(code, operation, room.capacity, room.width)),
+            code => Err(room.not_received(operation, code, status)),
         }
     }
 
@@ -94,7 +94,8 @@ impl Message {
         let bytes = status.bytes();
         let Some(length) = whole::<T>(bytes) else {
             self.discard(status);
-            return Err(Element::of::<T>().not_whole(operation, bytes));
+            let error = Element::of::<T>().not_whole(operation, bytes);
+            return Err(error.of_message(status));
         };
         Ok((self, length))
     }

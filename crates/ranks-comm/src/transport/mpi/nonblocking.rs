@@ -246,7 +246,7 @@ impl Comm {
 #[cold]
 fn not_posted(code: c_int, role: &'static OpInfo, capacity: usize) -> Result<Error> {
     let width = role.element.map_or(0, |element| element.width);
-    let error = not_received(code, role.operation, capacity, width);
+    let error = not_received(code, role.operation, capacity, width, &Status::null());
     match error.kind() {
         ErrorKind::Truncated => Ok(error),
         _ => Err(error),

@@ -238,7 +238,8 @@ pub(crate) fn outcome(
         None if code == sys::MPI_SUCCESS => Ok(Status::null()),
         None => Err(failed(code, role.operation, &"")),
         Some(element) if code != sys::MPI_SUCCESS => {
-            Err(not_received(code, role.operation, capacity, element.width))
+            let (status, width) = (Status::of_failed(words), element.width);
+            Err(not_received(code, role.operation, capacity, width, &status))
         }
         Some(element) => {
             if !count_word.surely_fits(words, element.width, capacity) {

@@ -92,7 +92,14 @@ impl Comm {
         capacity: usize,
     ) -> Result<Kind> {
         if code != sys::MPI_SUCCESS {
-            return Err(not_received(code, operation, capacity, size_of::<T>()));
+            let status = Status::of_failed(words);
+            return Err(not_received(
+                code,
+                operation,
+                capacity,
+                size_of::<T>(),
+                &status,
+            ));
         }
         // Known where this is compiled, as a rule.
         let most = match source {
@@ -198,11 +205,28 @@ impl<F: Fits> Room<F> {
         status: &MPI_Status,
     ) -> Result<Status> {
         if code != sys::MPI_SUCCESS {
-            return Err(not_received(code, operation, self.capacity, self.width));
+            let status = status::decode_failed(status);
+            return Err(self.not_received(operation, code, &status));
         }
         let status = status::decode(status);
-        (self.fits)(operation, status.bytes())?;
+        self.check(operation, &status)?;
         Ok(status)
+    }
+
+    /// The error of a receive.
+    #[cold]
+    pub(crate) fn not_received(
+        &self,
+        operation: &'static str,
+        code: c_int,
+        status: &Status,
+    ) -> Error {
+        not_received(code, operation, self.capacity, self.width, status)
+    }
+
+    /// Checks the length of a message.
+    pub(crate) fn check(&self, operation: &'static str, status: &Status) -> Result<()> {
+        (self.fits)(operation, status.bytes()).map_err(|error| with_class(error).of_message(status))
     }
 }
 
@@ -248,6 +272,7 @@ pub(crate) fn fits(
 ) -> Result<()> {
     let bytes = status::bytes(status).unwrap_or(0);
     fits_in(operation, element, bytes, capacity)
+        .map_err(|error| error.of_message(&Status::new(Kind::MPI, *status)))
 }
 
 /// Checks the length of a message.
@@ -280,7 +305,8 @@ pub(crate) fn with_class(error: Error) -> Error {
     }
 }
 
-/// The error of a receive into `capacity` elements of `width` bytes.
+/// The error of a receive into `capacity` elements of `width` bytes; the status is null where there
+/// is none.
 #[cold]
 #[inline(never)]
 pub(crate) fn not_received(
@@ -288,6 +314,7 @@ pub(crate) fn not_received(
     operation: &'static str,
     capacity: usize,
     width: usize,
+    status: &Status,
 ) -> Error {
     if sys::missing(code).is_some() || class(code) != sys::MPI_ERR_TRUNCATE {
         let attempt = format!("receiving up to {}", Count(capacity, "element"));
@@ -296,6 +323,7 @@ pub(crate) fn not_received(
     let arrived = arrived(&text(code), capacity.saturating_mul(width));
     error::truncated(operation, arrived, capacity, width, library())
         .with_code(code, sys::MPI_ERR_TRUNCATE)
+        .of_message(status)
 }
 
 /// The length of a truncated message, as MPICH and Intel's MPI report it in the stack of calls of

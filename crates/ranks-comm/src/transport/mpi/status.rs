@@ -164,6 +164,14 @@ impl CountWord {
     }
 }
 
+/// Decodes a status of the standard ABI of an operation that failed; null if the library wrote none.
+pub(crate) fn decode_failed(status: &MPI_Status) -> Status {
+    match *status {
+        MPI_Status::EMPTY => Status::null(),
+        _ => decode(status),
+    }
+}
+
 /// Decodes a status of the standard ABI. MPI must be alive.
 pub(crate) fn decode(status: &MPI_Status) -> Status {
     let Ok(source) = usize::try_from(status.MPI_SOURCE) else {

@@ -69,7 +69,7 @@ impl Entry {
         let refused = self
             .landing
             .refuses(operation, self.element, bytes, library())
-            .map(with_class);
+            .map(|error| with_class(error).of_message(&status));
         let (span, room) = match (&refused, self.landing) {
             (None, RecvTarget::Into(span)) => (span, None),
             (_, landing) => {
