@@ -199,9 +199,9 @@ impl CallInFlight {
         all.iter().any(|one| std::ptr::eq(&**one, self))
     }
 
-    /// The rank of the communicator that it receives from or sends to.
+    /// The rank of the communicator that it receives from, sends to or accesses.
     pub(crate) fn peer(&self) -> Option<usize> {
         let peer = usize::try_from(self.what.peer).ok();
-        peer.filter(|_| self.what.kind.class == Class::Message)
+        peer.filter(|_| self.what.kind.class != Class::Collective)
     }
 }

@@ -240,6 +240,12 @@ impl Communicator {
         self.0.recorder.name()
     }
 
+    /// Sets what errors call it while it has no name: it belongs to something else.
+    #[doc(hidden)]
+    pub fn set_unnamed(&self, words: &'static str) {
+        self.0.recorder.set_unnamed(words);
+    }
+
     /// Frees the communicator now, without deferring it. Collective over its ranks.
     ///
     /// # Errors

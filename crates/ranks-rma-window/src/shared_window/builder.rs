@@ -15,6 +15,7 @@ use super::{Placement, SharedWindow, Spacing, Write};
 use crate::page::page_size;
 use crate::preflight;
 use crate::region::{Backing, Region};
+use crate::window::UNNAMED;
 
 const OPERATION: &str = "MPI_Win_allocate_shared";
 
@@ -137,6 +138,7 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
         let plan = Plan::of(&lens, size_of::<T>(), align_of::<T>(), self.spacing)?;
         // Messages on it match no other communication.
         let node = comm.dup_for(OPERATION)?;
+        node.set_unnamed(UNNAMED);
         let region = Region::allocate(comm, &node, plan.bytes, Backing::MpiWindow, self.info)?;
         // SAFETY: the plan is made of what all ranks have told all, among that the type; the region
         // is new.

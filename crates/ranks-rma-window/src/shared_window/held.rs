@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use bytemuck::Pod;
 use ranks_comm::backend;
+use ranks_comm::record::Call;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 
@@ -82,7 +83,12 @@ impl<T: Pod> Segments<T> {
         hold: Hold,
         take: impl FnOnce() -> Result<()>,
     ) -> Result<Held<'_, T>> {
-        let _entered = self.node().enter(operation)?;
+        let call = Call::from(operation);
+        let call = match hold {
+            Hold::All => call,
+            Hold::Rank(rank) => call.peer(rank),
+        };
+        let _entered = self.node().enter(call)?;
         self.epochs().hold(operation, hold)?;
         if let Err(error) = take() {
             self.epochs().release(hold);

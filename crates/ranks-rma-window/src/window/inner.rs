@@ -19,6 +19,7 @@ use crate::in_process::LocalWindow;
 use crate::mpi;
 
 const UNLOCK: &Kind = &Kind::of(Class::Message, "MPI_Win_unlock");
+const UNLOCK_ALL: &Kind = &Kind::of(Class::Message, "MPI_Win_unlock_all");
 
 /// Backend of a window.
 pub(crate) enum Backend<T: Pod> {
@@ -144,13 +145,14 @@ impl<T: Pod> Inner<T> {
     #[inline]
     pub(crate) fn call(
         &self,
-        kind: &'static Kind,
+        call: impl Into<Call>,
         over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<()>,
         in_process: impl FnOnce(&LocalWindow) -> Result<()>,
     ) -> Result<()> {
-        match self.fast_path(kind) {
+        let call = call.into();
+        match self.fast_path(call) {
             Some((comm, window)) => comm.during(|_| over_mpi(window)),
-            None => self.dispatch(kind, over_mpi, in_process),
+            None => self.dispatch(call, over_mpi, in_process),
         }
     }
 
@@ -158,14 +160,15 @@ impl<T: Pod> Inner<T> {
     #[inline(always)]
     pub(crate) fn call_to_end(
         &self,
-        kind: &'static Kind,
+        call: impl Into<Call>,
         over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<()>,
         in_process: impl FnOnce(&LocalWindow) -> Result<()>,
     ) -> Result<()> {
-        if let Some((comm, window)) = self.fast_path(kind) {
+        let call = call.into();
+        if let Some((comm, window)) = self.fast_path(call) {
             return comm.during(|_| over_mpi(window));
         }
-        let _entered = self.enter_to_end(kind.operation);
+        let _entered = self.enter_to_end(call);
         match &self.backend {
             Backend::Mpi(window) => over_mpi(window),
             Backend::InProcess(window) => in_process(window),
@@ -173,9 +176,9 @@ impl<T: Pod> Inner<T> {
     }
 
     #[inline(always)]
-    fn fast_path(&self, kind: &'static Kind) -> Option<(Recorded<'_, MpiComm>, &mpi::Window<T>)> {
+    fn fast_path(&self, call: Call) -> Option<(Recorded<'_, MpiComm>, &mpi::Window<T>)> {
         match &self.backend {
-            Backend::Mpi(window) => Some((self.comm.fast_path_recorded(kind.into())?, window)),
+            Backend::Mpi(window) => Some((self.comm.fast_path_recorded(call)?, window)),
             Backend::InProcess(_) => None,
         }
     }
@@ -183,8 +186,12 @@ impl<T: Pod> Inner<T> {
     /// Lets go of a lock that this thread has taken.
     #[inline]
     pub(crate) fn unlock(&self, hold: Hold) -> Result<()> {
+        let call = match hold {
+            Hold::All => Call::of(UNLOCK_ALL),
+            Hold::Rank(rank) => Call::of(UNLOCK).peer(rank),
+        };
         self.call_to_end(
-            UNLOCK,
+            call,
             |window| window.unlock(hold),
             |window| match hold {
                 Hold::All => window.unlock_all(),
@@ -299,9 +306,10 @@ impl<T: Pod> Inner<T> {
 
     /// Lets this thread in to end what it has started: after the runtime was asked to end, MPI
     /// lives on as long as there is a communicator.
-    pub(crate) fn enter_to_end(&self, operation: &'static str) -> Option<CallGuard<'_>> {
+    pub(crate) fn enter_to_end(&self, call: impl Into<Call>) -> Option<CallGuard<'_>> {
+        let call = call.into();
         loop {
-            match self.comm.enter(operation) {
+            match self.comm.enter(call) {
                 Ok(entered) => return Some(entered),
                 Err(error) if error.kind() == ErrorKind::Finalized => return None,
                 // What begins on a thread ends there, so that thread may; at MPI_THREAD_SERIALIZED

@@ -8,7 +8,7 @@ use std::sync::MutexGuard;
 
 use bytemuck::Pod;
 use ranks_collectives::Integer;
-use ranks_comm::record::{Class, Kind};
+use ranks_comm::record::{Call, Class, Kind};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::epoch::accumulation::{Accumulation, Change};
@@ -266,8 +266,9 @@ impl<'a, T: Pod> Locked<'a, T> {
         let end = |under_way| match under_way {
             PendingTargets::Nothing => Ok(()),
             PendingTargets::To(rank) => {
+                let call = Call::of(FLUSH).peer(rank);
                 self.inner
-                    .call_to_end(FLUSH, |window| window.flush(rank), DONE)
+                    .call_to_end(call, |window| window.flush(rank), DONE)
             }
             PendingTargets::ToMany => {
                 self.inner
@@ -292,7 +293,8 @@ impl<'a, T: Pod> Locked<'a, T> {
     #[doc(alias = "MPI_Win_flush")]
     pub fn flush(&self, rank: usize) -> Result<()> {
         self.check_target(FLUSH.operation, rank)?;
-        self.inner.call(FLUSH, |window| window.flush(rank), DONE)
+        let call = Call::of(FLUSH).peer(rank);
+        self.inner.call(call, |window| window.flush(rank), DONE)
     }
 
     /// Completes all operations of this process.
@@ -315,8 +317,9 @@ impl<'a, T: Pod> Locked<'a, T> {
     #[doc(alias = "MPI_Win_flush_local")]
     pub fn flush_local(&self, rank: usize) -> Result<()> {
         self.check_target(FLUSH_LOCAL.operation, rank)?;
+        let call = Call::of(FLUSH_LOCAL).peer(rank);
         self.inner
-            .call(FLUSH_LOCAL, |window| window.flush_local(rank), DONE)
+            .call(call, |window| window.flush_local(rank), DONE)
     }
 
     /// Completes all operations of this process as far as its memory goes.

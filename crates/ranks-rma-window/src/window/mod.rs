@@ -43,6 +43,9 @@ const NO_MEMORY: usize = usize::MAX - 1;
 /// Minimum to which the length of a part and its begin are rounded up.
 const LINE: usize = 64;
 
+/// What errors call a window that has no name.
+pub(crate) const UNNAMED: &str = "a window without a name";
+
 /// Memory of each rank of a communicator that the other ranks can write to, read from and
 /// accumulate into, while its owner calls nothing.
 ///
@@ -393,6 +396,7 @@ fn room<T>(len: usize) -> usize {
 /// Collective.
 fn begin<T: Pod>(comm: &Communicator, operation: &'static str, len: usize) -> Result<Communicator> {
     let own = comm.dup_for(operation)?;
+    own.set_unnamed(UNNAMED);
     agree_elements::<T>(&own, operation, 0, len)?;
     Ok(own)
 }

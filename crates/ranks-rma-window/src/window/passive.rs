@@ -5,7 +5,7 @@ use std::fmt;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::record::{Class, Kind};
+use ranks_comm::record::{Call, Class, Kind};
 
 use crate::epoch::epochs::Hold;
 use crate::epoch::lock_kind::LockKind;
@@ -98,7 +98,7 @@ impl<T: Pod> PassiveWindow<T> {
         self.inner.table.check_rank(LOCK.operation, rank)?;
         let exclusive = kind == LockKind::Exclusive;
         self.hold(
-            LOCK,
+            Call::of(LOCK).peer(rank),
             Hold::Rank(rank),
             exclusive,
             |window| window.lock(kind, rank),
@@ -116,7 +116,7 @@ impl<T: Pod> PassiveWindow<T> {
     #[doc(alias = "MPI_Win_lock_all")]
     pub fn lock_all(&self) -> Result<Locked<'_, T>> {
         self.hold(
-            LOCK_ALL,
+            Call::of(LOCK_ALL),
             Hold::All,
             false,
             mpi::Window::lock_all,
@@ -127,14 +127,14 @@ impl<T: Pod> PassiveWindow<T> {
     #[inline]
     fn hold(
         &self,
-        kind: &'static Kind,
+        call: Call,
         hold: Hold,
         exclusive: bool,
         over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<()>,
         in_process: impl FnOnce(&crate::in_process::LocalWindow) -> Result<()>,
     ) -> Result<Locked<'_, T>> {
-        self.inner.epochs.hold(kind.operation, hold)?;
-        if let Err(error) = self.inner.call(kind, over_mpi, in_process) {
+        self.inner.epochs.hold(call.operation(), hold)?;
+        if let Err(error) = self.inner.call(call, over_mpi, in_process) {
             self.inner.epochs.release(hold);
             return Err(error);
         }

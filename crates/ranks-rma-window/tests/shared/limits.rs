@@ -69,6 +69,11 @@ fn a_window_waits_as_long_as_the_communicator_that_it_is_made_of(
     node.recv(&mut [0u8], 1, 0)?;
     let error = window.lock_exclusive(0).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains(" of a window without a name; its target is rank 0;"),
+        "{text}"
+    );
     node.send(&[1u8], 1, 0)
 }
 

@@ -1,6 +1,8 @@
+use std::time::Duration;
+
 use ranks_collectives::Collectives;
 use ranks_collectives::ops::{Bxor, Min, Prod, Sum};
-use ranks_comm::{Communicator, Result};
+use ranks_comm::{Backend, Communicator, Error, Result, Runtime};
 use ranks_rma_window::LockKind::{Exclusive, Shared};
 use ranks_rma_window::{NoOp, Replace, Window};
 
@@ -134,4 +136,40 @@ fn what_this_rank_puts_to_itself_arrives_while_its_slice_is_lent(
         );
     }
     passive.close()?.free().map(drop)
+}
+
+/// In process, where the wait for a lock can be left.
+#[test]
+fn the_error_of_a_lock_that_timed_out_names_the_window_and_the_target() {
+    fn waits(world: &Communicator, name: &str) -> Result<String> {
+        let window = Window::<u64>::allocate(world, 1)?;
+        window.set_name(name)?;
+        let window = window.passive()?;
+        if world.rank() == 1 {
+            let locked = window.lock(Exclusive, 1)?;
+            world.barrier()?;
+            world.barrier()?;
+            locked.unlock()?;
+            window.close()?.free()?;
+            return Ok(String::new());
+        }
+        world.barrier()?;
+        let limit = Duration::from_millis(50);
+        let late = world.within(limit, |_| {
+            Ok::<_, Error>(window.lock(Exclusive, 1).map(drop))
+        })?;
+        world.barrier()?;
+        window.close()?.free()?;
+        Ok(late.expect_err("it is locked").to_string())
+    }
+    let runtime = Runtime::builder().backend(Backend::InProcess).ranks(2);
+    let outcome = runtime.run(|world| {
+        for (name, named) in [("", "a window without a name"), ("halo", "halo")] {
+            let text = waits(&world, name)?;
+            let expected = format!(" of {named}; its target is rank 1;");
+            assert!(world.rank() == 1 || text.contains(&expected), "{text}");
+        }
+        Ok::<(), Error>(())
+    });
+    assert!(outcome.is_ok(), "{outcome:?}");
 }

@@ -50,11 +50,7 @@ impl fmt::Display for Report<'_> {
             ": timed out after {duration:?} ({origin}) on rank {}",
             about.rank
         )?;
-        write!(f, " of {} of ", about.size)?;
-        match about.name().as_str() {
-            "" => f.write_str("a communicator without a name")?,
-            name => f.write_str(&ranks_trace::printable(name))?,
-        }
+        write!(f, " of {} of {}", about.size, about.named())?;
         if let (Some(number), Class::Collective) = (of.number, of.what.kind.class) {
             write!(f, ", whose collective number {number} it is")?;
         }
@@ -84,7 +80,11 @@ impl Report<'_> {
         match of.peer() {
             Some(peer) => {
                 let rank = of.recorder.world_rank(peer).unwrap_or(peer);
-                write!(f, "; it waits for rank {rank}")?;
+                let role = match what.tag {
+                    NONE => "its target is",
+                    _ => "it waits for",
+                };
+                write!(f, "; {role} rank {rank}")?;
             }
             None if what.kind.class == Class::Message && what.peer == ANY => {
                 f.write_str("; it waits for any rank")?;

@@ -79,6 +79,7 @@ impl Call {
     }
 
     /// Adds the other rank.
+    #[inline(always)]
     #[must_use]
     pub fn peer(mut self, peer: usize) -> Self {
         self.peer = rank(peer);

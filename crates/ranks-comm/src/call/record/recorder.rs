@@ -1,7 +1,7 @@
 //! The recorder of a communicator.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use ranks_trace::{Comm, Home};
 
@@ -32,6 +32,8 @@ pub(crate) struct Recorder {
     /// This rank in the world, and the size of the world.
     pub(crate) place: (usize, usize),
     name: Mutex<String>,
+    /// What errors call it while it has no name, if that is no communicator.
+    unnamed: OnceLock<&'static str>,
 }
 
 /// The recorders of all live communicators of this process.
@@ -65,6 +67,7 @@ impl Recorder {
             world_ranks,
             place,
             name: Mutex::default(),
+            unnamed: OnceLock::new(),
         });
         let mut all = lock(&RECORDERS);
         if all.len() == all.capacity() {
@@ -104,6 +107,23 @@ impl Recorder {
 
     pub(crate) fn name(&self) -> String {
         lock(&self.name).clone()
+    }
+
+    /// Sets what errors call it while it has no name; once.
+    pub(crate) fn set_unnamed(&self, words: &'static str) {
+        self.unnamed.get_or_init(|| words);
+    }
+
+    /// The name, as errors have it.
+    pub(crate) fn named(&self) -> String {
+        match &**lock(&self.name) {
+            "" => (*self
+                .unnamed
+                .get()
+                .unwrap_or(&"a communicator without a name"))
+            .to_owned(),
+            name => ranks_trace::printable(name).to_string(),
+        }
     }
 
     /// The communicator, as reports name it.
