@@ -14,6 +14,17 @@ fn has_partitions(world: &Communicator) -> bool {
         }
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::NotInLibrary, "{error}");
+            let (text, library) = (error.to_string(), world.library());
+            let why = if ["MPICH 3", "Open MPI 4"]
+                .iter()
+                .any(|old| library.starts_with(old))
+            {
+                "MPI_Psend_init is not in this MPI library ("
+            } else {
+                "MPI_Psend_init: not offered over "
+            };
+            assert!(text.starts_with(why), "{text}");
+            assert!(text.contains(library), "{text}");
             let received = world.precv_init(vec![0u8; 2], 2, world.rank(), 99);
             let kind = received.err().map(|error| error.kind());
             assert_eq!(kind, Some(ErrorKind::NotInLibrary));

@@ -113,18 +113,20 @@ impl Comm {
     /// An error where partitions are not offered. Both sides decide alike: there is one library in
     /// a job.
     fn has_partitions(&self, role: &'static OpInfo) -> Result<()> {
-        if !self.claims_everything() && can_be_prepared() {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::NotInLibrary,
-            role.operation,
-            format_args!(
-                "not offered over {}, which tells nothing of more than is expected, or of partitions that they have arrived before they have; \
-                 use send_init and recv_init",
-                library()
-            ),
-        ))
+        let operation = role.operation;
+        let is_in_library = sys::function(operation).is_none_or(sys::Function::is_in_library);
+        let why = match (can_be_prepared(), self.claims_everything()) {
+            // The call says itself that it is not there.
+            _ if !is_in_library => return Ok(()),
+            (true, false) => return Ok(()),
+            (true, true) => format!("where receives are {}", self.session.receives.told("")),
+            (false, _) => "which tells nothing of more than is expected, or of partitions that they have arrived before they have".to_owned(),
+        };
+        let text = format!(
+            "not offered over {}, {why}; use send_init and recv_init",
+            library()
+        );
+        Err(Error::new(ErrorKind::NotInLibrary, operation, text))
     }
 }
 
