@@ -148,9 +148,7 @@ impl Dump {
     /// Returns `true` if a rank of its process had waited until a time limit: the error says so in
     /// these words, whichever limit it was.
     pub(super) fn has_waited_in_vain(&self) -> bool {
-        // The latter where ranks compare their calls.
-        let in_vain =
-            |error: &str| error.contains(": timed out after ") || error.contains(": timed out (");
+        let in_vain = |error: &str| error.contains(": timed out after ");
         self.error.as_deref().is_some_and(in_vain)
     }
 }

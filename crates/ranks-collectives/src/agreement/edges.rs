@@ -57,7 +57,8 @@ pub(super) fn compare(
     }
     let text = first_difference(operation, of, ends.collect(), join)?;
     let text = format!("collective calls are mismatched: {text}");
-    Err(Error::with_text(ErrorKind::Mismatch, operation, text))
+    let error = Error::new(ErrorKind::Mismatch, operation, text);
+    Err(comm.mismatched(error))
 }
 
 /// The ends of edges with neighbours, numbered among those between the same ranks.

@@ -321,7 +321,7 @@ mod tests {
         );
         assert_eq!(
             error.unwrap_err().to_string(),
-            "collective calls are mismatched: ranks 0 and 2 call MPI_Bcast of 4 f64, root 0; \
+            "MPI_Bcast: collective calls are mismatched: ranks 0 and 2 call MPI_Bcast of 4 f64, root 0; \
              rank 1 calls MPI_Bcast of 5 f64, root 0"
         );
     }

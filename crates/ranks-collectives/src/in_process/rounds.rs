@@ -68,7 +68,7 @@ impl RankCall<'_> {
             let length = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
             return self.lengths_differ((0, length(ours)), (rank, length(theirs)));
         }
-        let detail = format_args!("collective calls of ranks 0 and {rank} are mismatched");
+        let detail = format_args!("collective calls are mismatched: those of ranks 0 and {rank}");
         Error::new(ErrorKind::Mismatch, self.operation(), detail)
     }
 

@@ -27,10 +27,12 @@ fn in_vain(calls: impl Fn(&Communicator) -> Error + Send + Sync) {
             let error = calls(&world);
             assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
             let text = error.to_string();
-            assert!(
-                text.contains("not all of the 3 ranks have come") && text.contains("rank 2 "),
-                "{error}"
+            let whose = format!(
+                ": timed out after 50ms (RANKS_CHECK_LIMIT) on rank {} of 3 of MPI_COMM_WORLD: \
+                 not all of the 3 ranks have come",
+                world.rank()
             );
+            assert!(text.contains(&whose) && text.contains("rank 2 "), "{error}");
             let later = world.bcast(&mut [1], 0).unwrap_err();
             assert_eq!(later.kind(), ErrorKind::TimedOut, "{later}");
             world.send(&[1u8], last, 1)

@@ -183,7 +183,7 @@ impl Joined {
             "collective calls are mismatched: ranks {low} and {high} call differently, and not all wait for the \
              others to find out more; this rank {verb} {what}"
         );
-        Error::with_text(ErrorKind::Mismatch, operation, text)
+        Error::new(ErrorKind::Mismatch, operation, text)
     }
 }
 
@@ -276,7 +276,7 @@ impl Groups {
         if self.others.count() > 0 {
             let _ = write!(text, "; {} otherwise", self.others);
         }
-        Error::with_text(ErrorKind::Mismatch, operation, text)
+        Error::new(ErrorKind::Mismatch, operation, text)
     }
 }
 
@@ -311,7 +311,7 @@ mod tests {
         assert!(CallDescription::compare("MPI_Barrier", &bytes(&[one.clone(), one])).is_ok());
         let error = CallDescription::compare("MPI_Barrier", &bytes(&calls())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
-        let text = "collective calls are mismatched: ranks 0 and 2 call MPI_Barrier; rank 1 calls MPI_Comm_dup";
+        let text = "MPI_Barrier: collective calls are mismatched: ranks 0 and 2 call MPI_Barrier; rank 1 calls MPI_Comm_dup";
         assert_eq!(error.to_string(), text);
         // By their digests, and then the words of those who tell.
         let groups = Groups::of(calls().iter().map(CallDescription::digest));

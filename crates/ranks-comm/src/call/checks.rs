@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use crate::call::hold::Hold;
+use crate::call::limit::Origin;
+use crate::call::record::Recorder;
 use crate::result::{Error, ErrorKind};
 
 /// The level of checks before a call. From [`Builder::checks`](crate::Builder::checks) or
@@ -87,16 +89,28 @@ impl Comparing {
     }
 }
 
-/// The error of a comparison among `size` ranks that timed out; `others` begins with a separator.
-pub(crate) fn not_all_came(operation: &'static str, size: usize, others: &dyn Display) -> Error {
-    Error::new(
-        ErrorKind::TimedOut,
-        operation,
-        format_args!(
-            "timed out (RANKS_CHECK_LIMIT): not all of the {size} ranks have come; a collective must be \
-             called by all ranks of its communicator{others}"
-        ),
-    )
+impl Recorder {
+    /// The error of a comparison that timed out after so long; `others` begins with a separator.
+    pub(crate) fn not_all_came(
+        &self,
+        operation: &'static str,
+        limit: Duration,
+        others: &dyn Display,
+    ) -> Error {
+        let (origin, rank, size) = (Origin::Comparison, self.rank, self.size);
+        let text = format!(
+            "timed out after {limit:?} ({origin}) on rank {rank} of {size} of {}: not all of the {size} ranks have come; a collective must be \
+             called by all ranks of its communicator{others}",
+            self.named()
+        );
+        Error::new(ErrorKind::TimedOut, operation, text)
+    }
+
+    /// The error of a comparison, which names this communicator.
+    #[cold]
+    pub(crate) fn mismatched(&self, error: Error) -> Error {
+        error.with_words("are mismatched", format_args!(" on {}", self.named()))
+    }
 }
 
 /// Writes as much of `text` into `room` as fits; the first two bytes are the length.

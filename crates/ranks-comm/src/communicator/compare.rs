@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use super::Communicator;
 use crate::call::call_description::{CallDescription, Groups, Joined};
-use crate::call::checks::{get_text, not_all_came, put_text};
-use crate::call::record::{Class, Kind};
-use crate::call::{inflight_calls, limit};
+use crate::call::checks::{get_text, put_text};
+use crate::call::inflight_calls::{self, CallInFlight};
+use crate::call::limit;
+use crate::call::record::{Class, Kind, Recorder};
 use crate::data::in_flight::InFlight;
 use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result};
@@ -126,9 +127,10 @@ impl Communicator {
     #[doc(hidden)]
     pub fn comes_in_step(&self, operation: &'static str) -> Result<()> {
         let under_way = limit::may_end();
-        let left = under_way.and_then(|under_way| under_way.left());
-        if !self.settle(left.unwrap_or(Duration::MAX))? {
-            return Err(self.not_all_came(operation));
+        let left = under_way.as_ref().and_then(|under_way| under_way.left());
+        let left = left.unwrap_or(Duration::MAX);
+        if !self.settle(left)? {
+            return Err(self.too_late(operation, under_way.as_deref(), left));
         }
         self.must_be_in_step(operation)
     }
@@ -150,13 +152,19 @@ impl Communicator {
         collective: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
         self.must_be_in_step(operation)?;
-        let result = collective();
-        if let Err(error) = &result
-            && error.kind() == ErrorKind::TimedOut
-        {
-            self.lose_step();
-        }
-        result
+        collective().map_err(|error| {
+            if error.kind() == ErrorKind::TimedOut {
+                self.lose_step();
+            }
+            self.mismatched(error)
+        })
+    }
+
+    /// The error of calls that differ, which names this communicator.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn mismatched(&self, error: Error) -> Error {
+        self.0.recorder.mismatched(error)
     }
 
     /// Returns `true` if the call that this thread is in may time out, so that it must not block in
@@ -233,13 +241,25 @@ impl Communicator {
             return Ok(all);
         }
         self.must_be_in_step(operation)?;
-        if let Some(under_way) = limited
-            && left <= self.check_limit()
+        Err(self.too_late(operation, limited.as_deref(), left))
+    }
+
+    /// The error where not all ranks came in the time `left` of the call that is limited, or within
+    /// the limit of comparisons.
+    #[cold]
+    fn too_late(
+        &self,
+        operation: &'static str,
+        limited: Option<&CallInFlight>,
+        left: Duration,
+    ) -> Error {
+        if let Some(under_way) = limited.filter(|_| left <= self.check_limit())
+            && let Err(late) = under_way.is_late(&under_way.states())
         {
             self.lose_step();
-            under_way.is_late(&under_way.states())?;
+            return late;
         }
-        Err(self.not_all_came(operation))
+        self.not_all_came(operation)
     }
 
     /// The time that ranks wait for each other where they compare their calls; [`Duration::MAX`] is
@@ -256,11 +276,11 @@ impl Communicator {
     #[cold]
     pub(crate) fn not_all_came(&self, operation: &'static str) -> Error {
         self.lose_step();
-        let size = self.size();
+        let (recorder, limit) = (&self.0.recorder, self.check_limit());
         let call = inflight_calls::here();
         let others = call.as_ref().map(|call| call.states());
         let others = limit::Others(call.as_deref(), others.as_deref().unwrap_or_default());
-        not_all_came(operation, size, &others)
+        recorder.not_all_came(operation, limit, &others)
     }
 
     /// Compares the calls that all ranks are about to make, as a part of `operation`, which was
@@ -277,21 +297,29 @@ impl Communicator {
     ) -> Result<()> {
         if !self.compares_digests() {
             let all = self.exchange_within(operation, told.bytes())?;
-            return compare_all(&self.0.out_of_step, operation, &all);
+            return self.step().compare(operation, &all);
         }
         let words = Joined::words(told, self.rank(), true);
         let joined = Joined::of(&self.join_within(operation, &words, Join::Min)?);
-        compare_joined(&self.0.out_of_step, operation, told, joined)?;
+        self.step().compare_joined(operation, told, joined)?;
         if joined.is_equal() {
             return Ok(());
         }
-        Err(Groups::find_out(
+        let error = Groups::find_out(
             operation,
             told,
             self.rank(),
             |mine| self.exchange_within(operation, mine),
             |words| self.join_within(operation, words, Join::Or),
-        )?)
+        )?;
+        Err(self.mismatched(error))
+    }
+
+    fn step(&self) -> Step {
+        Step {
+            is_lost: Arc::clone(&self.0.out_of_step),
+            recorder: Arc::clone(&self.0.recorder),
+        }
     }
 
     /// Returns `true` if ranks join digests of their calls.
@@ -314,19 +342,19 @@ impl Communicator {
         operation: &'static str,
         told: &CallDescription,
     ) -> Result<StartedOp> {
-        let step = Arc::clone(&self.0.out_of_step);
+        let step = self.step();
         match self.backend() {
             Backend::Mpi(over) if !self.compares_digests() => {
                 let begun = exchange::gather(over.canonical, told.bytes(), self.size())?;
-                Ok(begun.then(move |all| compare_all(&step, operation, all)))
+                Ok(begun.then(move |all| step.compare(operation, all)))
             }
             Backend::Mpi(over) => {
                 let (told, words) = (told.clone(), Joined::words(told, self.rank(), false));
                 let begun = exchange::join(over.canonical, &words, Join::Min)?;
-                Ok(begun.then(move |all| compare_joined(&step, operation, &told, Joined::of(all))))
+                Ok(begun.then(move |all| step.compare_joined(operation, &told, Joined::of(all))))
             }
             Backend::InProcess(over) => over.begin_exchange(operation, told.bytes(), move |all| {
-                compare_all(&step, operation, all)
+                step.compare(operation, all)
             }),
         }
     }
@@ -372,30 +400,40 @@ impl Communicator {
     }
 }
 
-/// Compares the descriptions of all ranks. If they differ, and some ranks have started an operation
-/// that others never will, no later operation on the communicator would match, and it is out of
-/// step.
-fn compare_all(out_of_step: &AtomicBool, operation: &'static str, all: &[u8]) -> Result<()> {
-    let compared = CallDescription::compare(operation, all);
-    if compared.is_err() && CallDescription::any_begins(all) {
-        out_of_step.store(true, Ordering::Relaxed);
-    }
-    compared
+/// The step of the ranks of a communicator, for comparisons that are pending.
+struct Step {
+    is_lost: Arc<AtomicBool>,
+    recorder: Arc<Recorder>,
 }
 
-/// The same where ranks have joined their digests: an error if calls differ, unless all
-/// ranks stay to find out more.
-fn compare_joined(
-    out_of_step: &AtomicBool,
-    operation: &'static str,
-    told: &CallDescription,
-    joined: Joined,
-) -> Result<()> {
-    if joined.is_equal() || joined.all_stay() {
-        return Ok(());
+impl Step {
+    /// Compares the descriptions of all ranks. If they differ, and some ranks have started an
+    /// operation that others never will, no later operation on the communicator would match, and it
+    /// is out of step.
+    fn compare(&self, operation: &'static str, all: &[u8]) -> Result<()> {
+        let compared = CallDescription::compare(operation, all);
+        compared.map_err(|error| self.differ(error, CallDescription::any_begins(all)))
     }
-    if joined.any_begins() {
-        out_of_step.store(true, Ordering::Relaxed);
+
+    /// The same where ranks have joined their digests: an error if calls differ, unless all ranks
+    /// stay to find out more.
+    fn compare_joined(
+        &self,
+        operation: &'static str,
+        told: &CallDescription,
+        joined: Joined,
+    ) -> Result<()> {
+        if joined.is_equal() || joined.all_stay() {
+            return Ok(());
+        }
+        Err(self.differ(joined.differ(operation, told), joined.any_begins()))
     }
-    Err(joined.differ(operation, told))
+
+    #[cold]
+    fn differ(&self, error: Error, any_begins: bool) -> Error {
+        if any_begins {
+            self.is_lost.store(true, Ordering::Relaxed);
+        }
+        self.recorder.mismatched(error)
+    }
 }

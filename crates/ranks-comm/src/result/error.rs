@@ -289,10 +289,21 @@ impl Error {
 
     /// Names the source and the tag of the message that it is about, where the status has them.
     #[cold]
-    pub(crate) fn of_message(mut self, status: &Status) -> Self {
-        if let (Some(source), Some(tag)) = (status.source(), status.tag()) {
-            let named = format!(" arrived from rank {source} with tag {tag}");
-            self.0.text = self.0.text.replacen(" arrived", &named, 1);
+    pub(crate) fn of_message(self, status: &Status) -> Self {
+        match (status.source(), status.tag()) {
+            (Some(source), Some(tag)) => self.with_words(
+                " arrived",
+                format_args!(" from rank {source} with tag {tag}"),
+            ),
+            _ => self,
+        }
+    }
+
+    /// Adds words behind these words of the text, if it has them.
+    #[cold]
+    pub(crate) fn with_words(mut self, behind: &str, words: fmt::Arguments<'_>) -> Self {
+        if let Some(at) = self.0.text.find(behind) {
+            (self.0.text).insert_str(at + behind.len(), &words.to_string());
         }
         self
     }

@@ -296,7 +296,8 @@ impl<T: Pod> Inner<T> {
             // It ends if a rank lets go of the window meanwhile.
             Backend::InProcess(window) if !self.comm.compares_calls() => {
                 let mut entered = self.comm.enter(operation)?;
-                let result = window.barrier(operation);
+                let barrier = window.barrier(operation);
+                let result = barrier.map_err(|error| self.comm.mismatched(error));
                 entered.note(&result);
                 result
             }

@@ -7,7 +7,6 @@ use ranks_mpi_sys as sys;
 
 use super::Session;
 use crate::call::call_description::{CallDescription, Groups, Joined};
-use crate::call::checks::not_all_came;
 use crate::call::limit::{Limit, OnTimeLimit, Others};
 use crate::result::Result;
 use crate::transport::facts::Facts;
@@ -33,16 +32,21 @@ impl Session {
         if !is_told || fault_tolerance::is_on() {
             return Ok(Ok(()));
         }
+        let held = self.ending(limit);
         let limit = limit.filter(|limit| limit.then != OnTimeLimit::Warn);
         let patience = limit.map_or(Duration::MAX, |limit| limit.duration);
         let patience = patience.min(self.comparing.limit);
-        let held = self.ending(limit);
         // The effect of its limit is applied here.
         held.call.looks();
+        let recorder = &held.call.recorder;
         let told = CallDescription::named(OPERATION);
         let look = || {
             query_ranks::answer();
             self.detached.sweep();
+            if limit.is_none() && held.call.left() == Some(Duration::ZERO) {
+                // It warns, once.
+                let _ = held.is_late();
+            }
             self.is_out_of_step()
         };
         let late = || {
@@ -53,7 +57,7 @@ impl Session {
             }
             let states = held.call.states();
             let others = Others(Some(&held.call), &states);
-            not_all_came(OPERATION, size, &others)
+            recorder.not_all_came(OPERATION, self.comparing.limit, &others)
         };
         let world = sys::MPI_COMM_WORLD;
         let exchange = |mine: &[u8]| gather(world, mine, size)?.wait(patience, look);
@@ -88,8 +92,8 @@ impl Session {
             };
             match all {
                 Some((Ok(()), _)) => return Ok(alike),
-                Some((Err(error), true)) => return Err(error),
-                Some((error, false)) => alike = alike.and(error),
+                Some((Err(error), true)) => return Err(recorder.mismatched(error)),
+                Some((Err(error), false)) => alike = alike.and(Err(recorder.mismatched(error))),
                 None if self.is_out_of_step() => break,
                 None => return Err(late()),
             }
