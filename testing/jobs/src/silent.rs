@@ -18,7 +18,11 @@ const SILENCE: Duration = Duration::from_secs(5);
 
 /// All ranks but rank 1 do this; the limit is that of `RANKS_TIMEOUT`.
 pub(crate) fn main(what: &str) -> Outcome {
-    Runtime::builder().checks(Checks::Local).run(|world| {
+    let checks = match what {
+        "compared-finalize" => Checks::Collective,
+        _ => Checks::Local,
+    };
+    Runtime::builder().checks(checks).run(|world| {
         let what: fn(&Communicator) -> Outcome = match what {
             "recv" => |world| Ok(world.recv(&mut [0u8], 1, 0).map(drop)?),
             "ssend" => |world| Ok(world.ssend(&[0u8], 1, 0)?),
@@ -37,7 +41,7 @@ pub(crate) fn main(what: &str) -> Outcome {
             "bcast" => |world| Ok(world.bcast(&mut [0u8; 5], 1)?),
             "allreduce" => |world| Ok(world.allreduce(&[1.0], &mut [0.0], Sum)?),
             "dup" => |world| Ok(world.dup().map(drop)?),
-            "finalize" => |_| Ok(()),
+            "finalize" | "compared-finalize" => |_| Ok(()),
             "fence" => {
                 // Open MPI may take seconds to make one, on a busy machine.
                 let window =

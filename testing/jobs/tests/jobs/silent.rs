@@ -125,6 +125,33 @@ fn ends_at_its_limit(name: &str, job: Job, operation: &str) -> String {
     said
 }
 
+/// It told of a limit of 10 s, and nothing of the others; where calls are compared, nothing at all.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_warning_at_the_end_has_the_limit_and_names_who_is_silent() {
+    let warning = format!(
+        "ranks: MPI_Finalize: timed out after {LIMIT} (RANKS_TIMEOUT) on rank 0 of 2 of MPI_COMM_WORLD; \
+         silent: rank 1 (alive, in no operation)"
+    );
+    for installation in named() {
+        thread::scope(|scope| {
+            for what in ["finalize", "compared-finalize"] {
+                let (installation, warning) = (installation.clone(), &warning);
+                scope.spawn(move || {
+                    let name = format!("{}, {what}", installation.name);
+                    let job = job(&["silent", what]).on(installation).ranks(2);
+                    let job = job.env("RANKS_TIMEOUT", &format!("{LIMIT},warn"));
+                    let outcome = job.run().unwrap();
+                    assert_done(&name, &outcome);
+                    let said = said(&outcome);
+                    assert!(said.contains(warning.as_str()), "{name}: {outcome}");
+                    assert_eq!(said.matches("timed out").count(), 1, "{name}: {outcome}");
+                });
+            }
+        });
+    }
+}
+
 /// There are libraries that have let go of 8 MiB before anybody receives them (Intel MPI 2021.19):
 /// with these there is always room.
 #[test]

@@ -116,19 +116,28 @@ fn listen() {
     }
 }
 
-/// Waits for all ranks to come to the end; returns `true` if they did in time. Collective.
-pub(crate) fn all_come(limit: Duration) -> Result<bool> {
+/// Waits for all ranks to come to the end; if they do not in time, on after `late` if that is no
+/// error. Collective.
+pub(crate) fn all_come(limit: Duration, late: impl FnOnce() -> Result<()>) -> Result<()> {
     let mut request = sys::MPI_REQUEST_NULL;
     {
         let Some(queries) = &*lock(&RANK_QUERIES) else {
-            return Ok(true);
+            return Ok(());
         };
         // SAFETY: MPI is alive, and so is the communicator; the request is ours, and a barrier has
         // no memory.
         let code = unsafe { sys::MPI_Ibarrier(queries.comm, &raw mut request) };
         check(code, "MPI_Ibarrier")?;
     }
-    limit::Pause::until(limit, &mut || test(&mut request))
+    let mut all_come = || {
+        answer();
+        test(&mut request)
+    };
+    if !limit::Pause::until(limit, &mut all_come)? {
+        late()?;
+        limit::Pause::until(Duration::MAX, &mut all_come)?;
+    }
+    Ok(())
 }
 
 impl RankQueries {

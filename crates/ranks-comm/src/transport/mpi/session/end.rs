@@ -9,7 +9,7 @@ use ranks_mpi_sys as sys;
 use super::{STATE, Session, SessionState, Waiting, lock};
 use crate::call::inflight_calls::Held;
 use crate::call::last_words::last_words;
-use crate::call::limit::{self, Limit, OnTimeLimit};
+use crate::call::limit::{self, Limit};
 use crate::call::record::dump::{self, Reason};
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::call::thread_level::ThreadLevel;
@@ -133,7 +133,7 @@ impl Session {
 
     /// Waits until all ranks are about to end, where a time limit is set for the job.
     fn all_come(&self, limit: Option<Limit>) -> Result<()> {
-        let Some(limit) = limit.filter(|limit| limit.then != OnTimeLimit::Warn) else {
+        let Some(limit) = limit else {
             return Ok(());
         };
         if fault_tolerance::is_on() {
@@ -141,10 +141,8 @@ impl Session {
             return Ok(());
         }
         let held = self.ending(Some(limit));
-        if query_ranks::all_come(limit.duration)? {
-            return Ok(());
-        }
-        held.is_late()
+        held.call.looks();
+        query_ranks::all_come(limit.duration, || held.is_late())
     }
 }
 
