@@ -103,8 +103,11 @@ impl<'a, T: Pod> Pattern<'a, T> {
     ) -> Result<Self> {
         here.must_be_for(operation, dests, "send")?;
         there.must_be_for(operation, sources, "recv")?;
-        here.whole.of(send)?;
-        there.whole.of_mut(recv)?;
+        let of = |slice: &'static str| {
+            move |error: Error| Error::new(error.kind(), operation, error.of(slice))
+        };
+        here.whole.of(send).map_err(of("send"))?;
+        there.whole.of_mut(recv).map_err(of("recv"))?;
         Ok(Self {
             operation,
             send: (send, here),

@@ -189,10 +189,21 @@ fn layouts_that_do_not_fit_are_refused_before_anything_is_sent(world: Communicat
     let fine = each(0, 2, size);
     let data = vec![1; 2 * size];
     let mut recv = Guarded::<i32>::new(2 * size);
-    let mut kind = |send: &Layouts, there: &Layouts| {
+    let mut refused = |send: &Layouts, there: &Layouts| {
         let outcome = world.alltoallw(&data, send, recv.buffer(), there);
-        outcome.unwrap_err().kind()
+        let error = outcome.unwrap_err();
+        assert_eq!(error.operation(), "MPI_Alltoallw");
+        (error.kind(), error.to_string())
     };
+    for (send, there, slice) in [
+        (&each(1, 2, size), &fine, "send"),
+        (&fine, &each(1, 2, size), "recv"),
+    ] {
+        let (_, text) = refused(send, there);
+        let told = format!("MPI_Alltoallw: {slice}: the layout needs a slice of ");
+        assert!(text.starts_with(&told), "{text}");
+    }
+    let mut kind = |send: &Layouts, there: &Layouts| refused(send, there).0;
     assert_eq!(kind(&each(0, 2, size + 1), &fine), ErrorKind::Length);
     assert_eq!(kind(&fine, &each(0, 2, size - 1)), ErrorKind::Length);
     assert_eq!(kind(&each(1, 2, size), &fine), ErrorKind::Length);
