@@ -29,6 +29,7 @@ mod text;
 pub(crate) mod tree;
 mod umbrella;
 mod unsafety;
+mod variables;
 mod waits;
 
 use finding::Finding;
@@ -47,7 +48,7 @@ pub(crate) struct Arguments {
 /// A rule and what there is to say about this tree.
 type Check = (&'static str, fn(&Tree, &Metadata) -> Vec<Finding>);
 
-const CHECKS: [Check; 19] = [
+const CHECKS: [Check; 20] = [
     (
         "nothing links a native library, and nothing runs at build time",
         links::check,
@@ -94,6 +95,9 @@ const CHECKS: [Check; 19] = [
     ("every crate is fit to be published", publish::check),
     ("docs and errors begin with a noun or a verb", |tree, _| {
         docs::check(tree)
+    }),
+    ("the guide has all variables", |tree, _| {
+        variables::check(tree)
     }),
     ("no phrase is an empty one", |tree, _| phrases::check(tree)),
     ("text is clean", |tree, _| text::check(tree)),

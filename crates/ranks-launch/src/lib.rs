@@ -34,6 +34,7 @@ mod job;
 mod library;
 mod machine;
 mod mismatch;
+mod variables;
 
 pub use allocation::{Allocation, Binding, Component, MemoryLimit, Scheduler, StopRequest};
 #[doc(hidden)]
@@ -53,3 +54,4 @@ pub use machine::{ControlGroups, Meminfo};
 #[cfg(feature = "hosts")]
 pub use machine::{Cpu, CpuSet, Domain, Gpu, Host, NumaNode, Processors};
 pub use mismatch::{LoadedMpi, Mismatch, check_after_init, check_before_init};
+pub use variables::{UnknownVariable, VARIABLES};

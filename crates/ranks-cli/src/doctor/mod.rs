@@ -1,5 +1,6 @@
 //! `ranks doctor`: what there is, what is wrong with it, and what to do.
 
+use ranks_launch::UnknownVariable;
 use serde::Serialize;
 
 use crate::Outcome;
@@ -53,6 +54,15 @@ struct Report {
     run: Option<TestRun>,
 }
 
+/// A variable that nothing reads.
+fn unread(UnknownVariable { name, meant }: UnknownVariable) -> Finding {
+    let remedy = match meant {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => "nothing need be done if the program reads it".to_owned(),
+    };
+    Finding::note(format!("{name} is set, which ranks does not read"), remedy)
+}
+
 impl Report {
     fn collect(arguments: &Arguments) -> Report {
         let machine = Machine::look();
@@ -66,6 +76,7 @@ impl Report {
         findings.extend(machine.findings());
         findings.extend(gpus.findings());
         findings.extend(run.iter().flat_map(TestRun::findings));
+        findings.extend(UnknownVariable::all().into_iter().map(unread));
         findings.sort_by_key(|finding| !finding.trouble);
         Report {
             findings,

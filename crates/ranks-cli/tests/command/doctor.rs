@@ -358,6 +358,21 @@ fn a_check_limit_with_a_unit_or_without_a_value_is_no_trouble() {
     }
 }
 
+#[test]
+fn variables_that_nothing_reads_are_told_with_the_one_that_is_meant() {
+    let mut command = bare();
+    command.arg("doctor").env("RANKS_BACKEND", "inprocess");
+    command.envs([("RANKS_TIMEOUTS", "3s"), ("RANKS_PER_NODE", "8")]);
+    let text = said(&mut command).text;
+    for told in [
+        "RANKS_TIMEOUTS is set, which ranks does not read",
+        "did you mean RANKS_TIMEOUT?",
+        "RANKS_PER_NODE is set, which ranks does not read",
+    ] {
+        assert!(text.contains(told), "{text}");
+    }
+}
+
 /// Nothing was wrong, and no program started.
 #[test]
 fn settings_that_refuse_programs_are_trouble() {

@@ -3,7 +3,7 @@
 use std::env::{self, VarError};
 use std::time::Duration;
 
-use ranks_launch::{Environment, Ground, Undecided};
+use ranks_launch::{Environment, Ground, Undecided, UnknownVariable};
 
 use crate::call::checks::Checks;
 use crate::call::limit::{self, Limit, OnTimeLimit, Origin};
@@ -24,9 +24,17 @@ pub(crate) fn environment() -> Result<Environment> {
     // It is rank 0 that writes it.
     if environment.rank.is_none_or(|rank| rank == 0) {
         statistics()?;
+        UnknownVariable::all().into_iter().for_each(warn_of);
     }
     faults()?;
     Ok(environment)
+}
+
+/// Warns of a variable that seems to be misspelt. Others may be of the program.
+fn warn_of(UnknownVariable { name, meant }: UnknownVariable) {
+    if let Some(meant) = meant {
+        eprintln!("ranks: {name} is set, which nothing reads; did you mean {meant}?");
+    }
 }
 
 /// Everything in the environment that a program is refused for, unless it sets it itself: the

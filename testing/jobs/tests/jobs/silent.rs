@@ -152,6 +152,21 @@ fn a_warning_at_the_end_has_the_limit_and_names_who_is_silent() {
     }
 }
 
+/// It was read by nobody, without a word.
+#[test]
+#[ignore = "needs an MPI"]
+fn rank_0_warns_of_a_variable_that_is_misspelt() {
+    let warning = "ranks: RANKS_TIMEOUTS is set, which nothing reads; did you mean RANKS_TIMEOUT?";
+    for installation in named() {
+        let name = format!("{}, a misspelt variable", installation.name);
+        let job = job(&["world"]).on(installation).ranks(2);
+        let outcome = job.env("RANKS_TIMEOUTS", "3s").run().unwrap();
+        assert_done(&name, &outcome);
+        let said = said(&outcome);
+        assert_eq!(said.matches(warning).count(), 1, "{name}: {outcome}");
+    }
+}
+
 /// There are libraries that have let go of 8 MiB before anybody receives them (Intel MPI 2021.19):
 /// with these there is always room.
 #[test]
