@@ -196,6 +196,28 @@ pub mod p2p {
 /// `bool`, `char`, enums, references and structs with padding are refused by the compiler. All but
 /// references are sent [packed](Pack). What is sent as one type should be received as the same: see
 /// the module `element` of `ranks-comm`.
+#[doc(alias = "MPI_BYTE")]
+#[doc(alias = "MPI_CHAR")]
+#[doc(alias = "MPI_SIGNED_CHAR")]
+#[doc(alias = "MPI_UNSIGNED_CHAR")]
+#[doc(alias = "MPI_SHORT")]
+#[doc(alias = "MPI_UNSIGNED_SHORT")]
+#[doc(alias = "MPI_INT")]
+#[doc(alias = "MPI_UNSIGNED")]
+#[doc(alias = "MPI_LONG")]
+#[doc(alias = "MPI_UNSIGNED_LONG")]
+#[doc(alias = "MPI_LONG_LONG")]
+#[doc(alias = "MPI_UNSIGNED_LONG_LONG")]
+#[doc(alias = "MPI_FLOAT")]
+#[doc(alias = "MPI_DOUBLE")]
+#[doc(alias = "MPI_INT8_T")]
+#[doc(alias = "MPI_INT16_T")]
+#[doc(alias = "MPI_INT32_T")]
+#[doc(alias = "MPI_INT64_T")]
+#[doc(alias = "MPI_UINT8_T")]
+#[doc(alias = "MPI_UINT16_T")]
+#[doc(alias = "MPI_UINT32_T")]
+#[doc(alias = "MPI_UINT64_T")]
 pub mod element {
     pub use ranks_comm::element::*;
     pub use ranks_macros::{Pack, Pod, Zeroable};

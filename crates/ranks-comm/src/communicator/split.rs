@@ -113,6 +113,7 @@ impl Communicator {
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split`).
     #[doc(alias = "MPI_Comm_split")]
+    #[doc(alias = "MPI_UNDEFINED")]
     pub fn split(&self, color: Option<i32>, key: i32) -> Result<Option<Self>> {
         const OPERATION: &str = "MPI_Comm_split";
         let mut ready = Ok(());
@@ -218,6 +219,7 @@ impl Communicator {
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_create_group`).
     #[doc(alias = "MPI_Comm_create_group")]
+    #[doc(alias = "MPI_COMM_SELF")]
     pub fn create_group(&self, group: &Group, tag: i32) -> Result<Option<Self>> {
         const OPERATION: &str = "MPI_Comm_create_group";
         self.check_tag(OPERATION, tag)?;

@@ -29,6 +29,7 @@ use crate::transport::pending_op::PendingOp;
 /// MPI 5.0 §3.7.
 #[doc(alias = "MPI_Request")]
 #[doc(alias = "MPI_Request_free")]
+#[doc(alias = "MPI_REQUEST_NULL")]
 #[must_use = "an operation is complete only after a wait"]
 pub struct Request<B: Send + 'static>(ManuallyDrop<Parts<B>>);
 

@@ -12,6 +12,8 @@ use super::error::{self, Result};
 ///
 /// MPI 5.0 §3.2.5 (`MPI_Status`).
 #[doc(alias = "MPI_Status")]
+#[doc(alias = "MPI_STATUS_IGNORE")]
+#[doc(alias = "MPI_STATUSES_IGNORE")]
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Status {
