@@ -41,7 +41,8 @@ const PANIC: i32 = 101;
 ///
 /// If `f` fails or panics on a rank of an MPI job of several, the job is aborted with a message
 /// that names the rank, the error and its sources. In process the waits of the other ranks end with
-/// [`ErrorKind::PeerFailed`], and the first failure is returned.
+/// [`ErrorKind::PeerFailed`], and the first failure is returned; a rank that calls
+/// [`std::process::exit`] there ends all of them with that status, with 0 as a success.
 ///
 /// # Errors
 /// Those of `f`, or of the start or the end of the runtime: [`ErrorKind::InUse`] where a handle
