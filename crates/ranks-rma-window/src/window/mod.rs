@@ -43,7 +43,7 @@ const NO_MEMORY: usize = usize::MAX - 1;
 /// Minimum to which the length of a part and its begin are rounded up.
 const LINE: usize = 64;
 
-/// What errors call a window that has no name.
+/// The name of a window in errors that has none.
 pub(crate) const UNNAMED: &str = "a window without a name";
 
 /// Memory of each rank of a communicator that the other ranks can write to, read from and

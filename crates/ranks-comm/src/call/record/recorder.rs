@@ -32,7 +32,7 @@ pub(crate) struct Recorder {
     /// This rank in the world, and the size of the world.
     pub(crate) place: (usize, usize),
     name: Mutex<String>,
-    /// What errors call it while it has no name, if that is no communicator.
+    /// Its name in errors while it has none, if it is no communicator.
     unnamed: OnceLock<&'static str>,
 }
 

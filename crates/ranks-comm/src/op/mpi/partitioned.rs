@@ -119,11 +119,11 @@ impl Comm {
             // The call says itself that it is not there.
             _ if !is_in_library => return Ok(()),
             (true, false) => return Ok(()),
-            (true, true) => format!("where receives are {}", self.session.receives.told("")),
-            (false, _) => "which tells nothing of more than is expected, or of partitions that they have arrived before they have".to_owned(),
+            (true, true) => format!("its receives are {}", self.session.receives.told("")),
+            (false, _) => "it tells nothing of more than is expected, or of partitions that they have arrived before they have".to_owned(),
         };
         let text = format!(
-            "not offered over {}, {why}; use send_init and recv_init",
+            "not offered over {}: {why}; use send_init and recv_init",
             library()
         );
         Err(Error::new(ErrorKind::NotInLibrary, operation, text))

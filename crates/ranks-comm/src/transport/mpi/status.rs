@@ -164,7 +164,8 @@ impl CountWord {
     }
 }
 
-/// Decodes a status of the standard ABI of an operation that failed; null if the library wrote none.
+/// Decodes a status of the standard ABI of an operation that failed; null if the library wrote
+/// none.
 pub(crate) fn decode_failed(status: &MPI_Status) -> Status {
     match *status {
         MPI_Status::EMPTY => Status::null(),
