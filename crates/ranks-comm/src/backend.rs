@@ -1,7 +1,9 @@
 //! Interface for the sibling crates: the two backends of a communicator, and operations on them.
 
 pub use ranks_launch::Count;
-pub use ranks_trace::{Facts as CallFacts, Track, host, is_observed, opened, printable};
+pub use ranks_trace::{
+    Facts as CallFacts, Track, host, is_observed, opened, printable, unobserved,
+};
 
 pub use crate::call::call_description::CallDescription;
 pub use crate::call::call_guard::CallGuard;

@@ -32,7 +32,7 @@ pub use clock::{Clock, Reading};
 use collector::Collector;
 pub use collector::Who;
 pub use host::host;
-pub use observer::{Failure, begun, contained, ended, is_observed, the_process_ends};
+pub use observer::{Failure, begun, contained, ended, is_observed, the_process_ends, unobserved};
 #[cfg(feature = "tracing")]
 pub use spans::look_for_subscriber;
 pub use statistics::{Job, OperationStatistics, Part, Statistics, printable};

@@ -17,6 +17,8 @@ static OBSERVED: AtomicBool = AtomicBool::new(false);
 thread_local! {
     /// The number of calls that this thread is in.
     static CALLS: Cell<usize> = const { Cell::new(0) };
+    /// `true` while its calls are not observed.
+    static UNOBSERVED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Returns `true` if calls are observed; they are for ever then.
@@ -31,8 +33,23 @@ pub(crate) fn observe() {
     OBSERVED.store(true, Ordering::Relaxed);
 }
 
+/// Makes calls that the program has not made, and that no observer sees.
+pub fn unobserved<R>(calls: impl FnOnce() -> R) -> R {
+    struct Reset(bool);
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            UNOBSERVED.set(self.0);
+        }
+    }
+    let _reset = Reset(UNOBSERVED.replace(true));
+    calls()
+}
+
 /// Notes that a call begins, on its thread.
 pub fn begun(call: &Call<'_>) {
+    if UNOBSERVED.get() {
+        return;
+    }
     let around = CALLS.get();
     CALLS.set(around + 1);
     #[cfg(feature = "tracing")]
@@ -44,6 +61,9 @@ pub fn begun(call: &Call<'_>) {
 /// Notes that it has ended, on the same thread. No panic of a subscriber goes on: this is called
 /// while a library may have addresses.
 pub fn ended(call: &Call<'_>, failed: Option<Failure>) {
+    if UNOBSERVED.get() {
+        return;
+    }
     let took = call.started.elapsed();
     let around = CALLS.get().saturating_sub(1);
     CALLS.set(around);

@@ -1,5 +1,6 @@
 //! Calls each operation a known number of times, for a tool that counts. For two ranks.
 
+use ranks::collectives::PersistentCollectives;
 use ranks::communicator::Info;
 use ranks::ops::Max;
 use ranks::{Collectives, Communicator, Error, ErrorKind, Requests};
@@ -11,6 +12,10 @@ pub(crate) fn main(what: &str) -> Outcome {
         "nothing" => Ok(()),
         "collectives" => collectives(&world),
         "messages" => messages(&world),
+        "prepared" => {
+            let sum = world.allreduce_init(vec![1], vec![0], Max)?;
+            sum.start()?.wait().map(drop)
+        }
         "communicators" => communicators(&world),
         "promises" => promises(&world),
         other => Err(Error::new(ErrorKind::Argument, "counted", other)),

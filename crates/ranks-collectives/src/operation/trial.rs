@@ -16,9 +16,9 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use ranks_comm::backend::{Backend, MpiComm, StartedOp};
+use ranks_comm::backend::{Backend, MpiComm, StartedOp, unobserved};
 use ranks_comm::layout::Layout;
-use ranks_comm::{Communicator, Persistent, Result};
+use ranks_comm::{Communicator, Error, Persistent, Result};
 
 use crate::agreement::{CallSignature, carry_out};
 use crate::arguments::blocks::Blocks;
@@ -83,14 +83,16 @@ fn is_reliable(comm: &Communicator, operation: &'static str) -> Result<bool> {
     let verdict = if known.contains(&FAILED) {
         FAILED
     } else if known.contains(&UNTRIED) {
-        let two = comm.split((comm.rank() < 2).then_some(0), 0)?;
-        let verdict = two.map_or(PASSED, |two| match try_on(&two) {
-            Ok(true) => PASSED,
-            // What answers with an error is not to be relied on either.
-            Ok(false) | Err(_) => FAILED,
-        });
-        let verdicts = comm.exchange(operation, &[verdict])?;
-        verdicts.iter().copied().max().unwrap_or(FAILED)
+        unobserved(|| {
+            let two = comm.split((comm.rank() < 2).then_some(0), 0)?;
+            let verdict = two.map_or(PASSED, |two| match try_on(&two) {
+                Ok(true) => PASSED,
+                // What answers with an error is not to be relied on either.
+                Ok(false) | Err(_) => FAILED,
+            });
+            let verdicts = comm.exchange(operation, &[verdict])?;
+            Ok::<u8, Error>(verdicts.iter().copied().max().unwrap_or(FAILED))
+        })?
     } else {
         PASSED
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ranks_launch::Installation;
 
-use super::{assert_done, is_mpich, job_with, named, scratch, shared_library};
+use super::{assert_done, is_mpich, job, job_with, named, said, scratch, shared_library};
 
 /// Each part of the program, and how often it calls what is one call of MPI on every library.
 const PARTS: [(&str, &[(&str, usize)]); 4] = [
@@ -112,4 +112,21 @@ fn read(folder: &Path) -> Vec<Counts> {
         text.lines().map(line).collect()
     };
     files.map(|file| read(file.unwrap())).collect()
+}
+
+/// A process tries the library's persistent collectives before it relies on them; the trial was
+/// among the calls of the program.
+#[test]
+#[ignore = "needs an MPI"]
+fn the_trial_of_persistent_collectives_is_in_no_statistics() {
+    for installation in named() {
+        let name = installation.name.clone();
+        let job = job(&["counted", "prepared"]).on(installation).ranks(2);
+        let outcome = job.env("RANKS_STATS", "1").run().unwrap();
+        let said = said(&outcome);
+        assert!(said.contains("MPI_Allreduce_init"), "{name}: {outcome}");
+        for tried in ["MPI_Alltoallw_init", "MPI_Gatherv", "MPI_Scan"] {
+            assert!(!said.contains(tried), "{name}: {outcome}");
+        }
+    }
 }
