@@ -140,7 +140,7 @@ fn a_warning_at_the_end_has_the_limit_and_names_who_is_silent() {
                 scope.spawn(move || {
                     let name = format!("{}, {what}", installation.name);
                     let job = job(&["silent", what]).on(installation).ranks(2);
-                    let job = job.env("RANKS_TIMEOUT", &format!("{LIMIT},warn"));
+                    let job = job.env("RANKS_TIMEOUT", format!("{LIMIT},warn"));
                     let outcome = job.run().unwrap();
                     assert_done(&name, &outcome);
                     let said = said(&outcome);
