@@ -78,76 +78,69 @@ pub unsafe trait DeviceSlice {
 /// While the value lives, nobody else was lent these elements.
 pub unsafe trait DeviceSliceMut: DeviceSlice {}
 
-macro_rules! through_pointer {
-    ($($pointer:ty),*) => {$(
-        // SAFETY: a pointer to elements is as good as the elements, which outlive it.
-        unsafe impl<S: DeviceSlice + ?Sized> DeviceSlice for $pointer {
-            type Element = S::Element;
+/// Implements [`DeviceSlice`] for what holds another, `|this| held`; behind `mut` as what writes
+/// reach it.
+///
+/// # Safety
+/// As long as the value lives it holds the same one, wherever it is moved.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! device_slice_by {
+    ($(unsafe impl[$($generics:tt)*] $type:ty: $element:ty, |$this:ident| $held:expr $(, mut $held_mut:expr)?;)*) => {$(
+        // SAFETY: the promises of the other, which is held as long, by who writes this line.
+        unsafe impl<$($generics)*> $crate::DeviceSlice for $type {
+            type Element = $element;
 
             fn address(&self) -> u64 {
-                (**self).address()
+                let $this = self;
+                $held.address()
             }
 
             fn len(&self) -> usize {
-                (**self).len()
+                let $this = self;
+                $held.len()
             }
 
             fn ordinal(&self) -> usize {
-                (**self).ordinal()
+                let $this = self;
+                $held.ordinal()
             }
 
-            fn cuda(&self) -> Result<Cuda> {
-                (**self).cuda()
+            fn cuda(&self) -> $crate::Result<$crate::Cuda> {
+                let $this = self;
+                $held.cuda()
             }
 
-            fn used_until(&self, event: &Event) {
-                (**self).used_until(event);
+            fn used_until(&self, event: &$crate::Event) {
+                let $this = self;
+                $held.used_until(event);
             }
 
-            fn order_after_use(&self, stream: &dyn Stream) -> Result<()> {
-                (**self).order_after_use(stream)
+            fn order_after_use(&self, stream: &dyn $crate::Stream) -> $crate::Result<()> {
+                let $this = self;
+                $held.order_after_use(stream)
             }
+
+            $(
+                fn written_until(&mut self, event: &$crate::Event) {
+                    let $this = self;
+                    $held_mut.written_until(event);
+                }
+
+                fn order_writes_after_use(&mut self, stream: &dyn $crate::Stream) -> $crate::Result<()> {
+                    let $this = self;
+                    $held_mut.order_writes_after_use(stream)
+                }
+            )?
         }
     )*};
 }
 
-through_pointer!(&S, Arc<S>);
-
-// SAFETY: as above.
-unsafe impl<S: DeviceSlice + ?Sized> DeviceSlice for &mut S {
-    type Element = S::Element;
-
-    fn address(&self) -> u64 {
-        (**self).address()
-    }
-
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-
-    fn ordinal(&self) -> usize {
-        (**self).ordinal()
-    }
-
-    fn cuda(&self) -> Result<Cuda> {
-        (**self).cuda()
-    }
-
-    fn used_until(&self, event: &Event) {
-        (**self).used_until(event);
-    }
-
-    fn written_until(&mut self, event: &Event) {
-        (**self).written_until(event);
-    }
-
-    fn order_after_use(&self, stream: &dyn Stream) -> Result<()> {
-        (**self).order_after_use(stream)
-    }
-
-    fn order_writes_after_use(&mut self, stream: &dyn Stream) -> Result<()> {
-        (**self).order_writes_after_use(stream)
-    }
+device_slice_by! {
+    // SAFETY: a pointer to elements is as good as the elements, which outlive it. So below.
+    unsafe impl[S: DeviceSlice + ?Sized] &S: S::Element, |this| (**this);
+    unsafe impl[S: DeviceSlice + ?Sized] Arc<S>: S::Element, |this| (**this);
+    unsafe impl[S: DeviceSlice + ?Sized] &mut S: S::Element, |this| (**this), mut (**this);
 }
 
 // SAFETY: what is borrowed mutably was lent to nobody else.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Result};
-use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, DeviceVec, DeviceViewMut, Event, Stream};
+use ranks_cuda::{DeviceSlice, DeviceSliceMut, DeviceVec, DeviceViewMut};
 
 use crate::communicator::NcclCommunicator;
 use crate::error::of_driver;
@@ -166,42 +166,9 @@ impl<B: DeviceSlice + Send + 'static> Deref for Registered<B> {
     }
 }
 
-// SAFETY: the elements are those of the buffer, which is owned, and never lent so that another
-// could take its place.
-unsafe impl<B: DeviceSlice + Send + 'static> DeviceSlice for Registered<B> {
-    type Element = B::Element;
-
-    fn address(&self) -> u64 {
-        self.buffer.address()
-    }
-
-    fn len(&self) -> usize {
-        self.buffer.len()
-    }
-
-    fn ordinal(&self) -> usize {
-        self.buffer.ordinal()
-    }
-
-    fn cuda(&self) -> ranks_cuda::Result<Cuda> {
-        self.buffer.cuda()
-    }
-
-    fn used_until(&self, event: &Event) {
-        self.buffer.used_until(event);
-    }
-
-    fn written_until(&mut self, event: &Event) {
-        self.buffer.written_until(event);
-    }
-
-    fn order_after_use(&self, stream: &dyn Stream) -> ranks_cuda::Result<()> {
-        self.buffer.order_after_use(stream)
-    }
-
-    fn order_writes_after_use(&mut self, stream: &dyn Stream) -> ranks_cuda::Result<()> {
-        self.buffer.order_writes_after_use(stream)
-    }
+ranks_cuda::device_slice_by! {
+    // SAFETY: the buffer is owned, and never lent so that another could take its place.
+    unsafe impl[B: DeviceSlice + Send + 'static] Registered<B>: B::Element, |this| this.buffer, mut this.buffer;
 }
 
 // SAFETY: as above.

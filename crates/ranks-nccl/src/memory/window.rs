@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ranks_comm::backend::unused_number;
 use ranks_comm::{Error, ErrorKind, Result};
-use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, DeviceVec, DeviceViewMut, Event, Stream};
+use ranks_cuda::{DeviceSlice, DeviceSliceMut, DeviceVec, DeviceViewMut};
 use ranks_nccl_sys::{NCCL_WIN_COLL_SYMMETRIC, NCCL_WIN_REQUIRED_ALIGNMENT, ncclWindow_t};
 
 use super::registration::{Registered, registrable};
@@ -202,34 +202,9 @@ impl<T: Element> Deref for Window<T> {
     }
 }
 
-// SAFETY: the elements are those of the vector, which is owned, and never lent so that another
-// could take its place.
-unsafe impl<T: Element> DeviceSlice for Window<T> {
-    type Element = T;
-
-    fn address(&self) -> u64 {
-        self.memory.address()
-    }
-
-    fn len(&self) -> usize {
-        self.memory.len()
-    }
-
-    fn ordinal(&self) -> usize {
-        self.memory.ordinal()
-    }
-
-    fn cuda(&self) -> ranks_cuda::Result<Cuda> {
-        self.memory.cuda()
-    }
-
-    fn used_until(&self, event: &Event) {
-        self.memory.used_until(event);
-    }
-
-    fn order_after_use(&self, stream: &dyn Stream) -> ranks_cuda::Result<()> {
-        self.memory.order_after_use(stream)
-    }
+ranks_cuda::device_slice_by! {
+    // SAFETY: the vector is owned, and never lent so that another could take its place.
+    unsafe impl[T: Element] Window<T>: T, |this| this.memory;
 }
 
 // SAFETY: as above. That other ranks put to it makes wrong numbers at the worst.

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use ranks_comm::{Error, ErrorKind, Result};
-use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, Event, Stream};
+use ranks_cuda::{DeviceSlice, DeviceSliceMut};
 
 use crate::backend::block::{Block, Known};
 use crate::backend::names::{REGISTER, REGISTER_SYMMETRIC, UNREGISTER};
@@ -183,42 +183,9 @@ impl<D: DeviceSlice + 'static> Drop for Registered<'_, D> {
     }
 }
 
-// SAFETY: it is the memory, which is not moved out before this ends, and kept then until the heap
-// is idle.
-unsafe impl<D: DeviceSlice + 'static> DeviceSlice for Registered<'_, D> {
-    type Element = D::Element;
-
-    fn address(&self) -> u64 {
-        self.memory().address()
-    }
-
-    fn len(&self) -> usize {
-        self.memory().len()
-    }
-
-    fn ordinal(&self) -> usize {
-        self.memory().ordinal()
-    }
-
-    fn cuda(&self) -> ranks_cuda::Result<Cuda> {
-        self.memory().cuda()
-    }
-
-    fn used_until(&self, event: &Event) {
-        self.memory().used_until(event);
-    }
-
-    fn written_until(&mut self, event: &Event) {
-        self.memory_mut().written_until(event);
-    }
-
-    fn order_after_use(&self, stream: &dyn Stream) -> ranks_cuda::Result<()> {
-        self.memory().order_after_use(stream)
-    }
-
-    fn order_writes_after_use(&mut self, stream: &dyn Stream) -> ranks_cuda::Result<()> {
-        self.memory_mut().order_writes_after_use(stream)
-    }
+ranks_cuda::device_slice_by! {
+    // SAFETY: the memory is not moved out before this ends, and kept then until the heap is idle.
+    unsafe impl[D: DeviceSlice + 'static] Registered<'_, D>: D::Element, |this| this.memory(), mut this.memory_mut();
 }
 
 // SAFETY: as of the memory, which this owns.
