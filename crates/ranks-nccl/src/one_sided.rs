@@ -13,7 +13,7 @@ use ranks_nccl_sys::{ncclDataType_t, ncclWaitSignalDesc_t, ncclWindow_t};
 use super::NcclCommunicator;
 use super::element::Element;
 use super::queue::Queue;
-use crate::call::checks::Checks;
+use crate::call::checks::{Checks, Source};
 use crate::memory::window::Window;
 use crate::state::Shared;
 use crate::state::time_limit::NcclWatch;
@@ -52,7 +52,7 @@ impl Put {
     {
         let peer = checks.peer(PUT, dest)?;
         let handle = window.handle_for(PUT, shared)?;
-        let span = checks.span(send)?;
+        let span = send.span(checks)?;
         // The rank is there.
         let room = window.lengths().get(dest).copied().unwrap_or(0);
         let end = offset.checked_add(span.len);

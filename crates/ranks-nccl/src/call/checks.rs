@@ -44,6 +44,82 @@ impl Span {
 /// The name in an error that is found before any call.
 const OPERATION: &str = "ncclDataType_t";
 
+/// Memory that an operation reads: what was compared before, or a slice.
+pub(crate) trait Source {
+    /// The stream is made to wait for those who are known to write to it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if it is of another device or driver, [`ErrorKind::NotInLibrary`] if
+    /// the library does not know its elements.
+    fn span(self, checks: Checks<'_>) -> Result<Span>;
+}
+
+/// Memory that an operation writes to.
+pub(crate) trait Dest {
+    /// As [`Source::span`]: the stream waits for those who read it as well.
+    ///
+    /// # Errors
+    /// As [`Source::span`].
+    fn room(self, checks: Checks<'_>) -> Result<Span>;
+}
+
+/// The operation of a reduction: NCCL's number for it, or what it is a number of.
+pub(crate) trait Number {
+    /// The stream is made to wait for those who are known to write to what the operation reads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if it belongs to another communicator; errors of the driver.
+    fn number(self, checks: Checks<'_>) -> Result<ncclRedOp_t>;
+}
+
+impl Source for Span {
+    fn span(self, _: Checks<'_>) -> Result<Span> {
+        Ok(self)
+    }
+}
+
+impl Dest for Span {
+    fn room(self, _: Checks<'_>) -> Result<Span> {
+        Ok(self)
+    }
+}
+
+impl Number for ncclRedOp_t {
+    fn number(self, _: Checks<'_>) -> Result<ncclRedOp_t> {
+        Ok(self)
+    }
+}
+
+impl<S: DeviceSlice<Element: Element>> Source for &S {
+    #[inline]
+    fn span(self, checks: Checks<'_>) -> Result<Span> {
+        let span = checks.found(self)?;
+        let ordered = self.order_after_use(checks.stream);
+        ordered.map_err(|error| of_driver(OPERATION, error))?;
+        Ok(span)
+    }
+}
+
+impl<S: DeviceSliceMut<Element: Element>> Dest for &mut S {
+    #[inline]
+    fn room(self, checks: Checks<'_>) -> Result<Span> {
+        let span = checks.found(self)?;
+        let ordered = self.order_writes_after_use(checks.stream);
+        ordered.map_err(|error| of_driver(OPERATION, error))?;
+        Ok(span)
+    }
+}
+
+impl<O: Operation> Number for &O {
+    #[inline]
+    fn number(self, checks: Checks<'_>) -> Result<ncclRedOp_t> {
+        let number = Operation::number(self, Which::of(checks.comm))?;
+        let ordered = self.order_after_use(checks.stream);
+        ordered.map_err(|error| of_driver(OPERATION, error))?;
+        Ok(number)
+    }
+}
+
 /// The communicator and stream that operations are compared with.
 #[derive(Clone, Copy)]
 pub(crate) struct Checks<'a> {
@@ -53,45 +129,6 @@ pub(crate) struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    /// NCCL's number for a reduction. The stream is made to wait for those who are known to write
-    /// to what that reads.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] if it belongs to another communicator; errors of the driver.
-    #[inline]
-    pub(crate) fn number(self, op: &impl Operation) -> Result<ncclRedOp_t> {
-        let number = op.number(Which::of(self.comm))?;
-        let ordered = op.order_after_use(self.stream);
-        ordered.map_err(|error| of_driver(OPERATION, error))?;
-        Ok(number)
-    }
-
-    /// The address of memory that is read. The stream is made to wait for those who are known to
-    /// write to it.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] if it is of another device or driver, [`ErrorKind::NotInLibrary`] if
-    /// the library does not know its elements.
-    #[inline]
-    pub(crate) fn span<S: DeviceSlice<Element: Element>>(self, slice: &S) -> Result<Span> {
-        let span = self.found(slice)?;
-        let ordered = slice.order_after_use(self.stream);
-        ordered.map_err(|error| of_driver(OPERATION, error))?;
-        Ok(span)
-    }
-
-    /// The same of memory that is written to: the stream waits for those who read it as well.
-    ///
-    /// # Errors
-    /// As [`span`](Self::span).
-    #[inline]
-    pub(crate) fn room<S: DeviceSliceMut<Element: Element>>(self, slice: &mut S) -> Result<Span> {
-        let span = self.found(slice)?;
-        let ordered = slice.order_writes_after_use(self.stream);
-        ordered.map_err(|error| of_driver(OPERATION, error))?;
-        Ok(span)
-    }
-
     fn found<S: DeviceSlice<Element: Element>>(self, slice: &S) -> Result<Span> {
         let span = Span {
             address: slice.address(),
@@ -106,43 +143,49 @@ impl Checks<'_> {
         Ok(span)
     }
 
-    /// As [`room`](Self::room), of what may not be there.
-    pub(crate) fn room_if<S: DeviceSliceMut<Element: Element>>(
+    #[inline]
+    pub(crate) fn allreduce(
         self,
-        slice: Option<&mut S>,
-    ) -> Result<Option<Span>> {
-        slice.map(|slice| self.room(slice)).transpose()
-    }
-
-    /// As [`span`](Self::span), of what may not be there.
-    pub(crate) fn span_if<S: DeviceSlice<Element: Element>>(
-        self,
-        slice: Option<&S>,
-    ) -> Result<Option<Span>> {
-        slice.map(|slice| self.span(slice)).transpose()
-    }
-
-    pub(crate) fn allreduce(self, send: Span, recv: Span, op: ncclRedOp_t) -> Result<CheckedCall> {
+        send: impl Source,
+        recv: impl Dest,
+        op: impl Number,
+    ) -> Result<CheckedCall> {
         let what = What::AllReduce;
+        let (send, recv, op) = (send.span(self)?, recv.room(self)?, op.number(self)?);
         self.as_long(what, send, recv)?;
         self.call(what, Some(send), Some(recv), send.len, op, 0)
     }
 
-    pub(crate) fn bcast(self, buffer: Span, root: usize) -> Result<CheckedCall> {
+    #[inline]
+    pub(crate) fn allreduce_in_place(
+        self,
+        buffer: impl Dest,
+        op: impl Number,
+    ) -> Result<CheckedCall> {
+        let span = buffer.room(self)?;
+        self.allreduce(span, span, op)
+    }
+
+    #[inline]
+    pub(crate) fn bcast(self, buffer: impl Dest, root: usize) -> Result<CheckedCall> {
         let what = What::Broadcast;
+        let buffer = buffer.room(self)?;
         let root = self.root(what, root)?;
         self.call(what, Some(buffer), Some(buffer), buffer.len, ncclSum, root)
     }
 
     /// In place where both are the same; `recv` is for the root alone.
+    #[inline]
     pub(crate) fn reduce(
         self,
-        send: Span,
-        recv: Option<Span>,
-        op: ncclRedOp_t,
+        send: impl Source,
+        recv: Option<impl Dest>,
+        op: impl Number,
         root: usize,
     ) -> Result<CheckedCall> {
         let what = What::Reduce;
+        let (send, recv) = (send.span(self)?, self.room_if(recv)?);
+        let op = op.number(self)?;
         let number = self.root(what, root)?;
         let recv = self.at_root(what, recv, root, "recv")?;
         if let Some(recv) = recv {
@@ -151,46 +194,74 @@ impl Checks<'_> {
         self.call(what, Some(send), recv, send.len, op, number)
     }
 
-    pub(crate) fn allgather(self, send: Span, recv: Span) -> Result<CheckedCall> {
+    #[inline]
+    pub(crate) fn reduce_in_place(
+        self,
+        buffer: impl Dest,
+        op: impl Number,
+        root: usize,
+    ) -> Result<CheckedCall> {
+        let span = buffer.room(self)?;
+        self.reduce(span, Some(span), op, root)
+    }
+
+    #[inline]
+    pub(crate) fn allgather(self, send: impl Source, recv: impl Dest) -> Result<CheckedCall> {
         let what = What::AllGather;
+        let (send, recv) = (send.span(self)?, recv.room(self)?);
         self.one_of_each(what, ("send", send.len), ("recv", recv.len))?;
         self.call(what, Some(send), Some(recv), send.len, ncclSum, 0)
     }
 
-    pub(crate) fn allgather_in_place(self, buffer: Span) -> Result<CheckedCall> {
+    #[inline]
+    pub(crate) fn allgather_in_place(self, buffer: impl Dest) -> Result<CheckedCall> {
+        let buffer = buffer.room(self)?;
         let block = self.block_of(What::AllGather, buffer.len)?;
         self.allgather(buffer.block(block, self.comm.rank()), buffer)
     }
 
+    #[inline]
     pub(crate) fn reduce_scatter_block(
         self,
-        send: Span,
-        recv: Span,
-        op: ncclRedOp_t,
+        send: impl Source,
+        recv: impl Dest,
+        op: impl Number,
     ) -> Result<CheckedCall> {
         let what = What::ReduceScatter;
+        let (send, recv, op) = (send.span(self)?, recv.room(self)?, op.number(self)?);
         self.one_of_each(what, ("recv", recv.len), ("send", send.len))?;
         self.call(what, Some(send), Some(recv), recv.len, op, 0)
     }
 
+    #[inline]
     pub(crate) fn reduce_scatter_block_in_place(
         self,
-        buffer: Span,
-        op: ncclRedOp_t,
+        buffer: impl Dest,
+        op: impl Number,
     ) -> Result<CheckedCall> {
+        let (buffer, op) = (buffer.room(self)?, op.number(self)?);
         let block = self.block_of(What::ReduceScatter, buffer.len)?;
         self.reduce_scatter_block(buffer, buffer.block(block, self.comm.rank()), op)
     }
 
-    pub(crate) fn alltoall(self, send: Span, recv: Span) -> Result<CheckedCall> {
+    #[inline]
+    pub(crate) fn alltoall(self, send: impl Source, recv: impl Dest) -> Result<CheckedCall> {
         let what = What::AlltoAll;
+        let (send, recv) = (send.span(self)?, recv.room(self)?);
         self.as_long(what, send, recv)?;
         let block = self.block_of(what, send.len)?;
         self.call(what, Some(send), Some(recv), block, ncclSum, 0)
     }
 
-    pub(crate) fn gather(self, send: Span, recv: Option<Span>, root: usize) -> Result<CheckedCall> {
+    #[inline]
+    pub(crate) fn gather(
+        self,
+        send: impl Source,
+        recv: Option<impl Dest>,
+        root: usize,
+    ) -> Result<CheckedCall> {
         let what = What::Gather;
+        let (send, recv) = (send.span(self)?, self.room_if(recv)?);
         let number = self.root(what, root)?;
         let recv = self.at_root(what, recv, root, "recv")?;
         if let Some(recv) = recv {
@@ -199,21 +270,26 @@ impl Checks<'_> {
         self.call(what, Some(send), recv, send.len, ncclSum, number)
     }
 
-    pub(crate) fn gather_in_place(self, buffer: Span, root: usize) -> Result<CheckedCall> {
+    #[inline]
+    pub(crate) fn gather_in_place(self, buffer: impl Dest, root: usize) -> Result<CheckedCall> {
+        let buffer = buffer.room(self)?;
         if self.comm.rank() != root {
-            return self.gather(buffer, None, root);
+            return self.gather(buffer, None::<Span>, root);
         }
         let block = self.block_of(What::Gather, buffer.len)?;
         self.gather(buffer.block(block, root), Some(buffer), root)
     }
 
+    #[inline]
     pub(crate) fn scatter(
         self,
-        send: Option<Span>,
-        recv: Span,
+        send: Option<impl Source>,
+        recv: impl Dest,
         root: usize,
     ) -> Result<CheckedCall> {
         let what = What::Scatter;
+        let send = send.map(|send| send.span(self)).transpose()?;
+        let recv = recv.room(self)?;
         let number = self.root(what, root)?;
         let send = self.at_root(what, send, root, "send")?;
         if let Some(send) = send {
@@ -222,34 +298,34 @@ impl Checks<'_> {
         self.call(what, send, Some(recv), recv.len, ncclSum, number)
     }
 
-    pub(crate) fn scatter_in_place(self, buffer: Span, root: usize) -> Result<CheckedCall> {
+    #[inline]
+    pub(crate) fn scatter_in_place(self, buffer: impl Dest, root: usize) -> Result<CheckedCall> {
+        let buffer = buffer.room(self)?;
         if self.comm.rank() != root {
-            return self.scatter(None, buffer, root);
+            return self.scatter(None::<Span>, buffer, root);
         }
         let block = self.block_of(What::Scatter, buffer.len)?;
         self.scatter(Some(buffer), buffer.block(block, root), root)
     }
 
-    pub(crate) fn send(self, buffer: Span, dest: usize) -> Result<CheckedCall> {
+    #[inline]
+    pub(crate) fn send(self, buffer: impl Source, dest: usize) -> Result<CheckedCall> {
         let what = What::Send;
+        let buffer = buffer.span(self)?;
         let dest = self.peer(what.name(), dest)?;
         self.call(what, Some(buffer), None, buffer.len, ncclSum, dest)
     }
 
-    pub(crate) fn recv(self, buffer: Span, source: usize) -> Result<CheckedCall> {
+    #[inline]
+    pub(crate) fn recv(self, buffer: impl Dest, source: usize) -> Result<CheckedCall> {
         let what = What::Recv;
+        let buffer = buffer.room(self)?;
         let source = self.peer(what.name(), source)?;
         self.call(what, None, Some(buffer), buffer.len, ncclSum, source)
     }
 
-    pub(crate) fn sendrecv(
-        self,
-        send: Span,
-        dest: usize,
-        recv: Span,
-        source: usize,
-    ) -> Result<[CheckedCall; 2]> {
-        Ok([self.send(send, dest)?, self.recv(recv, source)?])
+    fn room_if(self, slice: Option<impl Dest>) -> Result<Option<Span>> {
+        slice.map(|slice| slice.room(self)).transpose()
     }
 
     /// A rank as NCCL writes it.

@@ -33,12 +33,7 @@ impl NcclCommunicator {
         O: Reduction<S::Element>,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.allreduce(
-            checks.span(&send)?,
-            checks.room(&mut recv)?,
-            checks.number(&op)?,
-        )?;
+        let call = self.checks(stream).allreduce(&send, &mut recv, &op)?;
         self.enqueue(&[call], (send, recv), op, stream)
     }
 
@@ -60,11 +55,7 @@ impl NcclCommunicator {
         O: Reduction<B::Element>,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = {
-            let span = checks.room(&mut buffer)?;
-            checks.allreduce(span, span, checks.number(&op)?)?
-        };
+        let call = self.checks(stream).allreduce_in_place(&mut buffer, &op)?;
         self.enqueue(&[call], buffer, op, stream)
     }
 
@@ -85,8 +76,7 @@ impl NcclCommunicator {
         B: DeviceSliceMut<Element: Element> + Send + 'static,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.bcast(checks.room(&mut buffer)?, root)?;
+        let call = self.checks(stream).bcast(&mut buffer, root)?;
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
@@ -117,13 +107,9 @@ impl NcclCommunicator {
         O: Reduction<S::Element>,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.reduce(
-            checks.span(&send)?,
-            checks.room_if(recv.as_mut())?,
-            checks.number(&op)?,
-            root,
-        )?;
+        let call = self
+            .checks(stream)
+            .reduce(&send, recv.as_mut(), &op, root)?;
         self.enqueue(&[call], (send, recv), op, stream)
     }
 
@@ -147,11 +133,9 @@ impl NcclCommunicator {
         O: Reduction<B::Element>,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = {
-            let span = checks.room(&mut buffer)?;
-            checks.reduce(span, Some(span), checks.number(&op)?, root)?
-        };
+        let call = self
+            .checks(stream)
+            .reduce_in_place(&mut buffer, &op, root)?;
         self.enqueue(&[call], buffer, op, stream)
     }
 
@@ -176,8 +160,7 @@ impl NcclCommunicator {
         R: DeviceSliceMut<Element = S::Element> + Send + 'static,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.allgather(checks.span(&send)?, checks.room(&mut recv)?)?;
+        let call = self.checks(stream).allgather(&send, &mut recv)?;
         self.enqueue(&[call], (send, recv), Sum, stream)
     }
 
@@ -201,8 +184,7 @@ impl NcclCommunicator {
         B: DeviceSliceMut<Element: Element> + Send + 'static,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.allgather_in_place(checks.room(&mut buffer)?)?;
+        let call = self.checks(stream).allgather_in_place(&mut buffer)?;
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
@@ -229,12 +211,9 @@ impl NcclCommunicator {
         O: Reduction<S::Element>,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.reduce_scatter_block(
-            checks.span(&send)?,
-            checks.room(&mut recv)?,
-            checks.number(&op)?,
-        )?;
+        let call = self
+            .checks(stream)
+            .reduce_scatter_block(&send, &mut recv, &op)?;
         self.enqueue(&[call], (send, recv), op, stream)
     }
 
@@ -260,9 +239,9 @@ impl NcclCommunicator {
         O: Reduction<B::Element>,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call =
-            checks.reduce_scatter_block_in_place(checks.room(&mut buffer)?, checks.number(&op)?)?;
+        let call = self
+            .checks(stream)
+            .reduce_scatter_block_in_place(&mut buffer, &op)?;
         self.enqueue(&[call], buffer, op, stream)
     }
 
@@ -288,8 +267,7 @@ impl NcclCommunicator {
         R: DeviceSliceMut<Element = S::Element> + Send + 'static,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.alltoall(checks.span(&send)?, checks.room(&mut recv)?)?;
+        let call = self.checks(stream).alltoall(&send, &mut recv)?;
         self.enqueue(&[call], (send, recv), Sum, stream)
     }
 
@@ -318,8 +296,7 @@ impl NcclCommunicator {
         R: DeviceSliceMut<Element = S::Element> + Send + 'static,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.gather(checks.span(&send)?, checks.room_if(recv.as_mut())?, root)?;
+        let call = self.checks(stream).gather(&send, recv.as_mut(), root)?;
         self.enqueue(&[call], (send, recv), Sum, stream)
     }
 
@@ -345,8 +322,7 @@ impl NcclCommunicator {
         B: DeviceSliceMut<Element: Element> + Send + 'static,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.gather_in_place(checks.room(&mut buffer)?, root)?;
+        let call = self.checks(stream).gather_in_place(&mut buffer, root)?;
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
@@ -375,12 +351,9 @@ impl NcclCommunicator {
         R: DeviceSliceMut<Element = S::Element> + Send + 'static,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.scatter(
-            checks.span_if(send.as_ref())?,
-            checks.room(&mut recv)?,
-            root,
-        )?;
+        let call = self
+            .checks(stream)
+            .scatter(send.as_ref(), &mut recv, root)?;
         self.enqueue(&[call], (send, recv), Sum, stream)
     }
 
@@ -406,8 +379,7 @@ impl NcclCommunicator {
         B: DeviceSliceMut<Element: Element> + Send + 'static,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.scatter_in_place(checks.room(&mut buffer)?, root)?;
+        let call = self.checks(stream).scatter_in_place(&mut buffer, root)?;
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
@@ -427,8 +399,7 @@ impl NcclCommunicator {
         S: DeviceSlice<Element: Element> + Send + 'static,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.send(checks.span(&buffer)?, dest)?;
+        let call = self.checks(stream).send(&buffer, dest)?;
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
@@ -450,8 +421,7 @@ impl NcclCommunicator {
         B: DeviceSliceMut<Element: Element> + Send + 'static,
         T: Stream,
     {
-        let checks = self.checks(stream);
-        let call = checks.recv(checks.room(&mut buffer)?, source)?;
+        let call = self.checks(stream).recv(&mut buffer, source)?;
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
@@ -480,7 +450,7 @@ impl NcclCommunicator {
         T: Stream,
     {
         let checks = self.checks(stream);
-        let calls = checks.sendrecv(checks.span(&send)?, dest, checks.room(&mut recv)?, source)?;
+        let calls = [checks.send(&send, dest)?, checks.recv(&mut recv, source)?];
         self.enqueue(&calls, (send, recv), Sum, stream)
     }
 }

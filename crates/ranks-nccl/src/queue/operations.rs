@@ -25,12 +25,7 @@ impl<'env> Queue<'env> {
         R: DeviceSliceMut<Element = S::Element> + 'env,
         O: Reduction<S::Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.allreduce(
-            checks.span(&send)?,
-            checks.room(&mut recv)?,
-            checks.number(&op)?,
-        )?;
+        let call = self.checks().allreduce(&send, &mut recv, &op)?;
         self.enqueue(&[call], Some(send), Some(recv), op)
     }
 
@@ -46,11 +41,7 @@ impl<'env> Queue<'env> {
         B: DeviceSliceMut<Element: Element> + 'env,
         O: Reduction<B::Element> + 'env,
     {
-        let checks = self.checks();
-        let call = {
-            let span = checks.room(&mut buffer)?;
-            checks.allreduce(span, span, checks.number(&op)?)?
-        };
+        let call = self.checks().allreduce_in_place(&mut buffer, &op)?;
         self.enqueue(&[call], None::<B>, Some(buffer), op)
     }
 
@@ -65,8 +56,7 @@ impl<'env> Queue<'env> {
     where
         B: DeviceSliceMut<Element: Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.bcast(checks.room(&mut buffer)?, root)?;
+        let call = self.checks().bcast(&mut buffer, root)?;
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
@@ -89,13 +79,7 @@ impl<'env> Queue<'env> {
         R: DeviceSliceMut<Element = S::Element> + 'env,
         O: Reduction<S::Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.reduce(
-            checks.span(&send)?,
-            checks.room_if(recv.as_mut())?,
-            checks.number(&op)?,
-            root,
-        )?;
+        let call = self.checks().reduce(&send, recv.as_mut(), &op, root)?;
         self.enqueue(&[call], Some(send), recv, op)
     }
 
@@ -112,11 +96,7 @@ impl<'env> Queue<'env> {
         B: DeviceSliceMut<Element: Element> + 'env,
         O: Reduction<B::Element> + 'env,
     {
-        let checks = self.checks();
-        let call = {
-            let span = checks.room(&mut buffer)?;
-            checks.reduce(span, Some(span), checks.number(&op)?, root)?
-        };
+        let call = self.checks().reduce_in_place(&mut buffer, &op, root)?;
         self.enqueue(&[call], None::<B>, Some(buffer), op)
     }
 
@@ -134,8 +114,7 @@ impl<'env> Queue<'env> {
         S: DeviceSlice<Element: Element> + 'env,
         R: DeviceSliceMut<Element = S::Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.allgather(checks.span(&send)?, checks.room(&mut recv)?)?;
+        let call = self.checks().allgather(&send, &mut recv)?;
         self.enqueue(&[call], Some(send), Some(recv), Sum)
     }
 
@@ -153,8 +132,7 @@ impl<'env> Queue<'env> {
     where
         B: DeviceSliceMut<Element: Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.allgather_in_place(checks.room(&mut buffer)?)?;
+        let call = self.checks().allgather_in_place(&mut buffer)?;
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
@@ -174,12 +152,7 @@ impl<'env> Queue<'env> {
         R: DeviceSliceMut<Element = S::Element> + 'env,
         O: Reduction<S::Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.reduce_scatter_block(
-            checks.span(&send)?,
-            checks.room(&mut recv)?,
-            checks.number(&op)?,
-        )?;
+        let call = self.checks().reduce_scatter_block(&send, &mut recv, &op)?;
         self.enqueue(&[call], Some(send), Some(recv), op)
     }
 
@@ -199,9 +172,9 @@ impl<'env> Queue<'env> {
         B: DeviceSliceMut<Element: Element> + 'env,
         O: Reduction<B::Element> + 'env,
     {
-        let checks = self.checks();
-        let call =
-            checks.reduce_scatter_block_in_place(checks.room(&mut buffer)?, checks.number(&op)?)?;
+        let call = self
+            .checks()
+            .reduce_scatter_block_in_place(&mut buffer, &op)?;
         self.enqueue(&[call], None::<B>, Some(buffer), op)
     }
 
@@ -221,8 +194,7 @@ impl<'env> Queue<'env> {
         S: DeviceSlice<Element: Element> + 'env,
         R: DeviceSliceMut<Element = S::Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.alltoall(checks.span(&send)?, checks.room(&mut recv)?)?;
+        let call = self.checks().alltoall(&send, &mut recv)?;
         self.enqueue(&[call], Some(send), Some(recv), Sum)
     }
 
@@ -243,8 +215,7 @@ impl<'env> Queue<'env> {
         S: DeviceSlice<Element: Element> + 'env,
         R: DeviceSliceMut<Element = S::Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.gather(checks.span(&send)?, checks.room_if(recv.as_mut())?, root)?;
+        let call = self.checks().gather(&send, recv.as_mut(), root)?;
         self.enqueue(&[call], Some(send), recv, Sum)
     }
 
@@ -263,8 +234,7 @@ impl<'env> Queue<'env> {
     where
         B: DeviceSliceMut<Element: Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.gather_in_place(checks.room(&mut buffer)?, root)?;
+        let call = self.checks().gather_in_place(&mut buffer, root)?;
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
@@ -285,12 +255,7 @@ impl<'env> Queue<'env> {
         S: DeviceSlice<Element: Element> + 'env,
         R: DeviceSliceMut<Element = S::Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.scatter(
-            checks.span_if(send.as_ref())?,
-            checks.room(&mut recv)?,
-            root,
-        )?;
+        let call = self.checks().scatter(send.as_ref(), &mut recv, root)?;
         self.enqueue(&[call], send, Some(recv), Sum)
     }
 
@@ -310,8 +275,7 @@ impl<'env> Queue<'env> {
     where
         B: DeviceSliceMut<Element: Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.scatter_in_place(checks.room(&mut buffer)?, root)?;
+        let call = self.checks().scatter_in_place(&mut buffer, root)?;
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
@@ -329,8 +293,7 @@ impl<'env> Queue<'env> {
     where
         S: DeviceSlice<Element: Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.send(checks.span(&buffer)?, dest)?;
+        let call = self.checks().send(&buffer, dest)?;
         self.enqueue(&[call], Some(buffer), None::<&mut DeviceVec<u8>>, Sum)
     }
 
@@ -346,8 +309,7 @@ impl<'env> Queue<'env> {
     where
         B: DeviceSliceMut<Element: Element> + 'env,
     {
-        let checks = self.checks();
-        let call = checks.recv(checks.room(&mut buffer)?, source)?;
+        let call = self.checks().recv(&mut buffer, source)?;
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
@@ -368,7 +330,7 @@ impl<'env> Queue<'env> {
         R: DeviceSliceMut<Element: Element> + 'env,
     {
         let checks = self.checks();
-        let calls = checks.sendrecv(checks.span(&send)?, dest, checks.room(&mut recv)?, source)?;
+        let calls = [checks.send(&send, dest)?, checks.recv(&mut recv, source)?];
         self.enqueue(&calls, Some(send), Some(recv), Sum)
     }
 }
