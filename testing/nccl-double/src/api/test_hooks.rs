@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use crate::double::abi::{Code, CommHandle, Config};
 use crate::double::failure::{Failure, entry};
-use crate::double::{comm, cuda, exchange, group, hooks, launch, memory, operator, windows};
+use crate::double::{comm, driver, exchange, group, hooks, launch, memory, operator, windows};
 
 /// Names the file of the CUDA driver.
 ///
@@ -19,7 +19,8 @@ unsafe extern "C" fn ncclDouble_use_cuda(path: *const c_char) -> Code {
     entry("ncclDouble_use_cuda", || {
         // SAFETY: the caller's promise.
         let path = unsafe { CStr::from_ptr(path) };
-        cuda::open(Path::new(OsStr::from_bytes(path.to_bytes()))).map(|_| ())
+        driver::open(Path::new(OsStr::from_bytes(path.to_bytes())))?;
+        Ok(())
     })
 }
 

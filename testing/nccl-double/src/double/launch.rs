@@ -154,7 +154,7 @@ pub(crate) fn enqueue(comm: &Arc<Comm>, tasks: Vec<Task>) -> Outcome {
         if let Some(turn) = plan.turn {
             comm.turns.end(turn);
         }
-        return Err(failure);
+        return Err(failure.into());
     }
     let bring = |home: &Home| {
         // SAFETY: the memory is the plan's, which stays until `finish`; whose device memory it is,

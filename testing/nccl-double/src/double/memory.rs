@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::abi::{self, WINDOW_ALIGNMENT};
 use super::comm::Comm;
 use super::cuda;
+use super::driver::MemoryKind;
 use super::failure::{Failure, Outcome};
 use super::lock;
 
@@ -62,7 +63,7 @@ pub(crate) fn free(address: u64) -> Outcome {
     let driver = cuda::driver()?;
     let _entered = driver.enter(allocation.context)?;
     // SAFETY: the address came from there, and is forgotten here.
-    unsafe { driver.cuMemFree(allocation.address) }
+    Ok(unsafe { driver.cuMemFree(allocation.address) }?)
 }
 
 /// Returns `true` if so many bytes lie in one allocation.
@@ -81,7 +82,7 @@ pub(crate) fn register(comm: &Comm, address: u64, size: usize) -> Outcome<usize>
     if address == 0 || size == 0 {
         return Err(Failure::argument("nothing to register"));
     }
-    if !comm.driver.is_of_device(address) {
+    if comm.driver.kind_of(address) != MemoryKind::Device {
         let text = format!("{address:#x} is not in the memory of a device");
         return Err(Failure::new(abi::UNHANDLED_CUDA_ERROR, text));
     }

@@ -8,6 +8,7 @@ pub(crate) mod comm;
 pub(crate) mod config;
 pub(crate) mod control;
 pub(crate) mod cuda;
+pub(crate) mod driver;
 pub(crate) mod exchange;
 pub(crate) mod failure;
 pub(crate) mod float8;

@@ -241,6 +241,6 @@ impl Partial {
         let copied = unsafe { driver.cuMemcpyHtoDAsync(to, from, self.body.len(), stream) };
         // SAFETY: this thread's own stream.
         let over = unsafe { driver.cuStreamSynchronize(stream) };
-        copied.and(over)
+        Ok(copied.and(over)?)
     }
 }

@@ -1,15 +1,10 @@
 //! Collective operations. Each has a form for the host, one for streams, and both for all types.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use crate::double::abi::{Code, Stream, Team};
 use crate::double::collectives::{self, Collective, Kind};
 use crate::double::elements::{Element, Operator};
-
-/// Where memory of the heap is; it is looked at later.
-fn at(memory: *const c_void) -> usize {
-    memory.addr()
-}
 
 #[unsafe(no_mangle)]
 extern "C" fn nvshmem_barrier(team: Team) -> Code {
@@ -31,131 +26,67 @@ extern "C" fn nvshmemx_team_sync_on_stream(team: Team, stream: Stream) -> Code {
     collectives::meet("nvshmem_team_sync", team, false, Some(stream))
 }
 
-/// Exports both forms of a broadcast, of elements of so many bytes: `NAME`, and `NAME_ON_STREAM`.
-macro_rules! broadcast {
-    ($name:expr, $on_stream:expr, $size:expr) => {
-        const _: () = {
-            const NAME: &str = $name;
-
-            fn call(
-                team: Team,
-                dest: *mut c_void,
-                source: *const c_void,
-                count: usize,
-                root: c_int,
-            ) -> Collective {
-                Collective {
-                    name: NAME,
-                    kind: Kind::Broadcast { root },
-                    team,
-                    dest: at(dest),
-                    source: at(source),
-                    count,
-                    size: $size,
-                }
-            }
-
-            #[unsafe(export_name = $name)]
-            extern "C" fn now(
-                team: Team,
-                dest: *mut c_void,
-                source: *const c_void,
-                count: usize,
-                root: c_int,
-            ) -> Code {
-                call(team, dest, source, count, root).call(None)
-            }
-
-            #[unsafe(export_name = $on_stream)]
-            extern "C" fn on_stream(
-                team: Team,
-                dest: *mut c_void,
-                source: *const c_void,
-                count: usize,
-                root: c_int,
-                stream: Stream,
-            ) -> Code {
-                call(team, dest, source, count, root).call(Some(stream))
-            }
-        };
-    };
-}
-
-/// Exports both forms of another operation.
+/// Exports both forms of an operation, on elements of so many bytes; in brackets is the argument
+/// that a broadcast has more.
 macro_rules! collective {
-    ($name:expr, $on_stream:expr, $kind:expr, $size:expr) => {
+    ($name:expr, $size:expr, [$($root:ident)?], $kind:expr) => {
+        collective!(@ concat!("nvshmem_", $name), [], None, $name, $size, [$($root)?], $kind);
+        collective!(
+            @ concat!("nvshmemx_", $name, "_on_stream"), [stream], Some(stream),
+            $name, $size, [$($root)?], $kind
+        );
+    };
+    (
+        @ $export:expr, [$($stream:ident)?], $order:expr,
+        $name:expr, $size:expr, [$($root:ident)?], $kind:expr
+    ) => {
         const _: () = {
-            const NAME: &str = $name;
-
-            fn call(
+            #[unsafe(export_name = $export)]
+            extern "C" fn collective(
                 team: Team,
-                dest: *mut c_void,
-                source: *const c_void,
+                dest: usize,
+                source: usize,
                 count: usize,
-            ) -> Collective {
-                Collective {
-                    name: NAME,
-                    kind: $kind,
-                    team,
-                    dest: at(dest),
-                    source: at(source),
-                    count,
-                    size: $size,
-                }
-            }
-
-            #[unsafe(export_name = $name)]
-            extern "C" fn now(
-                team: Team,
-                dest: *mut c_void,
-                source: *const c_void,
-                count: usize,
+                $($root: c_int,)?
+                $($stream: Stream,)?
             ) -> Code {
-                call(team, dest, source, count).call(None)
-            }
-
-            #[unsafe(export_name = $on_stream)]
-            extern "C" fn on_stream(
-                team: Team,
-                dest: *mut c_void,
-                source: *const c_void,
-                count: usize,
-                stream: Stream,
-            ) -> Code {
-                call(team, dest, source, count).call(Some(stream))
+                let (name, kind, size) = (concat!("nvshmem_", $name), $kind, $size);
+                Collective { name, kind, team, dest, source, count, size }.call($order)
             }
         };
     };
 }
 
-broadcast!("nvshmem_broadcastmem", "nvshmemx_broadcastmem_on_stream", 1);
-collective!(
-    "nvshmem_fcollectmem",
-    "nvshmemx_fcollectmem_on_stream",
-    Kind::Fcollect,
-    1
-);
-collective!(
-    "nvshmem_alltoallmem",
-    "nvshmemx_alltoallmem_on_stream",
-    Kind::Alltoall,
-    1
-);
+/// Exports what only moves elements of so many bytes, by names that begin and end so.
+macro_rules! movements {
+    ($begin:expr, $end:literal, $size:expr) => {
+        collective!(
+            concat!($begin, "broadcast", $end),
+            $size,
+            [root],
+            Kind::Broadcast { root }
+        );
+        collective!(concat!($begin, "fcollect", $end), $size, [], Kind::Fcollect);
+        collective!(concat!($begin, "alltoall", $end), $size, [], Kind::Alltoall);
+    };
+}
+
+movements!("", "mem", 1);
 
 /// Exports a reduction of a type, and the one that leaves each PE a part.
 macro_rules! reduction {
     ($type:literal, $element:ident, $verb:literal, $operator:ident) => {
         collective!(
-            concat!("nvshmem_", $type, "_", $verb, "_reduce"),
-            concat!("nvshmemx_", $type, "_", $verb, "_reduce_on_stream"),
-            Kind::Reduce(Element::$element, Operator::$operator),
-            Element::$element.size()
+            concat!($type, "_", $verb, "_reduce"),
+            Element::$element.size(),
+            [],
+            Kind::Reduce(Element::$element, Operator::$operator)
         );
         collective!(
-            concat!("nvshmem_", $type, "_", $verb, "_reducescatter"),
-            concat!("nvshmemx_", $type, "_", $verb, "_reducescatter_on_stream"),
-            Kind::ReduceScatter(Element::$element, Operator::$operator),
-            Element::$element.size()
+            concat!($type, "_", $verb, "_reducescatter"),
+            Element::$element.size(),
+            [],
+            Kind::ReduceScatter(Element::$element, Operator::$operator)
         );
     };
 }
@@ -167,23 +98,7 @@ macro_rules! types {
         $(types!(@$what $type $element);)*
     };
     (@moved $type:literal $element:ident) => {
-        broadcast!(
-            concat!("nvshmem_", $type, "_broadcast"),
-            concat!("nvshmemx_", $type, "_broadcast_on_stream"),
-            Element::$element.size()
-        );
-        collective!(
-            concat!("nvshmem_", $type, "_fcollect"),
-            concat!("nvshmemx_", $type, "_fcollect_on_stream"),
-            Kind::Fcollect,
-            Element::$element.size()
-        );
-        collective!(
-            concat!("nvshmem_", $type, "_alltoall"),
-            concat!("nvshmemx_", $type, "_alltoall_on_stream"),
-            Kind::Alltoall,
-            Element::$element.size()
-        );
+        movements!(concat!($type, "_"), "", Element::$element.size());
     };
     (@computed $type:literal $element:ident) => {
         types!(@moved $type $element);

@@ -9,130 +9,57 @@ use crate::double::signals::Signal;
 use crate::double::transfer::Reuse::{After, AfterQuiet};
 use crate::double::{pe, signals};
 
+/// Exports an operation on elements of so many bytes. In brackets are its arguments before the
+/// number of elements, those behind it, and the stream, if it has one.
+macro_rules! operation {
+    (
+        $name:expr, $size:expr, [$($stride:ident),*], [$($word:ident: $word_type:ty),*], [$($stream:ident)?],
+        |$pe:ident, $operation:ident| $body:expr
+    ) => {
+        const _: () = {
+            #[unsafe(export_name = $name)]
+            extern "C" fn operation(
+                dest: usize,
+                source: usize,
+                $($stride: isize,)*
+                count: usize,
+                $($word: $word_type,)*
+                target: c_int,
+                $($stream: Stream,)?
+            ) {
+                let $pe = pe::live($name);
+                let $operation = Operation::elements($name, dest, source, $size, count, target);
+                $body;
+            }
+        };
+    };
+}
+pub(super) use operation;
+
 /// Exports a put and a get in all their forms, of elements of so many bytes.
 macro_rules! transfers {
     ($put:expr, $get:expr, $size:expr) => {
-        const _: () = {
-            #[unsafe(export_name = concat!("nvshmem_", $put))]
-            extern "C" fn put(dest: usize, source: usize, count: usize, target: c_int) {
-                let name = concat!("nvshmem_", $put);
-                let pe = pe::live(name);
-                Operation::elements(name, dest, source, $size, count, target).put(&pe, After);
-            }
-
-            #[unsafe(export_name = concat!("nvshmem_", $put, "_nbi"))]
-            extern "C" fn put_nbi(dest: usize, source: usize, count: usize, target: c_int) {
-                let name = concat!("nvshmem_", $put, "_nbi");
-                let pe = pe::live(name);
-                Operation::elements(name, dest, source, $size, count, target).put(&pe, AfterQuiet);
-            }
-
-            #[unsafe(export_name = concat!("nvshmem_", $get))]
-            extern "C" fn get(dest: usize, source: usize, count: usize, target: c_int) {
-                let name = concat!("nvshmem_", $get);
-                let pe = pe::live(name);
-                Operation::elements(name, dest, source, $size, count, target).get(&pe, After);
-            }
-
-            #[unsafe(export_name = concat!("nvshmem_", $get, "_nbi"))]
-            extern "C" fn get_nbi(dest: usize, source: usize, count: usize, target: c_int) {
-                let name = concat!("nvshmem_", $get, "_nbi");
-                let pe = pe::live(name);
-                Operation::elements(name, dest, source, $size, count, target).get(&pe, AfterQuiet);
-            }
-
-            #[unsafe(export_name = concat!("nvshmemx_", $put, "_on_stream"))]
-            extern "C" fn put_on_stream(
-                dest: usize,
-                source: usize,
-                count: usize,
-                target: c_int,
-                stream: Stream,
-            ) {
-                let name = concat!("nvshmemx_", $put, "_on_stream");
-                let pe = pe::live(name);
-                Operation::elements(name, dest, source, $size, count, target)
-                    .put_on_stream(&pe, After, stream, None);
-            }
-
-            #[unsafe(export_name = concat!("nvshmemx_", $put, "_nbi_on_stream"))]
-            extern "C" fn put_nbi_on_stream(
-                dest: usize,
-                source: usize,
-                count: usize,
-                target: c_int,
-                stream: Stream,
-            ) {
-                let name = concat!("nvshmemx_", $put, "_nbi_on_stream");
-                let pe = pe::live(name);
-                Operation::elements(name, dest, source, $size, count, target)
-                    .put_on_stream(&pe, AfterQuiet, stream, None);
-            }
-
-            #[unsafe(export_name = concat!("nvshmemx_", $get, "_on_stream"))]
-            extern "C" fn get_on_stream(
-                dest: usize,
-                source: usize,
-                count: usize,
-                target: c_int,
-                stream: Stream,
-            ) {
-                let name = concat!("nvshmemx_", $get, "_on_stream");
-                let pe = pe::live(name);
-                Operation::elements(name, dest, source, $size, count, target)
-                    .get_on_stream(&pe, After, stream);
-            }
-
-            #[unsafe(export_name = concat!("nvshmemx_", $get, "_nbi_on_stream"))]
-            extern "C" fn get_nbi_on_stream(
-                dest: usize,
-                source: usize,
-                count: usize,
-                target: c_int,
-                stream: Stream,
-            ) {
-                let name = concat!("nvshmemx_", $get, "_nbi_on_stream");
-                let pe = pe::live(name);
-                Operation::elements(name, dest, source, $size, count, target)
-                    .get_on_stream(&pe, AfterQuiet, stream);
-            }
-
-            #[unsafe(export_name = concat!("nvshmemx_", $put, "_signal_on_stream"))]
-            extern "C" fn put_signal(
-                dest: usize,
-                source: usize,
-                count: usize,
-                word: usize,
-                value: u64,
-                op: c_int,
-                target: c_int,
-                stream: Stream,
-            ) {
-                let name = concat!("nvshmemx_", $put, "_signal_on_stream");
-                let pe = pe::live(name);
-                let put = Operation::elements(name, dest, source, $size, count, target);
-                let signal = Signal { word, value, op };
-                signals::put(&pe, &put, signal, After, stream);
-            }
-
-            #[unsafe(export_name = concat!("nvshmemx_", $put, "_signal_nbi_on_stream"))]
-            extern "C" fn put_signal_nbi(
-                dest: usize,
-                source: usize,
-                count: usize,
-                word: usize,
-                value: u64,
-                op: c_int,
-                target: c_int,
-                stream: Stream,
-            ) {
-                let name = concat!("nvshmemx_", $put, "_signal_nbi_on_stream");
-                let pe = pe::live(name);
-                let put = Operation::elements(name, dest, source, $size, count, target);
-                let signal = Signal { word, value, op };
-                signals::put(&pe, &put, signal, AfterQuiet, stream);
-            }
-        };
+        transfers!(@ $put, $get, $size, "", After);
+        transfers!(@ $put, $get, $size, "_nbi", AfterQuiet);
+    };
+    (@ $put:expr, $get:expr, $size:expr, $nbi:literal, $reuse:expr) => {
+        operation!(concat!("nvshmem_", $put, $nbi), $size, [], [], [], |pe, put| {
+            put.put(&pe, $reuse)
+        });
+        operation!(concat!("nvshmem_", $get, $nbi), $size, [], [], [], |pe, get| {
+            get.get(&pe, $reuse)
+        });
+        operation!(concat!("nvshmemx_", $put, $nbi, "_on_stream"), $size, [], [], [stream], |pe, put| {
+            put.put_on_stream(&pe, $reuse, stream, None)
+        });
+        operation!(concat!("nvshmemx_", $get, $nbi, "_on_stream"), $size, [], [], [stream], |pe, get| {
+            get.get_on_stream(&pe, $reuse, stream)
+        });
+        operation!(
+            concat!("nvshmemx_", $put, "_signal", $nbi, "_on_stream"),
+            $size, [], [word: usize, value: u64, op: c_int], [stream],
+            |pe, put| signals::put(&pe, &put, Signal { word, value, op }, $reuse, stream)
+        );
     };
 }
 pub(super) use transfers;
@@ -147,73 +74,44 @@ transfers!("put128", "get128", 16);
 /// Exports strided puts and gets of elements of so many bytes.
 macro_rules! strided {
     ($put:expr, $get:expr, $size:expr) => {
-        const _: () = {
-            #[unsafe(export_name = concat!("nvshmem_", $put))]
-            extern "C" fn iput(
-                dest: usize,
-                source: usize,
-                there: isize,
-                here: isize,
-                count: usize,
-                target: c_int,
-            ) {
-                let name = concat!("nvshmem_", $put);
-                let pe = pe::live(name);
-                Operation::elements(name, dest, source, $size, count, target)
-                    .strided($size, there, here)
-                    .put(&pe, After);
+        operation!(
+            concat!("nvshmem_", $put),
+            $size,
+            [to, from],
+            [],
+            [],
+            |pe, put| { put.strided($size, to, from).put(&pe, After) }
+        );
+        operation!(
+            concat!("nvshmem_", $get),
+            $size,
+            [to, from],
+            [],
+            [],
+            |pe, get| { get.strided($size, to, from).get(&pe, After) }
+        );
+        operation!(
+            concat!("nvshmemx_", $put, "_on_stream"),
+            $size,
+            [to, from],
+            [],
+            [stream],
+            |pe, put| {
+                put.strided($size, to, from)
+                    .put_on_stream(&pe, After, stream, None)
             }
-
-            #[unsafe(export_name = concat!("nvshmem_", $get))]
-            extern "C" fn iget(
-                dest: usize,
-                source: usize,
-                here: isize,
-                there: isize,
-                count: usize,
-                target: c_int,
-            ) {
-                let name = concat!("nvshmem_", $get);
-                let pe = pe::live(name);
-                Operation::elements(name, dest, source, $size, count, target)
-                    .strided($size, here, there)
-                    .get(&pe, After);
+        );
+        operation!(
+            concat!("nvshmemx_", $get, "_on_stream"),
+            $size,
+            [to, from],
+            [],
+            [stream],
+            |pe, get| {
+                get.strided($size, to, from)
+                    .get_on_stream(&pe, After, stream)
             }
-
-            #[unsafe(export_name = concat!("nvshmemx_", $put, "_on_stream"))]
-            extern "C" fn iput_on_stream(
-                dest: usize,
-                source: usize,
-                there: isize,
-                here: isize,
-                count: usize,
-                target: c_int,
-                stream: Stream,
-            ) {
-                let name = concat!("nvshmemx_", $put, "_on_stream");
-                let pe = pe::live(name);
-                Operation::elements(name, dest, source, $size, count, target)
-                    .strided($size, there, here)
-                    .put_on_stream(&pe, After, stream, None);
-            }
-
-            #[unsafe(export_name = concat!("nvshmemx_", $get, "_on_stream"))]
-            extern "C" fn iget_on_stream(
-                dest: usize,
-                source: usize,
-                here: isize,
-                there: isize,
-                count: usize,
-                target: c_int,
-                stream: Stream,
-            ) {
-                let name = concat!("nvshmemx_", $get, "_on_stream");
-                let pe = pe::live(name);
-                Operation::elements(name, dest, source, $size, count, target)
-                    .strided($size, here, there)
-                    .get_on_stream(&pe, After, stream);
-            }
-        };
+        );
     };
 }
 pub(super) use strided;

@@ -6,8 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use crate::double::driver::DriverError;
 use crate::double::hooks::{self, Setting};
-use crate::double::{cuda, heap, local, meeting, memory, modules, pe, teams};
+use crate::double::{driver, heap, local, meeting, memory, modules, pe, teams};
 
 /// Names the file of the CUDA driver.
 ///
@@ -17,9 +18,9 @@ use crate::double::{cuda, heap, local, meeting, memory, modules, pe, teams};
 unsafe extern "C" fn nvshmemDouble_use_cuda(path: *const c_char) -> c_int {
     // SAFETY: the caller's promise.
     let path = unsafe { CStr::from_ptr(path) };
-    match cuda::open(Path::new(OsStr::from_bytes(path.to_bytes()))) {
+    match driver::open(Path::new(OsStr::from_bytes(path.to_bytes()))) {
         Ok(_) => 0,
-        Err(text) => {
+        Err(DriverError(text)) => {
             eprintln!("nvshmem double: {text}");
             1
         }

@@ -9,7 +9,7 @@ use crate::double::signals::Signal;
 use crate::double::transfer::Reuse::{After, AfterQuiet};
 use crate::double::{pe, rma, signals};
 
-use super::rma::{strided, transfers};
+use super::rma::{operation, strided, transfers};
 
 /// Exports all of a type.
 macro_rules! typed {

@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::cuda::{IpcHandle, Place};
+use super::cuda::Place;
+use super::driver::IpcHandle;
 use super::meeting::wait_until;
 use super::pe::Pe;
 use super::region::{Mapping, Region, own};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::abi::Stream;
-use super::cuda::{MemoryKind, must};
+use super::cuda::must;
+use super::driver::MemoryKind;
 use super::memory;
 use super::pe::Pe;
 use super::stream::Pinned;
@@ -28,7 +29,7 @@ pub(crate) fn find(pe: &Pe, name: &str, address: usize, bytes: usize) -> Local {
         return Local::Heap(machine.heap.symmetric(name, address, bytes));
     }
     let _entered = machine.place.enter();
-    match machine.place.kind_of(address as u64) {
+    match machine.place.driver.kind_of(address as u64) {
         MemoryKind::Device => Local::Device(address as u64),
         MemoryKind::Pinned => Local::Host(address),
         MemoryKind::Other => {

@@ -31,6 +31,8 @@
 pub(crate) mod abi;
 pub(crate) mod collectives;
 pub(crate) mod cuda;
+#[path = "../../../nccl-double/src/double/driver.rs"]
+pub(crate) mod driver;
 pub(crate) mod elements;
 pub(crate) mod fatal;
 pub(crate) mod founding;
