@@ -21,19 +21,17 @@ impl Communicator for NumrCommunicator {
     }
 
     unsafe fn all_reduce(&self, ptr: u64, count: usize, dtype: DType, op: ReduceOp) -> Result<()> {
-        let call = About("all_reduce", dtype);
-        let element = call.element()?;
         // SAFETY: the caller's promise to the trait.
-        let begun = unsafe { self.allreduce(ptr, count, element, operation(op)) };
-        begun.map_err(|failure| call.error(failure))
+        calling("all_reduce", dtype, |element| unsafe {
+            self.allreduce(ptr, count, element, operation(op))
+        })
     }
 
     unsafe fn broadcast(&self, ptr: u64, count: usize, dtype: DType, root: usize) -> Result<()> {
-        let call = About("broadcast", dtype);
-        let element = call.element()?;
         // SAFETY: the caller's promise to the trait.
-        let begun = unsafe { self.bcast(ptr, count, element, root) };
-        begun.map_err(|failure| call.error(failure))
+        calling("broadcast", dtype, |element| unsafe {
+            self.bcast(ptr, count, element, root)
+        })
     }
 
     unsafe fn all_gather(
@@ -43,11 +41,10 @@ impl Communicator for NumrCommunicator {
         count: usize,
         dtype: DType,
     ) -> Result<()> {
-        let call = About("all_gather", dtype);
-        let element = call.element()?;
         // SAFETY: the caller's promise to the trait.
-        let begun = unsafe { self.allgather(send_ptr, recv_ptr, count, element) };
-        begun.map_err(|failure| call.error(failure))
+        calling("all_gather", dtype, |element| unsafe {
+            self.allgather(send_ptr, recv_ptr, count, element)
+        })
     }
 
     unsafe fn reduce_scatter(
@@ -58,12 +55,10 @@ impl Communicator for NumrCommunicator {
         dtype: DType,
         op: ReduceOp,
     ) -> Result<()> {
-        let call = About("reduce_scatter", dtype);
-        let element = call.element()?;
         // SAFETY: the caller's promise to the trait.
-        let begun =
-            unsafe { self.reduce_scatter_block(send_ptr, recv_ptr, count, element, operation(op)) };
-        begun.map_err(|failure| call.error(failure))
+        calling("reduce_scatter", dtype, |element| unsafe {
+            self.reduce_scatter_block(send_ptr, recv_ptr, count, element, operation(op))
+        })
     }
 
     unsafe fn send(
@@ -74,11 +69,10 @@ impl Communicator for NumrCommunicator {
         dest: usize,
         tag: u32,
     ) -> Result<()> {
-        let call = About("send", dtype);
-        let element = call.element()?;
         // SAFETY: the caller's promise to the trait.
-        let begun = unsafe { self.isend(ptr, count, element, dest, tag) };
-        begun.map_err(|failure| call.error(failure))
+        calling("send", dtype, |element| unsafe {
+            self.isend(ptr, count, element, dest, tag)
+        })
     }
 
     unsafe fn recv(
@@ -89,11 +83,10 @@ impl Communicator for NumrCommunicator {
         src: usize,
         tag: u32,
     ) -> Result<()> {
-        let call = About("recv", dtype);
-        let element = call.element()?;
         // SAFETY: the caller's promise to the trait.
-        let begun = unsafe { self.irecv(ptr, count, element, src, tag) };
-        begun.map_err(|failure| call.error(failure))
+        calling("recv", dtype, |element| unsafe {
+            self.irecv(ptr, count, element, src, tag)
+        })
     }
 
     fn sync(&self) -> Result<()> {
@@ -173,24 +166,18 @@ fn on_streams<T>(
     comm.outcome(call, work(streams)).map_err(of_no_elements)
 }
 
-/// A call, for what is told of it when it fails.
-struct About(&'static str, DType);
-
-impl About {
-    fn element(&self) -> Result<Dtype> {
-        let Self(op, dtype) = *self;
-        Element::from(dtype)
-            .0
-            .ok_or(Error::UnsupportedDType { dtype, op })
-    }
-
-    fn error(&self, failure: Failure) -> Error {
-        let Self(op, dtype) = *self;
-        match failure {
-            Failure::Dtype => Error::UnsupportedDType { dtype, op },
-            other => of_no_elements(other),
-        }
-    }
+/// Begins an operation on elements, in numr's terms.
+fn calling(
+    op: &'static str,
+    dtype: DType,
+    begin: impl FnOnce(Dtype) -> std::result::Result<(), Failure>,
+) -> Result<()> {
+    let element = Element::from(dtype).0;
+    let begun = element.map_or(Err(Failure::Dtype), begin);
+    begun.map_err(|failure| match failure {
+        Failure::Dtype => Error::UnsupportedDType { dtype, op },
+        other => of_no_elements(other),
+    })
 }
 
 fn of_no_elements(failure: Failure) -> Error {
