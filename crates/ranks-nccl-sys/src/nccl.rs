@@ -1,7 +1,7 @@
 //! An open NCCL.
 
 use std::ffi::{CStr, c_int, c_uint};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ranks_load::{Candidate, Library, Places, function};
@@ -30,12 +30,9 @@ const NEEDED: &str = "2.14";
 /// An NCCL library of this process. It is never closed.
 #[derive(Debug)]
 pub struct Nccl {
-    table: Table,
-    missing: Vec<&'static str>,
-    version: c_int,
-    path: PathBuf,
+    examined: Examined,
     // Kept open by being kept.
-    _library: Library,
+    library: Library,
 }
 
 /// Those that are open, each file once.
@@ -85,30 +82,30 @@ impl Nccl {
     /// Its version as a number: 23203 is 2.32.3.
     #[doc(alias = "ncclGetVersion")]
     pub fn version(&self) -> i32 {
-        self.version
+        self.examined.version
     }
 
     /// Its version in words.
     pub fn version_text(&self) -> String {
-        version_text(self.version)
+        version_text(self.version())
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.library.path()
     }
 
     /// Its functions.
     #[inline]
     pub fn table(&self) -> &Table {
-        &self.table
+        &self.examined.table
     }
 
     /// The version for structs that are passed to it: its own, or that of the header that these
     /// structs are of, if that is older. A library refuses [`ncclCommProperties_t`] of a release
     /// that is later than itself.
     pub fn struct_version(&self) -> c_uint {
-        self.version.min(NCCL_VERSION_CODE).unsigned_abs()
+        self.version().min(NCCL_VERSION_CODE).unsigned_abs()
     }
 
     /// Settings of a communicator for this library, all left to it.
@@ -131,12 +128,12 @@ impl Nccl {
 
     /// Returns `true` if it has the function of that name.
     pub fn has(&self, function: &str) -> bool {
-        version::since(function).is_some() && !self.missing.contains(&function)
+        version::since(function).is_some() && !self.examined.missing.contains(&function)
     }
 
     /// Says that a function is not in this library, and which release it takes: for errors.
     pub fn lacks(&self, function: &str) -> String {
-        let (version, path) = (self.version_text(), self.path.display());
+        let (version, path) = (self.version_text(), self.path().display());
         let needs = version::since(function).unwrap_or("a release that is not known here");
         format!("{function} is not in this NCCL library ({version}, {path}); it needs NCCL {needs}")
     }
@@ -167,6 +164,7 @@ fn find() -> Result<&'static Nccl, Error> {
 const MARK: &CStr = c"ncclGetVersion";
 
 /// The version and the functions of a library.
+#[derive(Debug)]
 struct Examined {
     version: c_int,
     table: Table,
@@ -224,26 +222,16 @@ impl Examined {
 /// Makes an [`Nccl`] of an open library, if it is one and new enough.
 fn take(mut library: Library) -> Result<Nccl, Error> {
     library.locate(MARK);
-    let Examined {
-        version,
-        table,
-        missing,
-    } = Examined::of(&library)?;
-    Ok(Nccl {
-        table,
-        missing,
-        version,
-        path: library.path().to_path_buf(),
-        _library: library,
-    })
+    let examined = Examined::of(&library)?;
+    Ok(Nccl { examined, library })
 }
 
 /// Keeps one for ever, unless its file is kept already.
 fn keep(nccl: Nccl) -> &'static Nccl {
     let file = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let path = file(&nccl.path);
-    if let Some(known) = open.iter().find(|known| file(&known.path) == path) {
+    let path = file(nccl.path());
+    if let Some(known) = open.iter().find(|known| file(known.path()) == path) {
         return known;
     }
     let kept: &'static Nccl = Box::leak(Box::new(nccl));

@@ -1,7 +1,7 @@
 //! An open NVSHMEM.
 
 use std::ffi::{CStr, c_int};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ranks_load::{Candidate, Library, Places, function};
@@ -35,10 +35,7 @@ const MARK: &CStr = c"nvshmemx_vendor_get_version_info";
 /// An NVSHMEM library of this process. It is never closed.
 #[derive(Debug)]
 pub struct NvshmemLibrary {
-    table: Table,
-    missing: Vec<&'static str>,
-    version: Version,
-    path: PathBuf,
+    examined: Examined,
     reductions: Box<Reductions>,
     // Kept open by being kept.
     library: Library,
@@ -91,12 +88,12 @@ impl NvshmemLibrary {
     /// The release that it is.
     #[doc(alias = "nvshmemx_vendor_get_version_info")]
     pub fn version(&self) -> Version {
-        self.version
+        self.examined.version
     }
 
     /// The release that it is, in words: `3.8.0`.
     pub fn version_text(&self) -> String {
-        self.version.to_string()
+        self.version().to_string()
     }
 
     /// The major and the minor number of the OpenSHMEM specification that it follows, which say
@@ -104,7 +101,7 @@ impl NvshmemLibrary {
     #[doc(alias = "nvshmem_info_get_version")]
     pub fn spec_version(&self) -> (i32, i32) {
         let (mut major, mut minor): (c_int, c_int) = (0, 0);
-        if let Some(get_version) = self.table.nvshmem_info_get_version {
+        if let Some(get_version) = self.table().nvshmem_info_get_version {
             // SAFETY: it may be called at any time and writes two ints.
             unsafe { get_version(&raw mut major, &raw mut minor) };
         }
@@ -113,13 +110,13 @@ impl NvshmemLibrary {
 
     /// The file.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.library.path()
     }
 
     /// Its functions.
     #[inline]
     pub fn table(&self) -> &Table {
-        &self.table
+        &self.examined.table
     }
 
     /// The reduction of that form, operation and type; `None` if the library has none. The first
@@ -156,24 +153,24 @@ impl NvshmemLibrary {
     /// Returns whether `cuda_device_id` of the attributes is looked at: from 3.5 on. Before, the
     /// device is the one that is bound to the thread.
     pub fn attr_has_device(&self) -> bool {
-        initial::attr_has_device(self.version)
+        initial::attr_has_device(self.version())
     }
 
     /// The settings of a team as this release wants them, all left to it
     /// (`NVSHMEM_TEAM_CONFIG_INITIALIZER`).
     #[doc(alias = "NVSHMEM_TEAM_CONFIG_INITIALIZER")]
     pub fn team_config(&self) -> nvshmem_team_config_t {
-        initial::team_config(self.version)
+        initial::team_config(self.version())
     }
 
     /// Returns whether it has the function of that name.
     pub fn has(&self, function: &str) -> bool {
-        version::since(function).is_some() && !self.missing.contains(&function)
+        version::since(function).is_some() && !self.examined.missing.contains(&function)
     }
 
     /// Says that a function is not in this library, and which release it takes: for errors.
     pub fn lacks(&self, function: &str) -> String {
-        let (version, path) = (self.version, self.path.display());
+        let (version, path) = (self.version(), self.path().display());
         let needs = version::since(function).unwrap_or("a release that is not known here");
         format!(
             "{function} is not in this NVSHMEM library ({version}, {path}); it needs NVSHMEM {needs}"
@@ -189,7 +186,7 @@ impl NvshmemLibrary {
         on_stream: bool,
     ) -> String {
         let name = reduction::name(form, operation, element, on_stream);
-        let (version, path) = (self.version, self.path.display());
+        let (version, path) = (self.version(), self.path().display());
         format!("{name} is not in this NVSHMEM library ({version}, {path})")
     }
 }
@@ -216,6 +213,7 @@ fn find() -> Result<&'static NvshmemLibrary, Error> {
 }
 
 /// The result of examining a library.
+#[derive(Debug)]
 struct Examined {
     version: Version,
     table: Table,
@@ -290,16 +288,9 @@ fn version_of(library: &Library) -> Option<Version> {
 /// Makes an [`NvshmemLibrary`] of an open library, if it is one and new enough.
 fn take(mut library: Library) -> Result<NvshmemLibrary, Error> {
     library.locate(MARK);
-    let Examined {
-        version,
-        table,
-        missing,
-    } = Examined::of(&library)?;
+    let examined = Examined::of(&library)?;
     Ok(NvshmemLibrary {
-        table,
-        missing,
-        version,
-        path: library.path().to_path_buf(),
+        examined,
         reductions: Reductions::new(),
         library,
     })
@@ -309,8 +300,8 @@ fn take(mut library: Library) -> Result<NvshmemLibrary, Error> {
 fn keep(library: NvshmemLibrary) -> &'static NvshmemLibrary {
     let file = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let path = file(&library.path);
-    if let Some(known) = open.iter().find(|known| file(&known.path) == path) {
+    let path = file(library.path());
+    if let Some(known) = open.iter().find(|known| file(known.path()) == path) {
         return known;
     }
     let kept: &'static NvshmemLibrary = Box::leak(Box::new(library));
