@@ -37,13 +37,6 @@ impl Part<'_> {
             ..self
         })
     }
-
-    fn order_after_use(self, stream: &dyn Stream) -> Result<()> {
-        for event in self.users.pending() {
-            stream.wait_event(&event)?;
-        }
-        Ok(())
-    }
 }
 
 /// The first of a range, and the one behind its last.
@@ -152,39 +145,49 @@ impl<'a, T: Pod> DeviceViewMut<'a, T> {
     }
 }
 
-macro_rules! device_slice {
-    ($($name:ty, $part:ident;)*) => {$(
-        // SAFETY: the elements lie in a block of that size, on the device of its context, until the
-        // `DeviceVec` is dropped, which it is not while it is borrowed; its drop frees the block
-        // when all users are complete.
-        unsafe impl<T: Pod> DeviceSlice for $name {
-            type Element = T;
+// SAFETY: the elements lie in a block of that size, on the device of its context, until the
+// `DeviceVec` is dropped, which it is not while it is borrowed; its drop frees the block when all
+// users are complete.
+unsafe impl<T: Pod> DeviceSlice for DeviceView<'_, T> {
+    type Element = T;
 
-            fn address(&self) -> u64 {
-                $part(self).address
-            }
+    fn address(&self) -> u64 {
+        self.part.address
+    }
 
-            fn len(&self) -> usize {
-                $part(self).len
-            }
+    fn len(&self) -> usize {
+        self.part.len
+    }
 
-            fn ordinal(&self) -> usize {
-                $part(self).block.context.device().ordinal()
-            }
+    fn ordinal(&self) -> usize {
+        self.part.block.context.device().ordinal()
+    }
 
-            fn cuda(&self) -> Result<Cuda> {
-                Ok($part(self).block.context.cuda())
-            }
+    fn cuda(&self) -> Result<Cuda> {
+        Ok(self.part.block.context.cuda())
+    }
 
-            fn used_until(&self, event: &Event) {
-                $part(self).users.add(event);
-            }
+    fn used_until(&self, event: &Event) {
+        self.part.users.add(event);
+    }
 
-            fn order_after_use(&self, stream: &dyn Stream) -> Result<()> {
-                $part(self).order_after_use(stream)
-            }
+    fn order_after_use(&self, stream: &dyn Stream) -> Result<()> {
+        for event in self.part.users.pending() {
+            stream.wait_event(&event)?;
         }
+        Ok(())
+    }
+}
 
+crate::device_slice_by! {
+    // SAFETY: the view is one of its own elements.
+    unsafe impl[T: Pod] DeviceVec<T>: T, |this| this.as_view();
+    // SAFETY: as above.
+    unsafe impl[T: Pod] DeviceViewMut<'_, T>: T, |this| this.as_view();
+}
+
+macro_rules! debug {
+    ($($name:ty),*) => {$(
         impl<T: Pod> fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{} elements on device {}", self.len(), self.ordinal())
@@ -193,23 +196,7 @@ macro_rules! device_slice {
     )*};
 }
 
-fn of_vec<T: Pod>(vec: &DeviceVec<T>) -> Part<'_> {
-    vec.part()
-}
-
-fn of_view<'a, T>(view: &DeviceView<'a, T>) -> Part<'a> {
-    view.part
-}
-
-fn of_view_mut<'a, T>(view: &'a DeviceViewMut<'_, T>) -> Part<'a> {
-    view.part
-}
-
-device_slice! {
-    DeviceVec<T>, of_vec;
-    DeviceView<'_, T>, of_view;
-    DeviceViewMut<'_, T>, of_view_mut;
-}
+debug!(DeviceVec<T>, DeviceView<'_, T>, DeviceViewMut<'_, T>);
 
 // SAFETY: a vector that is borrowed mutably, or owned, was lent to nobody.
 unsafe impl<T: Pod> DeviceSliceMut for DeviceVec<T> {}

@@ -131,67 +131,61 @@ impl<'a, T: Pod> SymmetricSliceMut<'a, T> {
     }
 }
 
-impl<T: Pod> SymmetricView<'_, T> {
-    fn view(&self) -> &Self {
-        self
+// SAFETY: the elements lie in a block of the heap, on the device of its context, as long as the
+// block is borrowed. Before it is freed, which is a collective call of the heap, the heap waits for
+// the events that it was told of.
+unsafe impl<T: Pod> DeviceSlice for SymmetricView<'_, T> {
+    type Element = T;
+
+    fn address(&self) -> u64 {
+        let place = self.elements.span().place(size_of::<T>());
+        place.map_or(0, |place| {
+            let address = place.block.local.as_ptr().wrapping_add(place.offset);
+            address.addr() as u64
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    fn ordinal(&self) -> usize {
+        self.context.device().ordinal()
+    }
+
+    fn cuda(&self) -> ranks_cuda::Result<Cuda> {
+        Ok(self.context.cuda())
+    }
+
+    fn used_until(&self, event: &Event) {
+        let heap = self.elements.span().heap;
+        heap.pe().in_flight.add(Mark::Cuda(event.clone()));
+    }
+
+    fn order_after_use(&self, _stream: &dyn Stream) -> ranks_cuda::Result<()> {
+        // Nobody knows which of the operations under way work on these elements, and waiting for
+        // all of them could be waiting for this one.
+        Ok(())
     }
 }
 
-impl<'a, T: Pod> SymmetricViewMut<'a, T> {
-    fn view(&self) -> &SymmetricView<'a, T> {
-        &self.0
+ranks_cuda::device_slice_by! {
+    // SAFETY: it holds these elements as long as it lives.
+    unsafe impl[T: Pod] SymmetricViewMut<'_, T>: T, |this| this.0;
+}
+
+impl<T: Pod> fmt::Debug for SymmetricView<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (len, device) = (self.len(), self.ordinal());
+        write!(f, "{len} symmetric elements on device {device}")
     }
 }
 
-macro_rules! device_slice {
-    ($($type:ty),*) => {$(
-        // SAFETY: the elements lie in a block of the heap, on the device of its context, as long as
-        // the block is borrowed. Before it is freed, which is a collective call of the heap, the
-        // heap waits for the events that it was told of.
-        unsafe impl<T: Pod> DeviceSlice for $type {
-            type Element = T;
-
-            fn address(&self) -> u64 {
-                let place = self.view().elements.span().place(size_of::<T>());
-                place.map_or(0, |place| {
-                    let address = place.block.local.as_ptr().wrapping_add(place.offset);
-                    address.addr() as u64
-                })
-            }
-
-            fn len(&self) -> usize {
-                self.view().elements.len()
-            }
-
-            fn ordinal(&self) -> usize {
-                self.view().context.device().ordinal()
-            }
-
-            fn cuda(&self) -> ranks_cuda::Result<Cuda> {
-                Ok(self.view().context.cuda())
-            }
-
-            fn used_until(&self, event: &Event) {
-                let heap = self.view().elements.span().heap;
-                heap.pe().in_flight.add(Mark::Cuda(event.clone()));
-            }
-
-            fn order_after_use(&self, _stream: &dyn Stream) -> ranks_cuda::Result<()> {
-                // Nobody knows which of the operations under way work on these elements, and
-                // waiting for all of them could be waiting for this one.
-                Ok(())
-            }
-        }
-
-        impl<T: Pod> fmt::Debug for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{} symmetric elements on device {}", self.len(), self.ordinal())
-            }
-        }
-    )*};
+impl<T: Pod> fmt::Debug for SymmetricViewMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
 }
-
-device_slice!(SymmetricView<'_, T>, SymmetricViewMut<'_, T>);
 
 // SAFETY: the elements are borrowed mutably; what other PEs do with them is never looked at but as
 // bits, which all are elements.
