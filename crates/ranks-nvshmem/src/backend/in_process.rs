@@ -13,7 +13,7 @@ use std::thread;
 use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::backend::stream::StreamRef;
-use crate::backend::{Life, Order, TeamHandle};
+use crate::backend::{Facts, Life, Order, TeamHandle};
 use crate::call::time_limit::Limit;
 
 mod deferred_delivery;
@@ -45,6 +45,7 @@ use world::{Waiting, World};
 /// A heap whose PEs are threads of this process: the handle of one of them, on its thread.
 pub(crate) struct Heap {
     pe: Arc<Pe>,
+    facts: Facts,
     limit: Limit,
     teams: RefCell<Table>,
 }
@@ -72,6 +73,13 @@ impl Heap {
         presence::ends_with_this_thread(&world, me);
         Heap {
             teams: RefCell::new(Table::of(world.size(), me)),
+            facts: Facts {
+                my_pe: me,
+                n_pes: world.size(),
+                name: "in process".to_owned(),
+                limited: false,
+                context: None,
+            },
             pe: Arc::new(Pe {
                 world,
                 me,
@@ -140,16 +148,8 @@ impl Heap {
 }
 
 impl Life for Heap {
-    fn my_pe(&self) -> usize {
-        self.pe.me
-    }
-
-    fn n_pes(&self) -> usize {
-        self.pe.world.size()
-    }
-
-    fn name(&self) -> String {
-        "in process".to_owned()
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     fn host_stream(&self) -> Result<HostStream> {
@@ -158,10 +158,6 @@ impl Life for Heap {
 
     fn accept(&self, operation: &'static str, stream: StreamRef<'_>) -> Result<()> {
         self.own(operation, Order::On(stream)).map(drop)
-    }
-
-    fn keeps_limit(&self) -> bool {
-        true
     }
 
     fn is_parked(&self) {

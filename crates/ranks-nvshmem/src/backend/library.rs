@@ -32,8 +32,8 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, Entered};
 use ranks_nvshmem_sys::{NvshmemLibrary, Table, cudaStream_t};
 
-use crate::backend::Order;
 use crate::backend::stream::StreamRef;
+use crate::backend::{Facts, Order};
 use crate::call::error::of_driver;
 
 pub(crate) use direct::Direct;
@@ -43,9 +43,7 @@ pub(crate) use init::Prepared;
 pub(crate) struct LibraryHeap {
     library: &'static NvshmemLibrary,
     context: Context,
-    my_pe: usize,
-    n_pes: usize,
-    limited: bool,
+    facts: Facts,
     /// The room that is left for blocks, where the library loses the heap by asking for more.
     room: Option<free_memory::Room>,
     /// True if no PE is reached over a network; `None` before there is a block to ask with.
@@ -70,7 +68,7 @@ impl LibraryHeap {
     /// Refuses what would end the process while several PEs share a GPU.
     #[inline]
     fn full(&self, operation: &'static str) -> Result<()> {
-        if self.limited {
+        if self.facts.limited {
             return Err(limited(operation));
         }
         Ok(())
@@ -187,7 +185,7 @@ impl fmt::Debug for LibraryHeap {
         f.debug_struct("LibraryHeap")
             .field("library", &self.library.path())
             .field("device", &self.context.device().ordinal())
-            .field("limited", &self.limited)
+            .field("limited", &self.facts.limited)
             .finish_non_exhaustive()
     }
 }

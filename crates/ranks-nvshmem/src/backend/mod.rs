@@ -136,21 +136,23 @@ pub(crate) enum DeviceCode {
     Library(*mut c_void),
 }
 
+/// Facts about a PE, which are the same from its beginning to its end.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(crate) my_pe: usize,
+    pub(crate) n_pes: usize,
+    /// `NVSHMEM 3.8.0`, `in process`.
+    pub(crate) name: String,
+    /// True if several PEs share a GPU without sharing its context, so that teams, their operations
+    /// and waits on streams are unavailable.
+    pub(crate) limited: bool,
+    /// That of the PE's device; none in process.
+    pub(crate) context: Option<Context>,
+}
+
 /// Identity of the PE and of the others, and finalization.
 pub(crate) trait Life {
-    fn my_pe(&self) -> usize;
-    fn n_pes(&self) -> usize;
-    /// `NVSHMEM 3.8.0`, `in process`.
-    fn name(&self) -> String;
-    /// Returns whether several PEs share a GPU without sharing its context, so that teams, their
-    /// operations and waits on streams are unavailable.
-    fn limited(&self) -> bool {
-        false
-    }
-    /// That of the PE's device; none in process.
-    fn context(&self) -> Option<&Context> {
-        None
-    }
+    fn facts(&self) -> &Facts;
     /// Kernels of this code may work on the heap from now on. It was compiled with device code of
     /// `release`.
     fn init_code(&self, code: DeviceCode, release: Option<[i32; 3]>) -> Result<()> {
@@ -177,11 +179,6 @@ pub(crate) trait Life {
         let _ = stream;
         let text = "streams are those of the device";
         Err(Error::new(ErrorKind::NotAvailable, operation, text))
-    }
-    /// Returns whether calls that wait for other PEs end by themselves when the time limit has
-    /// passed.
-    fn keeps_limit(&self) -> bool {
-        false
     }
     /// The handle was dropped, and may be taken up again.
     fn is_parked(&self) {}

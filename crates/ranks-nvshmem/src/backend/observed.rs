@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use ranks_comm::Result;
 use ranks_comm::backend::{CallFacts, Track, observed};
-use ranks_cuda::Context;
 
 use crate::backend::block::{Block, Offset};
 use crate::backend::in_process::HostStream;
@@ -16,8 +15,8 @@ use crate::backend::names::{
 };
 use crate::backend::stream::StreamRef;
 use crate::backend::{
-    Access, Backend, Comparison, DeviceCode, Life, Memory, Moved, Movement, Movements, OneSided,
-    Order, Point, Reuse, SignalUpdate, Strides, TeamHandle, Teams,
+    Access, Backend, Comparison, DeviceCode, Facts, Life, Memory, Moved, Movement, Movements,
+    OneSided, Order, Point, Reuse, SignalUpdate, Strides, TeamHandle, Teams,
 };
 
 /// A backend, and the observers' view of its PE.
@@ -56,24 +55,8 @@ impl Observed {
 }
 
 impl Life for Observed {
-    fn my_pe(&self) -> usize {
-        self.backend.my_pe()
-    }
-
-    fn n_pes(&self) -> usize {
-        self.backend.n_pes()
-    }
-
-    fn name(&self) -> String {
-        self.backend.name()
-    }
-
-    fn limited(&self) -> bool {
-        self.backend.limited()
-    }
-
-    fn context(&self) -> Option<&Context> {
-        self.backend.context()
+    fn facts(&self) -> &Facts {
+        self.backend.facts()
     }
 
     fn init_code(&self, code: DeviceCode, release: Option<[i32; 3]>) -> Result<()> {
@@ -90,10 +73,6 @@ impl Life for Observed {
 
     fn accept(&self, operation: &'static str, stream: StreamRef<'_>) -> Result<()> {
         self.backend.accept(operation, stream)
-    }
-
-    fn keeps_limit(&self) -> bool {
-        self.backend.keeps_limit()
     }
 
     fn is_parked(&self) {

@@ -45,7 +45,7 @@ impl Nvshmem<'_> {
     pub fn init_module(&self, module: &Module) -> Result<InitialisedCode<'_>> {
         let backend = self.begin(MODULE)?;
         let code = DeviceCode::Module(module.raw());
-        let Some(context) = backend.context() else {
+        let Some(context) = &backend.facts().context else {
             return self.init_code(code, None, None);
         };
         if context != module.context() {

@@ -121,19 +121,13 @@ impl<'c, T: Pod> SymmetricVec<'c, T> {
     /// All of it.
     #[must_use]
     pub fn as_slice(&self) -> SymmetricSlice<'_, T> {
-        SymmetricSlice {
-            span: self.span(),
-            elements: PhantomData,
-        }
+        SymmetricSlice::of(self.span())
     }
 
     /// All of it, to be written to here.
     #[must_use]
     pub fn as_slice_mut(&mut self) -> SymmetricSliceMut<'_, T> {
-        SymmetricSliceMut {
-            span: self.span(),
-            elements: PhantomData,
-        }
+        SymmetricSliceMut::of(self.span())
     }
 
     /// Some of it.
@@ -191,6 +185,11 @@ impl<T: Pod> Drop for SymmetricVec<'_, T> {
 }
 
 impl<'a, T: Pod> SymmetricSlice<'a, T> {
+    fn of(span: Span<'a>) -> Self {
+        let elements = PhantomData;
+        Self { span, elements }
+    }
+
     /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -208,10 +207,7 @@ impl<'a, T: Pod> SymmetricSlice<'a, T> {
     /// # Errors
     /// [`ErrorKind::Argument`] for a range that is not there.
     pub fn slice(self, range: impl RangeBounds<usize>) -> Result<SymmetricSlice<'a, T>> {
-        Ok(Self {
-            span: self.span.part(&range)?,
-            elements: PhantomData,
-        })
+        Ok(Self::of(self.span.part(&range)?))
     }
 
     #[inline]
@@ -221,6 +217,11 @@ impl<'a, T: Pod> SymmetricSlice<'a, T> {
 }
 
 impl<'a, T: Pod> SymmetricSliceMut<'a, T> {
+    fn of(span: Span<'a>) -> Self {
+        let elements = PhantomData;
+        Self { span, elements }
+    }
+
     /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -238,10 +239,7 @@ impl<'a, T: Pod> SymmetricSliceMut<'a, T> {
     /// # Errors
     /// [`ErrorKind::Argument`] for a range that is not there.
     pub fn slice_mut(self, range: impl RangeBounds<usize>) -> Result<SymmetricSliceMut<'a, T>> {
-        Ok(Self {
-            span: self.span.part(&range)?,
-            elements: PhantomData,
-        })
+        Ok(Self::of(self.span.part(&range)?))
     }
 
     /// Splits at `middle` into the elements before it and those from there.
@@ -252,39 +250,26 @@ impl<'a, T: Pod> SymmetricSliceMut<'a, T> {
         self,
         middle: usize,
     ) -> Result<(SymmetricSliceMut<'a, T>, SymmetricSliceMut<'a, T>)> {
-        let of = |span| SymmetricSliceMut {
-            span,
-            elements: PhantomData,
-        };
         let before = self.span.part(&(..middle))?;
         let from = self.span.part(&(middle..))?;
-        Ok((of(before), of(from)))
+        Ok((Self::of(before), Self::of(from)))
     }
 
     /// The same elements for a shorter time.
     #[must_use]
     pub fn reborrow(&mut self) -> SymmetricSliceMut<'_, T> {
-        SymmetricSliceMut {
-            span: self.span,
-            elements: PhantomData,
-        }
+        SymmetricSliceMut::of(self.span)
     }
 
     /// The same elements, to be read.
     #[must_use]
     pub fn as_slice(&self) -> SymmetricSlice<'_, T> {
-        SymmetricSlice {
-            span: self.span,
-            elements: PhantomData,
-        }
+        SymmetricSlice::of(self.span)
     }
 
     /// The same elements, which nobody else has.
     pub(crate) fn into_slice(self) -> SymmetricSlice<'a, T> {
-        SymmetricSlice {
-            span: self.span,
-            elements: PhantomData,
-        }
+        SymmetricSlice::of(self.span)
     }
 
     #[inline]

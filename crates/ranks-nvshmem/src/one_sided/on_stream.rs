@@ -5,6 +5,7 @@ use ranks_comm::Result;
 use crate::backend::names::{PUT_SIGNAL, SIGNAL_OP, SIGNAL_WAIT};
 use crate::backend::stream::{Ordered, PeStream, StreamRef};
 use crate::backend::{Comparison, Direction, Order, Point, Reuse, SignalOp};
+use crate::heap::arguments::part::{Near, Part};
 use crate::heap::arguments::{Destination, Source, Symmetric};
 use crate::one_sided::signals::SignalRef;
 use crate::pe::handle::Nvshmem;
@@ -39,14 +40,13 @@ impl Nvshmem<'_> {
         D: Symmetric + Owned,
         S: Source<Element = D::Element> + Owned,
     {
-        let what = What::with("nvshmemx_putmem_on_stream", pe);
-        let reach = self.reach(what.name)?;
-        let call = |(dest, source): &mut (D, S), stream: StreamRef<'_>| {
-            reach.ready(what.name, source, Direction::Put, stream)?;
-            let order = Order::On(stream);
-            reach.access(Direction::Put, dest, source, pe, order, Reuse::After)
-        };
-        Enqueued::begin(reach, what, (dest, source), stream, call)
+        self.access_on_stream(
+            Direction::Put,
+            (dest, source),
+            |(dest, source)| (dest, source),
+            pe,
+            stream,
+        )
     }
 
     /// As [`Queue::get`](crate::Queue::get), with memory that it owns.
@@ -65,14 +65,34 @@ impl Nvshmem<'_> {
         S: Symmetric + Owned,
         D: Destination<Element = S::Element> + Owned,
     {
-        let what = What::with("nvshmemx_getmem_on_stream", pe);
+        self.access_on_stream(
+            Direction::Get,
+            (dest, source),
+            |(dest, source)| (source, dest),
+            pe,
+            stream,
+        )
+    }
+
+    /// Enqueues a put or a get; `sides` says which of the buffers is at the other PE, and which
+    /// here.
+    fn access_on_stream<B: Owned, F: Part, N: Near<Element = F::Element>>(
+        &self,
+        direction: Direction,
+        buffers: B,
+        sides: impl for<'b> FnOnce(&'b mut B) -> (&'b mut F, &'b mut N),
+        pe: usize,
+        stream: &impl Ordered,
+    ) -> Result<Enqueued<'_, B>> {
+        let order = Order::On(stream.stream_ref());
+        let what = What::with(direction.name(order, Reuse::After), pe);
         let reach = self.reach(what.name)?;
-        let call = |(dest, source): &mut (D, S), stream: StreamRef<'_>| {
-            reach.ready(what.name, dest, Direction::Get, stream)?;
-            let order = Order::On(stream);
-            reach.access(Direction::Get, source, dest, pe, order, Reuse::After)
+        let call = |buffers: &mut B, stream: StreamRef<'_>| {
+            let (far, near) = sides(buffers);
+            reach.ready(what.name, near, direction, stream)?;
+            reach.access(direction, far, near, pe, Order::On(stream), Reuse::After)
         };
-        Enqueued::begin(reach, what, (dest, source), stream, call)
+        Enqueued::begin(reach, what, buffers, stream, call)
     }
 
     /// As [`Queue::put_signal`](crate::Queue::put_signal), with memory that it owns. The signal

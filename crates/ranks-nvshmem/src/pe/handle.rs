@@ -56,7 +56,7 @@ impl<'b> Nvshmem<'b> {
     /// The name of the heap's backend: `NVSHMEM 3.8.0`, or `in process`.
     #[must_use]
     pub fn backend_name(&self) -> String {
-        self.pe().backend().name()
+        self.pe().backend().facts().name.clone()
     }
 
     /// Returns whether several PEs share a GPU without MPS. Teams, their operations, and waits of
@@ -70,7 +70,7 @@ impl<'b> Nvshmem<'b> {
     /// That of this PE's device, to make streams and other memory in; none in process.
     #[must_use]
     pub fn context(&self) -> Option<&Context> {
-        self.pe().backend().context()
+        self.pe().backend().facts().context.as_ref()
     }
 
     pub(crate) fn pe(&self) -> &Pe {

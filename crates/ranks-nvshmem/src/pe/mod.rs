@@ -10,7 +10,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use crate::backend::block::Known;
 use crate::backend::observed::Observed;
 use crate::backend::stream::PeStream;
-use crate::backend::{Backend, Order, Point};
+use crate::backend::{Backend, Facts, Order, Point};
 use crate::call::time_limit::Limit;
 use crate::pe::deferred_free::Dropped;
 use crate::pe::in_flight::InFlight;
@@ -62,9 +62,13 @@ impl Pe {
         limit: Limit,
         compares: bool,
     ) -> Self {
-        let (my_pe, n_pes) = (backend.my_pe(), backend.n_pes());
+        let &Facts {
+            my_pe,
+            n_pes,
+            limited,
+            ..
+        } = backend.facts();
         let track = Rc::new(track);
-        let limited = backend.limited();
         let backend: Box<dyn Backend> = if is_observed() {
             let track = Rc::clone(&track);
             Box::new(Observed { backend, track })

@@ -63,7 +63,7 @@ impl Pe {
 
 impl<'a> Reach<'a> {
     fn context(&self) -> Option<&'a Context> {
-        self.backend.context()
+        self.backend.facts().context.as_ref()
     }
 
     /// Makes the PE's device the current one of this thread: puts and gets are enqueued so.
@@ -219,7 +219,8 @@ impl<'a> Reach<'a> {
         name: &'static str,
         call: impl FnOnce(Order<'_>) -> Result<()>,
     ) -> Result<()> {
-        if self.pe.limit.is_none() || self.backend.keeps_limit() {
+        // Calls among threads end by themselves when the limit has passed.
+        if self.pe.limit.is_none() || self.context().is_none() {
             return call(Order::Now);
         }
         let what = What::of(name);

@@ -46,7 +46,10 @@ fn on_pes<R: Send>(
         let run = |bootstrap: ThreadBootstrap| {
             scope.spawn(move || {
                 let heap = Heap::join(&bootstrap, options).unwrap();
-                assert_eq!((heap.my_pe(), heap.n_pes()), (bootstrap.rank(), count));
+                assert_eq!(
+                    (heap.facts().my_pe, heap.facts().n_pes),
+                    (bootstrap.rank(), count)
+                );
                 test(&*heap)
             })
         };

@@ -36,7 +36,7 @@ impl LibraryHeap {
         of_all: Point,
         order: Order<'_>,
     ) -> Result<()> {
-        if self.limited && team == TeamHandle::WORLD {
+        if self.facts.limited && team == TeamHandle::WORLD {
             return self.point(of_all, order);
         }
         let (table, name) = (self.library.table(), movement.name(order));

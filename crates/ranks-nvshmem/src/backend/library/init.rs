@@ -17,11 +17,11 @@ use ranks_nvshmem_sys::{
 };
 
 use super::{LibraryHeap, refused};
-use crate::backend::Backend;
 use crate::backend::library::free_memory::Room;
 use crate::backend::library::init_state::{self, InitState};
 use crate::backend::names::INIT;
 use crate::backend::options::NvshmemOptions;
+use crate::backend::{Backend, Facts};
 use crate::call::error::of_driver;
 
 const GET_ID: &str = "nvshmemx_get_uniqueid";
@@ -188,9 +188,13 @@ impl Prepared {
         Ok(LibraryHeap {
             library: self.library,
             context: self.context.clone(),
-            my_pe: rank,
-            n_pes: size,
-            limited: status == NVSHMEM_STATUS_LIMITED_MPG,
+            facts: Facts {
+                my_pe: rank,
+                n_pes: size,
+                name: format!("NVSHMEM {}", self.name()),
+                limited: status == NVSHMEM_STATUS_LIMITED_MPG,
+                context: Some(self.context.clone()),
+            },
             // From this status on PEs share GPUs, and nobody says which of those on this host.
             room: Room::of(
                 self.library.version(),

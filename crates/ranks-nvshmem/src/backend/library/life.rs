@@ -2,32 +2,15 @@
 #![allow(unsafe_code)]
 
 use ranks_comm::{Error, ErrorKind, Result};
-use ranks_cuda::Context;
 
 use super::LibraryHeap;
 use crate::backend::library::init_state::{self, InitState};
 use crate::backend::names::FINALIZE;
-use crate::backend::{DeviceCode, Life};
+use crate::backend::{DeviceCode, Facts, Life};
 
 impl Life for LibraryHeap {
-    fn my_pe(&self) -> usize {
-        self.my_pe
-    }
-
-    fn n_pes(&self) -> usize {
-        self.n_pes
-    }
-
-    fn name(&self) -> String {
-        format!("NVSHMEM {}", self.library.version())
-    }
-
-    fn limited(&self) -> bool {
-        self.limited
-    }
-
-    fn context(&self) -> Option<&Context> {
-        Some(&self.context)
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     fn init_code(&self, code: DeviceCode, release: Option<[i32; 3]>) -> Result<()> {

@@ -50,7 +50,7 @@ impl Memory for LibraryHeap {
         };
         self.fill(place, bytes, 0, Order::Now)?;
         if self.all_near.get().is_none() {
-            let all_near = (0..self.n_pes).all(|pe| self.peer(place, pe).is_some());
+            let all_near = (0..self.facts.n_pes).all(|pe| self.peer(place, pe).is_some());
             self.all_near.set(Some(all_near));
         }
         Ok(block)

@@ -13,14 +13,14 @@ fn either(heap: &dyn Backend, what: impl Fn(Order<'_>) -> Result<()>) -> Result<
 
 /// The world, and the world in reverse.
 fn both_ways(heap: &dyn Backend) -> Result<[TeamHandle; 2]> {
-    let (me, n) = (heap.my_pe(), heap.n_pes());
+    let (me, n) = (heap.facts().my_pe, heap.facts().n_pes);
     Ok([TeamHandle::WORLD, heap.team_init(u64::MAX, n - 1 - me, n)?])
 }
 
 #[test]
 fn elements_travel_among_the_pes_of_a_team() {
     everywhere(|heap| {
-        let n = heap.n_pes();
+        let n = heap.facts().n_pes;
         let (source, dest) = (heap.alloc(8 * n, 0)?, heap.alloc(8 * n, 1)?);
         for team in both_ways(heap)? {
             let me = number::<u64>(heap.team_my_pe(team)?);
@@ -75,7 +75,7 @@ fn elements_travel_among_the_pes_of_a_team() {
 #[test]
 fn elements_are_reduced_in_the_order_of_pes() {
     everywhere(|heap| {
-        let n = heap.n_pes();
+        let n = heap.facts().n_pes;
         let (source, dest) = (heap.alloc(8 * n, 0)?, heap.alloc(8 * n, 1)?);
         for team in both_ways(heap)? {
             let me = heap.team_my_pe(team)?;
@@ -134,9 +134,9 @@ fn the_order_of_calls_counts() {
     everywhere(|heap| {
         let (source, dest) = (heap.alloc(8, 0)?, heap.alloc(8, 1)?);
         let (first, second) = (stream(heap), stream(heap));
-        write(heap, &source, &[number::<u64>(heap.my_pe())]);
-        for root in 0..heap.n_pes() {
-            let stream = if (root + heap.my_pe()) % 2 == 0 {
+        write(heap, &source, &[number::<u64>(heap.facts().my_pe)]);
+        for root in 0..heap.facts().n_pes {
+            let stream = if (root + heap.facts().my_pe) % 2 == 0 {
                 &first
             } else {
                 &second
@@ -159,7 +159,7 @@ fn the_order_of_calls_counts() {
 fn calls_that_differ_are_the_same_error_on_all() {
     let errors = on_pes(2, Some(LONG), Delivery::AtOnce, |heap| {
         let block = heap.alloc(16, 0).unwrap();
-        let (me, team) = (heap.my_pe(), TeamHandle::WORLD);
+        let (me, team) = (heap.facts().my_pe, TeamHandle::WORLD);
         let place = at(&block, 0);
         let bytes = heap.moves(
             team,

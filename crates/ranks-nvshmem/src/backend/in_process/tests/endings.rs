@@ -13,11 +13,11 @@ const SHORT: Limit = Some(Duration::from_millis(30));
 fn who_does_not_come_is_named() {
     let given_up = Barrier::new(2);
     let errors = on_pes(2, SHORT, Delivery::AtOnce, |heap| {
-        if heap.my_pe() == 1 {
+        if heap.facts().my_pe == 1 {
             given_up.wait();
         }
         let error = heap.point(Point::BarrierAll, Order::Now).unwrap_err();
-        if heap.my_pe() == 0 {
+        if heap.facts().my_pe == 0 {
             given_up.wait();
         }
         error
@@ -39,7 +39,7 @@ fn who_has_gone_is_told_of() {
         let kinds = on_pes(3, None, Delivery::AtOnce, |heap| {
             let signal = heap.alloc(8, 0).unwrap();
             heap.point(Point::BarrierAll, Order::Now).unwrap();
-            if heap.my_pe() == 2 {
+            if heap.facts().my_pe == 2 {
                 return Vec::new();
             }
             let stream = stream(heap);
@@ -66,7 +66,7 @@ fn a_panic_is_told_of() {
             scope.spawn(move || {
                 let run = || {
                     let heap = Heap::join(&bootstrap, &NvshmemOptions::new()).unwrap();
-                    assert_eq!(heap.my_pe(), 0, "the panic of this test");
+                    assert_eq!(heap.facts().my_pe, 0, "the panic of this test");
                     heap.point(Point::BarrierAll, Order::Now)
                         .unwrap_err()
                         .to_string()
@@ -89,7 +89,7 @@ fn a_thread_that_has_ended_is_told_of() {
     let run = |bootstrap: ThreadBootstrap| {
         thread::spawn(move || {
             let heap = Heap::join(&bootstrap, &NvshmemOptions::new()).unwrap();
-            if heap.my_pe() == 1 {
+            if heap.facts().my_pe == 1 {
                 std::mem::forget(heap);
                 return None;
             }
@@ -114,7 +114,7 @@ fn streams_of_who_has_gone_go_on() {
         let signal = heap.alloc(16, 0)?;
         let stream = stream(heap);
         let ordered = StreamRef::Host(&stream);
-        if heap.my_pe() == 0 {
+        if heap.facts().my_pe == 0 {
             // It goes at once, and its stream with the barrier.
             heap.point(Point::BarrierAll, on(&stream))?;
             return heap.signal_op(signal_of(at(&signal, 0), 1, SignalOp::Set), 1, ordered);

@@ -21,7 +21,9 @@ fn blocks_are_zero_and_of_one_length() {
 #[test]
 fn blocks_of_other_lengths_are_an_error_on_all() {
     let errors = on_pes(3, Some(LONG), Delivery::AtOnce, |heap| {
-        heap.alloc(8 + heap.my_pe() / 2, 0).unwrap_err().to_string()
+        heap.alloc(8 + heap.facts().my_pe / 2, 0)
+            .unwrap_err()
+            .to_string()
     });
     assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");
     assert!(
@@ -42,7 +44,7 @@ fn what_no_memory_holds_is_an_error_on_all() {
 #[test]
 fn each_puts_to_the_next_and_gets_from_it() {
     everywhere(|heap| {
-        let (me, n) = (heap.my_pe(), heap.n_pes());
+        let (me, n) = (heap.facts().my_pe, heap.facts().n_pes);
         let (next, previous) = ((me + 1) % n, (me + n - 1) % n);
         let (source, dest) = (heap.alloc(24, 0)?, heap.alloc(64, 1)?);
         let value = |pe: usize| [number::<u32>(pe + 1), 20, 30];
@@ -183,7 +185,7 @@ fn everybody_may_work_on_everything() {
         write(
             heap,
             &own,
-            &[number::<u64>(heap.my_pe() + 1) * 0x0101_0101_0101_0101; 8],
+            &[number::<u64>(heap.facts().my_pe + 1) * 0x0101_0101_0101_0101; 8],
         );
         let stream = stream(heap);
         for round in 0..5 {
@@ -225,18 +227,21 @@ fn what_is_of_a_device_or_of_another_pe_is_refused() {
             kind_of(heap.fill(at(&block, 0), 9, 1, Order::Now)),
             ErrorKind::Length
         );
-        streams.lock().unwrap().push((heap.my_pe(), stream(heap)));
+        streams
+            .lock()
+            .unwrap()
+            .push((heap.facts().my_pe, stream(heap)));
         heap.point(Point::SyncAll, Order::Now).unwrap();
         for (pe, stream) in &*streams.lock().unwrap() {
             let filled = heap.fill(at(&block, 0), 8, 1, on(stream));
-            assert_eq!(filled.is_ok(), *pe == heap.my_pe());
+            assert_eq!(filled.is_ok(), *pe == heap.facts().my_pe);
             if *pe == 0 {
                 // The others do not meet one that is refused.
                 let met = heap.point(Point::BarrierAll, on(stream));
-                assert_eq!(met.is_ok(), heap.my_pe() == 0);
+                assert_eq!(met.is_ok(), heap.facts().my_pe == 0);
             }
         }
-        if heap.my_pe() == 1 {
+        if heap.facts().my_pe == 1 {
             heap.point(Point::BarrierAll, Order::Now).unwrap();
         }
         heap.finalize().unwrap();

@@ -13,7 +13,7 @@ fn now(stream: &HostStream) -> StreamRef<'_> {
 #[test]
 fn data_comes_before_its_signal() {
     everywhere(|heap| {
-        let (me, n) = (heap.my_pe(), heap.n_pes());
+        let (me, n) = (heap.facts().my_pe, heap.facts().n_pes);
         let next = (me + 1) % n;
         let (data, own, signal) = (
             heap.alloc(8 * 16, 0)?,
@@ -66,10 +66,10 @@ fn data_comes_before_its_signal() {
 #[test]
 fn all_add_to_one_word() {
     everywhere(|heap| {
-        let n = heap.n_pes();
+        let n = heap.facts().n_pes;
         let (data, signal) = (heap.alloc(32, 0)?, heap.alloc(8, 1)?);
         let stream = stream(heap);
-        let place = at(&data, 8 * heap.my_pe());
+        let place = at(&data, 8 * heap.facts().my_pe);
         let own = heap.alloc(8, 2)?;
         write(heap, &own, &[7_u64]);
         heap.put_signal(
@@ -79,7 +79,7 @@ fn all_add_to_one_word() {
             now(&stream),
             Reuse::After,
         )?;
-        if heap.my_pe() == 0 {
+        if heap.facts().my_pe == 0 {
             heap.signal_wait_until(
                 at(&signal, 0),
                 Comparison::Greater,
@@ -161,7 +161,7 @@ fn streams_wait_for_events_of_others() {
 fn a_dropped_stream_goes_on() {
     let done = on_pes(2, Some(LONG), Delivery::AtOnce, |heap| -> Result<()> {
         let (data, signal) = (heap.alloc(8, 0)?, heap.alloc(16, 1)?);
-        let other = 1 - heap.my_pe();
+        let other = 1 - heap.facts().my_pe;
         let first = stream(heap);
         heap.signal_wait_until(at(&signal, 0), Comparison::Equal, 1, now(&first))?;
         heap.fill(at(&data, 0), 8, 3, on(&first))?;

@@ -13,10 +13,13 @@ fn members(heap: &dyn Backend, team: TeamHandle) -> Result<Vec<usize>> {
 fn teams_of_the_beginning_are_all_pes() {
     everywhere(|heap| {
         for team in [TeamHandle::WORLD, TeamHandle::SHARED, TeamHandle::NODE] {
-            assert_eq!(heap.team_my_pe(team)?, heap.my_pe());
-            assert_eq!(heap.team_n_pes(team)?, heap.n_pes());
+            assert_eq!(heap.team_my_pe(team)?, heap.facts().my_pe);
+            assert_eq!(heap.team_n_pes(team)?, heap.facts().n_pes);
             assert_eq!(kind_of(heap.destroy(team)), ErrorKind::Argument);
-            assert_eq!(heap.translate(team, heap.n_pes(), TeamHandle::WORLD)?, None);
+            assert_eq!(
+                heap.translate(team, heap.facts().n_pes, TeamHandle::WORLD)?,
+                None
+            );
         }
         Ok(())
     });
@@ -25,7 +28,7 @@ fn teams_of_the_beginning_are_all_pes() {
 #[test]
 fn strided_parts_are_teams_and_end() {
     everywhere(|heap| {
-        let (me, n) = (heap.my_pe(), heap.n_pes());
+        let (me, n) = (heap.facts().my_pe, heap.facts().n_pes);
         let even = heap.split_strided(TeamHandle::WORLD, 0, 2, n.div_ceil(2))?;
         assert_eq!(even.is_some(), me % 2 == 0);
         if let Some(team) = even {
@@ -51,7 +54,7 @@ fn strided_parts_are_teams_and_end() {
 #[test]
 fn rows_and_columns_are_teams() {
     everywhere(|heap| {
-        let (me, n) = (heap.my_pe(), heap.n_pes());
+        let (me, n) = (heap.facts().my_pe, heap.facts().n_pes);
         let (row, column) = heap.split_2d(TeamHandle::WORLD, 2)?;
         let expected: Vec<usize> = (0..n).filter(|pe| pe / 2 == me / 2).collect();
         assert_eq!(members(heap, row)?, expected);
@@ -68,7 +71,7 @@ fn rows_and_columns_are_teams() {
 #[test]
 fn any_pes_are_a_team_by_an_id() {
     everywhere(|heap| {
-        let (me, n) = (heap.my_pe(), heap.n_pes());
+        let (me, n) = (heap.facts().my_pe, heap.facts().n_pes);
         let id = heap.alloc(8, 0)?;
         if me == 0 {
             write(heap, &id, &[heap.team_unique_id()?]);
@@ -97,7 +100,7 @@ fn calls_on_a_team_of_some_pes_are_compared() {
     let kinds = on_pes(3, Some(LONG), Delivery::AtOnce, |heap| {
         let block = heap.alloc(64, 0).unwrap();
         let team = heap.split_strided(TeamHandle::WORLD, 1, 1, 2).unwrap()?;
-        let (me, place) = (heap.my_pe() - 1, at(&block, 0));
+        let (me, place) = (heap.facts().my_pe - 1, at(&block, 0));
         let length = kind_of(heap.moves(
             team,
             Movement::Fcollect,
@@ -131,7 +134,7 @@ fn teams_that_do_not_agree_are_errors() {
         assert_eq!(kind_of(heap.team_init(5, 2, 2)), ErrorKind::Argument);
         assert_eq!(kind_of(heap.team_init(5, 0, 3)), ErrorKind::Argument);
         let twice = kind_of(heap.team_init(6, 0, 2));
-        let other = kind_of(heap.split_2d(TeamHandle::WORLD, 1 + heap.my_pe()));
+        let other = kind_of(heap.split_2d(TeamHandle::WORLD, 1 + heap.facts().my_pe));
         (twice, other)
     });
     assert_eq!(errors, [(ErrorKind::Mismatch, ErrorKind::Mismatch); 2]);
