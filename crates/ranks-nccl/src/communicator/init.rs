@@ -10,7 +10,9 @@ use ranks_bootstrap::backend::{all_succeed, same_version};
 use ranks_comm::backend::{Count, observed, opened};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, Cuda};
-use ranks_nccl_sys::{Nccl, ncclConfig_t, ncclInProgress, ncclSuccess, version_text};
+use ranks_nccl_sys::{
+    Nccl, Table, ncclComm_t, ncclConfig_t, ncclInProgress, ncclResult_t, ncclSuccess, version_text,
+};
 use ranks_raw::backend::Deadline;
 
 use super::id::NcclId;
@@ -63,7 +65,7 @@ impl NcclCommunicator {
         };
         let said = all_succeed(bootstrap, INIT, id)?;
         let id = NcclId::from_bytes(said.first().map_or(&[], Vec::as_slice))?;
-        means.join(id, place)
+        means.join(INIT, place, |joining| joining.begin(id))
     }
 
     /// The same for ranks that have shared an [id](NcclId::new) on their own. Collective; nothing
@@ -81,7 +83,8 @@ impl NcclCommunicator {
         options: &NcclOptions,
     ) -> Result<Self> {
         open_group::none_open(INIT)?;
-        Means::find(device, options)?.join(id, RankOnDevice { rank, size, device })
+        let place = RankOnDevice { rank, size, device };
+        Means::find(device, options)?.join(INIT, place, |joining| joining.begin(id))
     }
 
     /// Makes all ranks of a communicator in this process, one for each of `devices`, in their
@@ -189,21 +192,25 @@ impl Means {
         self.context.device().ordinal()
     }
 
-    fn join(self, id: NcclId, place: RankOnDevice) -> Result<NcclCommunicator> {
+    /// Makes a communicator, whose making `begin` begins.
+    pub(crate) fn join(
+        self,
+        operation: &'static str,
+        place: RankOnDevice,
+        begin: impl FnOnce(&mut Joining) -> Result<()>,
+    ) -> Result<NcclCommunicator> {
         let mut deadline = Deadline::after(self.time_limit);
         let nccl = self.nccl;
         let mut joining = self.joining(place);
         let join = || {
-            joining
-                .begin(id)
-                .inspect_err(|_| open_group::end_left_open(nccl))?;
-            joining.finish(INIT, &mut deadline)
+            begin(&mut joining).inspect_err(|_| open_group::end_left_open(nccl))?;
+            joining.finish(operation, &mut deadline)
         };
-        observed(&place.track(), || INIT.into(), join)
+        observed(&place.track(), || operation.into(), join)
     }
 
     /// A communicator that is about to be made.
-    pub(crate) fn joining(self, place: RankOnDevice) -> Joining {
+    fn joining(self, place: RankOnDevice) -> Joining {
         Joining {
             nccl: self.nccl,
             slot: HandleSlot::empty(),
@@ -233,27 +240,41 @@ pub(crate) struct Joining {
 
 impl Joining {
     fn begin(&mut self, id: NcclId) -> Result<()> {
-        let caller = self.caller();
-        let (rank, size) = self.numbers(INIT)?;
-        let function = self.nccl.table().ncclCommInitRankConfig;
-        let function = function.ok_or_else(|| missing(self.nccl, INIT))?;
-        let _current = self
-            .context
-            .enter()
-            .map_err(|error| of_driver(INIT, error))?;
+        self.begin_by(INIT, |table, slot, (rank, size), config| {
+            let init = table.ncclCommInitRankConfig?;
+            // SAFETY: slot and configuration are those of `begin_by`.
+            Some(unsafe { init(slot, size, id.native(), rank, config) })
+        })
+    }
+
+    /// Begins to make it by a call that is given a slot, rank and size, and a configuration.
+    ///
+    /// The slot stays where it is until the communicator is made or aborted, and so do the names
+    /// that the configuration points at; the configuration itself is read during the call.
+    pub(crate) fn begin_by(
+        &mut self,
+        operation: &'static str,
+        call: impl FnOnce(
+            &Table,
+            *mut ncclComm_t,
+            (c_int, c_int),
+            *mut ncclConfig_t,
+        ) -> Option<ncclResult_t>,
+    ) -> Result<()> {
+        let (caller, numbers) = (self.caller(), self.numbers(operation)?);
+        let current = self.context.enter();
+        let _current = current.map_err(|error| of_driver(operation, error))?;
         let (slot, config) = (self.slot.address(), &raw mut self.config);
-        // SAFETY: the slot stays where it is until the communicator is made or aborted, and so do
-        // the names that the configuration points at; the configuration itself is read during the
-        // call.
-        let code = unsafe { function(slot, size, id.native(), rank, config) };
-        check(self.nccl, INIT, code, caller)
+        let code = call(self.nccl.table(), slot, numbers, config);
+        let code = code.ok_or_else(|| missing(self.nccl, operation))?;
+        check(self.nccl, operation, code, caller)
     }
 
     /// Rank and size as the library counts.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] unless the rank is one of so many.
-    pub(crate) fn numbers(&self, operation: &'static str) -> Result<(c_int, c_int)> {
+    fn numbers(&self, operation: &'static str) -> Result<(c_int, c_int)> {
         let (rank, size) = self.place.map_or((0, 0), |place| (place.rank, place.size));
         match (c_int::try_from(rank), c_int::try_from(size)) {
             (Ok(native), Ok(count)) if rank < size => Ok((native, count)),

@@ -16,7 +16,7 @@ use ranks_raw::backend::Deadline;
 use super::id::NcclId;
 use super::init::{Joining, Means};
 use crate::communicator::NcclCommunicator;
-use crate::error::{RankOnDevice, check, missing, of_driver};
+use crate::error::{RankOnDevice, of_driver};
 use crate::options::NcclOptions;
 use crate::state::handle_slot::HandleSlot;
 use crate::state::open_group;
@@ -101,13 +101,7 @@ impl NcclCommunicator {
             // `split`.
             Some(unsafe { function(comm, list, count, slot, OF_PARENT, flags) })
         })?;
-        child.ok_or_else(|| {
-            Error::new(
-                ErrorKind::Library,
-                SHRINK,
-                "the library made no communicator",
-            )
-        })
+        child.ok_or_else(|| none_made(SHRINK))
     }
 
     /// An id by which new ranks join this communicator when it [grows](Self::grow). One rank makes
@@ -150,8 +144,7 @@ impl NcclCommunicator {
             // SAFETY: the id outlives the wait in `child`; the rest as in `split`.
             Some(unsafe { function(comm, ranks, id, -1, slot, OF_PARENT) })
         })?;
-        child
-            .ok_or_else(|| Error::new(ErrorKind::Library, GROW, "the library made no communicator"))
+        child.ok_or_else(|| none_made(GROW))
     }
 
     /// Joins a communicator that grows: as `rank` of `size`, on the GPU with the number `device`.
@@ -168,26 +161,16 @@ impl NcclCommunicator {
         options: &NcclOptions,
     ) -> Result<Self> {
         open_group::none_open(GROW)?;
-        let mut joining =
-            Means::find(device, options)?.joining(RankOnDevice { rank, size, device });
-        let (native_rank, native_size) = joining.numbers(GROW)?;
-        let function = joining.nccl.table().ncclCommGrow;
-        let function = function.ok_or_else(|| missing(joining.nccl, GROW))?;
-        let mut deadline = Deadline::after(options.time_limit);
+        let place = RankOnDevice { rank, size, device };
         let id = id.native();
-        let code = {
-            let _current = joining
-                .context
-                .enter()
-                .map_err(|error| of_driver(GROW, error))?;
-            let (slot, config) = (joining.slot.address(), &raw mut joining.config);
-            let id = &raw const id;
-            // SAFETY: there is no parent here; slot, id and what the configuration points at
-            // outlive the wait below.
-            unsafe { function(ptr::null_mut(), native_size, id, native_rank, slot, config) }
-        };
-        check(joining.nccl, GROW, code, joining.caller())?;
-        joining.finish(GROW, &mut deadline)
+        Means::find(device, options)?.join(GROW, place, |joining| {
+            joining.begin_by(GROW, |table, slot, (rank, size), config| {
+                let grow = table.ncclCommGrow?;
+                // SAFETY: there is no parent here, and the id outlives `join`; slot and
+                // configuration are those of `begin_by`.
+                Some(unsafe { grow(ptr::null_mut(), size, &raw const id, rank, slot, config) })
+            })
+        })
     }
 
     fn excluded(&self, exclude: &[usize]) -> Result<Vec<c_int>> {
@@ -269,6 +252,12 @@ impl NcclCommunicator {
         }
         child.map(Some)
     }
+}
+
+#[cold]
+fn none_made(operation: &'static str) -> Error {
+    let text = "the library made no communicator";
+    Error::new(ErrorKind::Library, operation, text)
 }
 
 /// The fate of the communicator that another one is made of.
