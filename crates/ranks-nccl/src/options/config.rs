@@ -53,20 +53,18 @@ impl Config {
                 CtaPolicy::Zero => NCCL_CTA_POLICY_ZERO,
             };
         }
+        let (net, own) = (&mut native.netName, &mut native.commName);
         let mut names = Vec::new();
-        if let Some(name) = &options.net_name {
-            let field = "ncclConfig_t.netName";
-            known(nccl, field, (2, 17))?;
-            let text = text(name, field)?;
-            native.netName = text.as_ptr();
-            names.push(text);
-        }
-        if let Some(name) = &options.name {
-            let field = "ncclConfig_t.commName";
-            known(nccl, field, (2, 27))?;
-            let text = text(name, field)?;
-            native.commName = text.as_ptr();
-            names.push(text);
+        for (name, place, field, since) in [
+            (&options.net_name, net, "ncclConfig_t.netName", (2, 17)),
+            (&options.name, own, "ncclConfig_t.commName", (2, 27)),
+        ] {
+            if let Some(name) = name {
+                known(nccl, field, since)?;
+                let text = text(name, field)?;
+                *place = text.as_ptr();
+                names.push(text);
+            }
         }
         let names = names.into();
         Ok(Self { native, names })

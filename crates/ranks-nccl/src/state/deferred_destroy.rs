@@ -100,33 +100,23 @@ impl Leaving {
     /// Goes on with the end of the communicator; whether it is over. It never waits.
     fn step(&mut self) -> bool {
         let _current = self.context.enter();
-        let standing = self.standing();
-        if standing == ncclInProgress {
-            if self.since.elapsed() < LONGEST {
+        let standing = standing_of(self.nccl, self.comm.0.as_ptr());
+        if standing == ncclInProgress && self.since.elapsed() < LONGEST {
+            return false;
+        }
+        if standing == ncclSuccess {
+            if self.finalizing {
+                destroy_handle(self.nccl, self.comm);
+                return true;
+            }
+            self.finalizing = true;
+            let finalized = finalize_handle(self.nccl, self.comm);
+            if finalized == ncclSuccess || finalized == ncclInProgress {
                 return false;
             }
-            abort_handle(self.nccl, &self.context, self.comm);
-            return true;
         }
-        if standing != ncclSuccess {
-            abort_handle(self.nccl, &self.context, self.comm);
-            return true;
-        }
-        if self.finalizing {
-            destroy_handle(self.nccl, self.comm);
-            return true;
-        }
-        self.finalizing = true;
-        let finalized = finalize_handle(self.nccl, self.comm);
-        if finalized != ncclSuccess && finalized != ncclInProgress {
-            abort_handle(self.nccl, &self.context, self.comm);
-            return true;
-        }
-        false
-    }
-
-    fn standing(&self) -> ncclResult_t {
-        standing_of(self.nccl, self.comm.0.as_ptr())
+        abort_handle(self.nccl, &self.context, self.comm);
+        true
     }
 }
 
