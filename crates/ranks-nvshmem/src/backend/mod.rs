@@ -327,8 +327,8 @@ pub(crate) trait OneSided {
 
 /// Parts of the PEs.
 pub(crate) trait Teams {
-    fn team_my_pe(&self, team: TeamHandle) -> Result<usize>;
-    fn team_n_pes(&self, team: TeamHandle) -> Result<usize>;
+    /// This PE's number in a team, and the number of PEs there.
+    fn place_in(&self, team: TeamHandle) -> Result<(usize, usize)>;
     fn translate(&self, team: TeamHandle, pe: usize, to: TeamHandle) -> Result<Option<usize>>;
     /// Collective over `parent`; `None` where this PE is not in it.
     fn split_strided(

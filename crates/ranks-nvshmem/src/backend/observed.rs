@@ -214,12 +214,8 @@ impl OneSided for Observed {
 }
 
 impl Teams for Observed {
-    fn team_my_pe(&self, team: TeamHandle) -> Result<usize> {
-        self.backend.team_my_pe(team)
-    }
-
-    fn team_n_pes(&self, team: TeamHandle) -> Result<usize> {
-        self.backend.team_n_pes(team)
+    fn place_in(&self, team: TeamHandle) -> Result<(usize, usize)> {
+        self.backend.place_in(team)
     }
 
     fn translate(&self, team: TeamHandle, pe: usize, to: TeamHandle) -> Result<Option<usize>> {

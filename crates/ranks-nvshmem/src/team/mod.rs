@@ -175,7 +175,7 @@ impl Nvshmem<'_> {
         if let Some(state) = kept.get() {
             return Ok(self.team_ref(state));
         }
-        let (my_pe, n_pes) = (backend.team_my_pe(handle)?, backend.team_n_pes(handle)?);
+        let (my_pe, n_pes) = backend.place_in(handle)?;
         let state = kept.get_or_init(|| TeamState::lasting(handle, origin, my_pe, n_pes));
         Ok(self.team_ref(state))
     }

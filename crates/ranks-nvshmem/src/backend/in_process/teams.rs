@@ -144,14 +144,10 @@ impl Heap {
 }
 
 impl Teams for Heap {
-    fn team_my_pe(&self, team: TeamHandle) -> Result<usize> {
+    fn place_in(&self, team: TeamHandle) -> Result<(usize, usize)> {
         let teams = self.teams.borrow();
-        Ok(teams.get("nvshmem_team_my_pe", team)?.place)
-    }
-
-    fn team_n_pes(&self, team: TeamHandle) -> Result<usize> {
-        let teams = self.teams.borrow();
-        Ok(teams.get("nvshmem_team_n_pes", team)?.pes.len())
+        let team = teams.get("nvshmem_team_my_pe", team)?;
+        Ok((team.place, team.pes.len()))
     }
 
     fn translate(&self, team: TeamHandle, pe: usize, to: TeamHandle) -> Result<Option<usize>> {

@@ -17,22 +17,18 @@ const MY_PE: &str = "nvshmem_team_my_pe";
 const N_PES: &str = "nvshmem_team_n_pes";
 
 impl Teams for LibraryHeap {
-    fn team_my_pe(&self, team: TeamHandle) -> Result<usize> {
+    fn place_in(&self, team: TeamHandle) -> Result<(usize, usize)> {
         let my_pe = self.call(MY_PE, |table| {
             let function = table.nvshmem_team_my_pe?;
             // SAFETY: the team is live, by the contract of the seam.
             Some(unsafe { function(team.0) })
         })?;
-        number(MY_PE, my_pe)
-    }
-
-    fn team_n_pes(&self, team: TeamHandle) -> Result<usize> {
         let n_pes = self.call(N_PES, |table| {
             let function = table.nvshmem_team_n_pes?;
             // SAFETY: as above.
             Some(unsafe { function(team.0) })
         })?;
-        number(N_PES, n_pes)
+        Ok((number(MY_PE, my_pe)?, number(N_PES, n_pes)?))
     }
 
     fn translate(&self, team: TeamHandle, pe: usize, to: TeamHandle) -> Result<Option<usize>> {

@@ -23,7 +23,7 @@ fn elements_travel_among_the_pes_of_a_team() {
         let n = heap.facts().n_pes;
         let (source, dest) = (heap.alloc(8 * n, 0)?, heap.alloc(8 * n, 1)?);
         for team in both_ways(heap)? {
-            let me = number::<u64>(heap.team_my_pe(team)?);
+            let me = number::<u64>(heap.place_in(team)?.0);
             let own: Vec<u64> = (0..number(n)).map(|to| 100 * me + to).collect();
             write(heap, &source, &own);
             either(heap, |order| {
@@ -78,7 +78,7 @@ fn elements_are_reduced_in_the_order_of_pes() {
         let n = heap.facts().n_pes;
         let (source, dest) = (heap.alloc(8 * n, 0)?, heap.alloc(8 * n, 1)?);
         for team in both_ways(heap)? {
-            let me = heap.team_my_pe(team)?;
+            let me = heap.place_in(team)?.0;
             // Which is lost depends on the order.
             let own = |pe: usize| {
                 if pe == 0 {

@@ -6,15 +6,15 @@ use crate::backend::{Kind, Reduce, TeamHandle};
 fn members(heap: &dyn Backend, team: TeamHandle) -> Result<Vec<usize>> {
     let world = TeamHandle::WORLD;
     let of_world = |pe| Ok(heap.translate(team, pe, world)?.unwrap());
-    (0..heap.team_n_pes(team)?).map(of_world).collect()
+    (0..heap.place_in(team)?.1).map(of_world).collect()
 }
 
 #[test]
 fn teams_of_the_beginning_are_all_pes() {
     everywhere(|heap| {
         for team in [TeamHandle::WORLD, TeamHandle::SHARED, TeamHandle::NODE] {
-            assert_eq!(heap.team_my_pe(team)?, heap.facts().my_pe);
-            assert_eq!(heap.team_n_pes(team)?, heap.facts().n_pes);
+            assert_eq!(heap.place_in(team)?.0, heap.facts().my_pe);
+            assert_eq!(heap.place_in(team)?.1, heap.facts().n_pes);
             assert_eq!(kind_of(heap.destroy(team)), ErrorKind::Argument);
             assert_eq!(
                 heap.translate(team, heap.facts().n_pes, TeamHandle::WORLD)?,
@@ -34,14 +34,14 @@ fn strided_parts_are_teams_and_end() {
         if let Some(team) = even {
             let expected: Vec<usize> = (0..n).step_by(2).collect();
             assert_eq!(members(heap, team)?, expected);
-            assert_eq!(heap.team_my_pe(team)?, me / 2);
+            assert_eq!(heap.place_in(team)?.0, me / 2);
             heap.moves(team, Movement::Barrier, None, Order::Now)?;
             heap.moves(team, Movement::Sync, None, Order::Now)?;
             // The last of it alone.
             let last = heap.split_strided(team, n.div_ceil(2) - 1, 1, 1)?;
             assert_eq!(last.is_some(), me == (n - 1) / 2 * 2);
             heap.destroy(team)?;
-            assert_eq!(kind_of(heap.team_n_pes(team)), ErrorKind::Argument);
+            assert_eq!(kind_of(heap.place_in(team)), ErrorKind::Argument);
             if let Some(last) = last {
                 heap.moves(last, Movement::Barrier, None, Order::Now)?;
                 heap.destroy(last)?;
@@ -86,7 +86,7 @@ fn any_pes_are_a_team_by_an_id() {
         if n > 1 && (me == 0 || me == n - 1) {
             let team = heap.team_init(id, usize::from(me == 0), 2)?;
             assert_eq!(members(heap, team)?, [n - 1, 0]);
-            assert_eq!(heap.team_my_pe(team)?, usize::from(me == 0));
+            assert_eq!(heap.place_in(team)?.0, usize::from(me == 0));
             heap.moves(team, Movement::Barrier, None, Order::Now)?;
             heap.destroy(team)?;
         }
