@@ -34,7 +34,7 @@ impl Context {
             Priority::High => greatest,
         };
         let raw = self.new_stream(number)?;
-        Ok(CudaStream::own(self.clone(), RawStream(raw)))
+        Ok(CudaStream::of(self, RawStream(raw), true))
     }
 
     /// A stream that another part of the program has made, in this context. It is not destroyed
@@ -45,12 +45,12 @@ impl Context {
     /// as this does.
     #[must_use]
     pub unsafe fn stream_from_raw(&self, raw: RawStream) -> CudaStream {
-        CudaStream::borrowed(self.clone(), raw)
+        CudaStream::of(self, raw, false)
     }
 
     /// Returns the stream on which memory is cleared and copied when nobody names one.
     pub(crate) fn own_stream(&self) -> CudaStream {
-        CudaStream::borrowed(self.clone(), RawStream(self.own_stream_handle()))
+        CudaStream::of(self, RawStream(self.own_stream_handle()), false)
     }
 }
 
@@ -69,20 +69,9 @@ struct Inner {
 }
 
 impl CudaStream {
-    pub(crate) fn own(context: Context, raw: RawStream) -> Self {
-        CudaStream(Arc::new(Inner {
-            context,
-            raw,
-            own: true,
-        }))
-    }
-
-    pub(crate) fn borrowed(context: Context, raw: RawStream) -> Self {
-        CudaStream(Arc::new(Inner {
-            context,
-            raw,
-            own: false,
-        }))
+    fn of(context: &Context, raw: RawStream, own: bool) -> Self {
+        let context = context.clone();
+        CudaStream(Arc::new(Inner { context, raw, own }))
     }
 }
 
