@@ -36,6 +36,8 @@ mod pinned;
 mod stream;
 mod table;
 
+#[doc(hidden)]
+pub use device_vec::{DeviceBytes, bounds};
 pub use device_vec::{DeviceVec, DeviceView, DeviceViewMut};
 pub use driver::{Context, Cuda, Device, Entered, Event, Memory};
 pub use error::{Error, ErrorKind, Result};

@@ -4,3 +4,4 @@ mod waiting;
 
 pub use self::waiting::{Deadline, drain};
 pub use crate::driver::of_driver;
+pub use crate::raw_collectives::dtype::bytes_of;

@@ -11,9 +11,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::stream::Stream;
 use crate::table::{Address, OUT_OF_MEMORY};
 
+pub use bytes::DeviceBytes;
 use view::Part;
-pub use view::{DeviceView, DeviceViewMut};
+pub use view::{DeviceView, DeviceViewMut, bounds};
 
+mod bytes;
 mod view;
 
 /// Elements in the memory of a device, which this owns. They are never uninitialised.

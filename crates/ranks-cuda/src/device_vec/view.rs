@@ -39,8 +39,9 @@ impl Part<'_> {
     }
 }
 
-/// The first of a range, and the one behind its last.
-fn bounds(range: &impl RangeBounds<usize>, len: usize) -> (usize, usize) {
+/// The first of a range of so many elements, and the one behind its last.
+#[doc(hidden)]
+pub fn bounds(range: &impl RangeBounds<usize>, len: usize) -> (usize, usize) {
     let from = match range.start_bound() {
         Bound::Included(&from) => from,
         Bound::Excluded(&before) => before.saturating_add(1),

@@ -22,8 +22,8 @@ use crate::call::checks::{Checks, Span};
 use crate::error::elsewhere;
 use crate::state::open_group;
 use operator::Operation;
+use ranks_raw::backend::bytes_of;
 use ranks_raw::{Dtype, RawCollectives, RawOp, StreamSync, Takes};
-use types::Moved;
 
 mod events;
 mod operator;
@@ -93,11 +93,6 @@ impl RawNccl {
         }
     }
 
-    /// The form in which elements travel in operations that only move them.
-    fn moved(&self, dtype: Dtype) -> Moved {
-        types::moved(dtype, self.comm.shared().nccl().version())
-    }
-
     /// `blocks` blocks of `count` elements, if there can be so many and the device can use the
     /// memory.
     fn span(
@@ -106,20 +101,10 @@ impl RawNccl {
         address: *const c_void,
         count: usize,
         blocks: usize,
-        moved: Moved,
+        dtype: Dtype,
     ) -> Result<Span> {
-        let len = count
-            .checked_mul(moved.factor)
-            .and_then(|len| len.checked_mul(blocks))
-            .filter(|len| {
-                let bytes = len.checked_mul(moved.width);
-                bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
-            });
-        let Some(len) = len else {
-            let detail =
-                format_args!("{blocks} times {count} elements are more than memory can have");
-            return Err(Error::new(ErrorKind::Length, what.name(), detail));
-        };
+        let moved = types::moved(dtype, self.comm.shared().nccl().version());
+        let len = bytes_of(what.name(), count, dtype, blocks)? / moved.width;
         if len != 0 {
             self.usable(what.name(), address)?;
         }
@@ -215,9 +200,8 @@ impl RawCollectives for RawNccl {
     ) -> Result<()> {
         const WHAT: What = What::AllReduce;
         let op = self.operation(WHAT, op, dtype)?;
-        let moved = self.moved(dtype);
-        let send = self.span(WHAT, send, count, 1, moved)?;
-        let recv = self.span(WHAT, recv, count, 1, moved)?;
+        let send = self.span(WHAT, send, count, 1, dtype)?;
+        let recv = self.span(WHAT, recv, count, 1, dtype)?;
         // SAFETY: passed on.
         unsafe { self.begin(self.checks().allreduce(send, recv, op.number())) }
     }
@@ -233,9 +217,8 @@ impl RawCollectives for RawNccl {
     ) -> Result<()> {
         const WHAT: What = What::Reduce;
         let op = self.operation(WHAT, op, dtype)?;
-        let moved = self.moved(dtype);
-        let send = self.span(WHAT, send, count, 1, moved)?;
-        let recv = (self.rank() == root).then(|| self.span(WHAT, recv, count, 1, moved));
+        let send = self.span(WHAT, send, count, 1, dtype)?;
+        let recv = (self.rank() == root).then(|| self.span(WHAT, recv, count, 1, dtype));
         let recv = recv.transpose()?;
         // SAFETY: passed on.
         unsafe { self.begin(self.checks().reduce(send, recv, op.number(), root)) }
@@ -248,7 +231,7 @@ impl RawCollectives for RawNccl {
         dtype: Dtype,
         root: usize,
     ) -> Result<()> {
-        let buffer = self.span(What::Broadcast, buffer, count, 1, self.moved(dtype))?;
+        let buffer = self.span(What::Broadcast, buffer, count, 1, dtype)?;
         // SAFETY: passed on.
         unsafe { self.begin(self.checks().bcast(buffer, root)) }
     }
@@ -261,9 +244,8 @@ impl RawCollectives for RawNccl {
         dtype: Dtype,
     ) -> Result<()> {
         const WHAT: What = What::AllGather;
-        let moved = self.moved(dtype);
-        let recv = self.span(WHAT, recv, count, self.size(), moved)?;
-        let send = self.span(WHAT, send, count, 1, moved)?;
+        let recv = self.span(WHAT, recv, count, self.size(), dtype)?;
+        let send = self.span(WHAT, send, count, 1, dtype)?;
         // SAFETY: passed on.
         unsafe { self.begin(self.checks().allgather(send, recv)) }
     }
@@ -278,9 +260,8 @@ impl RawCollectives for RawNccl {
     ) -> Result<()> {
         const WHAT: What = What::ReduceScatter;
         let op = self.operation(WHAT, op, dtype)?;
-        let moved = self.moved(dtype);
-        let send = self.span(WHAT, send, count, self.size(), moved)?;
-        let recv = self.span(WHAT, recv, count, 1, moved)?;
+        let send = self.span(WHAT, send, count, self.size(), dtype)?;
+        let recv = self.span(WHAT, recv, count, 1, dtype)?;
         let checks = self.checks();
         // SAFETY: passed on.
         unsafe { self.begin(checks.reduce_scatter_block(send, recv, op.number())) }
@@ -294,9 +275,8 @@ impl RawCollectives for RawNccl {
         dtype: Dtype,
     ) -> Result<()> {
         const WHAT: What = What::AlltoAll;
-        let moved = self.moved(dtype);
-        let send = self.span(WHAT, send, count, self.size(), moved)?;
-        let recv = self.span(WHAT, recv, count, self.size(), moved)?;
+        let send = self.span(WHAT, send, count, self.size(), dtype)?;
+        let recv = self.span(WHAT, recv, count, self.size(), dtype)?;
         // SAFETY: passed on.
         unsafe { self.begin(self.checks().alltoall(send, recv)) }
     }
@@ -310,10 +290,9 @@ impl RawCollectives for RawNccl {
         root: usize,
     ) -> Result<()> {
         const WHAT: What = What::Gather;
-        let moved = self.moved(dtype);
-        let send = self.span(WHAT, send, count, 1, moved)?;
+        let send = self.span(WHAT, send, count, 1, dtype)?;
         let size = self.size();
-        let recv = (self.rank() == root).then(|| self.span(WHAT, recv, count, size, moved));
+        let recv = (self.rank() == root).then(|| self.span(WHAT, recv, count, size, dtype));
         let recv = recv.transpose()?;
         // SAFETY: passed on.
         unsafe { self.begin(self.checks().gather(send, recv, root)) }
@@ -328,11 +307,10 @@ impl RawCollectives for RawNccl {
         root: usize,
     ) -> Result<()> {
         const WHAT: What = What::Scatter;
-        let moved = self.moved(dtype);
         let size = self.size();
-        let send = (self.rank() == root).then(|| self.span(WHAT, send, count, size, moved));
+        let send = (self.rank() == root).then(|| self.span(WHAT, send, count, size, dtype));
         let send = send.transpose()?;
-        let recv = self.span(WHAT, recv, count, 1, moved)?;
+        let recv = self.span(WHAT, recv, count, 1, dtype)?;
         // SAFETY: passed on.
         unsafe { self.begin(self.checks().scatter(send, recv, root)) }
     }
@@ -345,7 +323,7 @@ impl RawCollectives for RawNccl {
         dest: usize,
         _tag: u32,
     ) -> Result<()> {
-        let buffer = self.span(What::Send, buffer, count, 1, self.moved(dtype))?;
+        let buffer = self.span(What::Send, buffer, count, 1, dtype)?;
         // SAFETY: passed on.
         unsafe { self.begin(self.checks().send(buffer, dest)) }
     }
@@ -358,7 +336,7 @@ impl RawCollectives for RawNccl {
         source: usize,
         _tag: u32,
     ) -> Result<()> {
-        let buffer = self.span(What::Recv, buffer, count, 1, self.moved(dtype))?;
+        let buffer = self.span(What::Recv, buffer, count, 1, dtype)?;
         // SAFETY: passed on.
         unsafe { self.begin(self.checks().recv(buffer, source)) }
     }

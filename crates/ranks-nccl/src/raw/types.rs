@@ -9,14 +9,12 @@ use ranks_nccl_sys::{
 use crate::call::checks::FP8_SINCE;
 use ranks_raw::{Dtype, RawOp};
 
-/// The form in which elements travel: as so many of NCCL's each.
+/// The form in which elements travel: as one of NCCL's each, or as so many as they have bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moved {
     pub(super) datatype: ncclDataType_t,
     /// The size of one of NCCL's elements in bytes.
     pub(super) width: usize,
-    /// The number of them in one element.
-    pub(super) factor: usize,
 }
 
 /// NCCL's own type, if a library of that version computes with it.
@@ -45,12 +43,10 @@ pub(super) fn moved(dtype: Dtype, version: i32) -> Moved {
         Some(datatype) => Moved {
             datatype,
             width: dtype.size(),
-            factor: 1,
         },
         None => Moved {
             datatype: ncclUint8,
             width: 1,
-            factor: dtype.size(),
         },
     }
 }
@@ -88,10 +84,12 @@ mod tests {
     fn what_nccl_does_not_compute_with_is_moved_as_bytes() {
         for dtype in Dtype::ALL {
             let moved = moved(dtype, 23_203);
-            assert_eq!(moved.width * moved.factor, dtype.size(), "{dtype:?}");
+            let as_itself = computed(dtype, 23_203).is_some();
+            let width = if as_itself { dtype.size() } else { 1 };
+            assert_eq!(moved.width, width, "{dtype:?}");
             assert_eq!(
-                moved.factor == 1,
-                computed(dtype, 23_203).is_some() || dtype == Dtype::Bool
+                moved.datatype == ncclUint8,
+                !as_itself || dtype == Dtype::U8
             );
         }
         assert_eq!(computed(Dtype::Fp8E5m2, 21_803), None);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Result};
@@ -288,16 +288,7 @@ impl<T: Pod> Copy for SymmetricSlice<'_, T> {}
 
 impl<'a> Span<'a> {
     fn part(self, range: &impl RangeBounds<usize>) -> Result<Self> {
-        let from = match range.start_bound() {
-            Bound::Included(&from) => from,
-            Bound::Excluded(&before) => before.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let to = match range.end_bound() {
-            Bound::Included(&last) => last.saturating_add(1),
-            Bound::Excluded(&to) => to,
-            Bound::Unbounded => self.len,
-        };
+        let (from, to) = ranks_cuda::bounds(range, self.len);
         if from > to || to > self.len {
             let text = format_args!("{from}..{to} is no range of {}", Count(self.len, "element"));
             return Err(Error::new(ErrorKind::Argument, "slice", text));

@@ -6,6 +6,7 @@ use std::ops::Range;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::Memory as At;
 use ranks_raw::Dtype;
+use ranks_raw::backend::bytes_of;
 
 use super::RawNvshmem;
 use crate::backend::block::{Local, Offset};
@@ -92,19 +93,7 @@ impl RawNvshmem {
     ) -> Result<Parts> {
         self.begin(name)?;
         let size = dtype.size();
-        let bytes = |shares: usize| {
-            let bytes = count
-                .checked_mul(size)
-                .and_then(|one| one.checked_mul(shares));
-            bytes
-                .filter(|bytes| isize::try_from(*bytes).is_ok())
-                .ok_or_else(|| {
-                    let text = format_args!(
-                        "{shares} times {count} elements are more than memory can have"
-                    );
-                    Error::new(ErrorKind::Length, name, text)
-                })
-        };
+        let bytes = |shares: usize| bytes_of(name, count, dtype, shares);
         let send =
             send.map(|(at, shares)| Ok::<_, Error>((at, self.memory(name, at, bytes(shares)?)?)));
         let recv =

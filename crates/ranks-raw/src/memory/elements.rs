@@ -15,9 +15,13 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use ranks_comm::{RecvBuffer, Result, SendBuffer};
+use ranks_cuda::{Context, DeviceBytes};
 
-use super::device::OnDevice;
 use super::pool::{Pool, Staged};
+use crate::driver::of_driver;
+
+/// The name of copies in errors.
+const NAME: &str = "RawComm";
 
 /// Memory that the caller has promised for an operation.
 #[derive(Debug, Clone)]
@@ -37,7 +41,7 @@ pub(crate) enum Kind {
     Host,
     /// A device's. Where the library takes its addresses they are passed on, and nobody here looks
     /// behind them.
-    Device { memory: OnDevice, taken: bool },
+    Device { context: Context, taken: bool },
 }
 
 impl PromisedMemory {
@@ -81,8 +85,17 @@ impl PromisedMemory {
     fn room(&self, pool: &Arc<Pool>) -> Result<Staged> {
         match &self.kind {
             Kind::Host => pool.take(self.bytes),
-            Kind::Device { memory, .. } => pool.take_pinned(self.bytes, memory.context()),
+            Kind::Device { context, .. } => pool.take_pinned(self.bytes, context),
         }
+    }
+
+    /// The first so many bytes, which are a device's.
+    ///
+    /// # Safety
+    /// They may be used as long as that is.
+    unsafe fn on<'c>(&self, context: &'c Context, bytes: usize) -> DeviceBytes<'c> {
+        // SAFETY: by this function's contract.
+        unsafe { DeviceBytes::at(context, self.address.addr() as u64, bytes) }
     }
 
     /// A copy of what is there.
@@ -91,9 +104,11 @@ impl PromisedMemory {
     /// It may be read now.
     unsafe fn read(&self, pool: &Arc<Pool>) -> Result<Staged> {
         let mut copy = self.room(pool)?;
-        if let Kind::Device { memory, .. } = &self.kind {
-            // SAFETY: by this function's contract.
-            unsafe { memory.read(copy.bytes_mut()) }?;
+        if let Kind::Device { context, .. } = &self.kind {
+            // SAFETY: by this function's contract; the copy is over when it returns.
+            let there = unsafe { self.on(context, self.bytes) };
+            let copied = context.copy_to_host(&there, copy.bytes_mut());
+            copied.map_err(|error| of_driver(NAME, error))?;
         } else if self.bytes > 0 {
             let to = copy.bytes_mut().as_mut_ptr();
             // SAFETY: by this function's contract; the copy has as many bytes, and is memory of its
@@ -109,9 +124,11 @@ impl PromisedMemory {
     /// It may be written now.
     pub(crate) unsafe fn write(&self, bytes: &[u8]) -> Result<()> {
         let length = bytes.len().min(self.bytes);
-        if let Kind::Device { memory, .. } = &self.kind {
-            // SAFETY: by this function's contract.
-            return unsafe { memory.write(&bytes[..length]) };
+        if let Kind::Device { context, .. } = &self.kind {
+            // SAFETY: by this function's contract; the copy is over when it returns.
+            let mut there = unsafe { self.on(context, length) };
+            let copied = context.copy_to_device(&bytes[..length], &mut there);
+            return copied.map_err(|error| of_driver(NAME, error));
         }
         if length > 0 {
             // SAFETY: by this function's contract; `bytes` are a copy's.

@@ -1,5 +1,7 @@
 //! The types of elements that are known at run time only.
 
+use ranks_comm::{Error, ErrorKind, Result};
+
 /// The type of the elements behind an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -73,4 +75,22 @@ impl Dtype {
             Self::Fp8E4m3 | Self::Fp8E5m2 | Self::I8 | Self::U8 | Self::Bool => 1,
         }
     }
+}
+
+/// The number of bytes of so many elements of so many ranks.
+///
+/// # Errors
+/// [`ErrorKind::Length`] for more than memory can hold.
+pub fn bytes_of(name: &'static str, count: usize, dtype: Dtype, ranks: usize) -> Result<usize> {
+    count
+        .checked_mul(dtype.size())
+        .and_then(|bytes| bytes.checked_mul(ranks))
+        .filter(|bytes| isize::try_from(*bytes).is_ok())
+        .ok_or_else(|| {
+            Error::new(
+                ErrorKind::Length,
+                name,
+                format_args!("{count} elements of {dtype:?}, for {ranks} ranks, are more than memory can hold"),
+            )
+        })
 }

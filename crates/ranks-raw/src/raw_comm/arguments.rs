@@ -8,30 +8,9 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use ranks_cuda::Cuda;
 
 use super::failure::Failing;
-use crate::Dtype;
 use crate::memory::device::on_device;
 use crate::memory::elements::{Kind, PromisedMemory};
 use crate::raw_comm::RawComm;
-
-/// The number of bytes of so many elements of so many ranks.
-pub(crate) fn bytes_of(
-    name: &'static str,
-    count: usize,
-    dtype: Dtype,
-    ranks: usize,
-) -> Result<usize> {
-    count
-        .checked_mul(dtype.size())
-        .and_then(|bytes| bytes.checked_mul(ranks))
-        .filter(|bytes| isize::try_from(*bytes).is_ok())
-        .ok_or_else(|| {
-            Error::new(
-                ErrorKind::Length,
-                name,
-                format_args!("{count} elements of {dtype:?}, for {ranks} ranks, are more than memory can hold"),
-            )
-        })
-}
 
 impl RawComm {
     /// So many bytes at an address.
@@ -48,13 +27,13 @@ impl RawComm {
             let text = format!("null for {bytes} bytes");
             return Err(Error::new(ErrorKind::Argument, name, text));
         }
-        let kind = match on_device(name, self.options().cuda, address, bytes)? {
-            Some(memory) => {
+        let kind = match on_device(name, self.options().cuda, address)? {
+            Some(context) => {
                 let taken = are_devices_given(self);
                 if !taken && !self.options().stage_device_memory {
                     return Err(not_taken(name, self));
                 }
-                Kind::Device { memory, taken }
+                Kind::Device { context, taken }
             }
             None => Kind::Host,
         };

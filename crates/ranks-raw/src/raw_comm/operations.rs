@@ -9,9 +9,10 @@ use ranks_comm::backend::Backend;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use ranks_cuda::RawStream;
 
-use super::arguments::{bytes_of, color, tag, takes_device};
+use super::arguments::{color, tag, takes_device};
 use super::numbers;
 use crate::memory::elements::PromisedMemory;
+use crate::raw_collectives::dtype::bytes_of;
 use crate::raw_comm::in_flight::StartedOp;
 use crate::raw_comm::{RawComm, ResultRanks};
 use crate::{Dtype, RawCollectives, RawOp, StreamSync, Takes};

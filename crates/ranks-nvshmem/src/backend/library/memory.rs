@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
 use ranks_comm::{Error, ErrorKind, Result};
-use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, Event, Stream};
+use ranks_cuda::DeviceBytes;
 
 use super::{LibraryHeap, not_of_device};
 use crate::backend::block::{Block, Known, Local, Offset};
@@ -93,19 +93,19 @@ impl Memory for LibraryHeap {
     }
 
     fn read(&self, from: Offset<'_>, to: &mut [u8]) -> Result<()> {
-        let bytes = Bytes::at(self, from, to.len());
+        let bytes = self.bytes(from, to.len());
         let copied = self.context.copy_to_host(&bytes, to);
         copied.map_err(|error| of_driver(READ, error))
     }
 
     fn write(&self, from: &[u8], to: Offset<'_>) -> Result<()> {
-        let mut bytes = Bytes::at(self, to, from.len());
+        let mut bytes = self.bytes(to, from.len());
         let copied = self.context.copy_to_device(from, &mut bytes);
         copied.map_err(|error| of_driver(WRITE, error))
     }
 
     fn fill(&self, to: Offset<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()> {
-        let mut bytes = Bytes::at(self, to, bytes);
+        let mut bytes = self.bytes(to, bytes);
         let filled = match order {
             Order::Now => self.context.fill_bytes(&mut bytes, value),
             Order::On(StreamRef::Cuda(stream, _)) => {
@@ -193,6 +193,15 @@ impl Memory for LibraryHeap {
 }
 
 impl LibraryHeap {
+    /// Some bytes of the heap, as the driver's copies take them.
+    fn bytes(&self, place: Offset<'_>, len: usize) -> DeviceBytes<'_> {
+        let address = address_of(place).addr() as u64;
+        // SAFETY: they lie in a block of the heap, on its device, and no block is freed before all
+        // is over that is known to work on it. Other PEs write to it at any time, so that nobody
+        // may count on its elements.
+        unsafe { DeviceBytes::at(&self.context, address, len) }
+    }
+
     /// # Errors
     /// [`ErrorKind::Aborted`] where the library has unmapped the heap before it gave nothing.
     fn is_not_lost(&self, name: &'static str) -> Result<()> {
@@ -231,49 +240,3 @@ fn pointer(address: u64) -> *mut c_void {
     // Where this is built addresses have 64 bits.
     std::ptr::without_provenance_mut(usize::try_from(address).unwrap_or_default())
 }
-
-/// Some bytes of the heap, as the driver's copies take them.
-struct Bytes<'a> {
-    heap: &'a LibraryHeap,
-    address: u64,
-    len: usize,
-}
-
-impl<'a> Bytes<'a> {
-    fn at(heap: &'a LibraryHeap, place: Offset<'_>, len: usize) -> Self {
-        let address = address_of(place).addr() as u64;
-        Self { heap, address, len }
-    }
-}
-
-// SAFETY: the bytes lie in a block of the heap, on its device, and no block is freed before all is
-// over that is known to work on it.
-unsafe impl DeviceSlice for Bytes<'_> {
-    type Element = u8;
-
-    fn address(&self) -> u64 {
-        self.address
-    }
-
-    fn len(&self) -> usize {
-        self.len
-    }
-
-    fn ordinal(&self) -> usize {
-        self.heap.context.device().ordinal()
-    }
-
-    fn cuda(&self) -> ranks_cuda::Result<Cuda> {
-        Ok(self.heap.context.cuda())
-    }
-
-    fn used_until(&self, _event: &Event) {}
-
-    fn order_after_use(&self, _stream: &dyn Stream) -> ranks_cuda::Result<()> {
-        Ok(())
-    }
-}
-
-// SAFETY: other PEs write to it at any time, so that nobody may count on its elements, which any
-// bits are.
-unsafe impl DeviceSliceMut for Bytes<'_> {}
