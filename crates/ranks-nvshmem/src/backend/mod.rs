@@ -250,6 +250,8 @@ pub(crate) struct Access<'a> {
     pub(crate) direction: Direction,
     pub(crate) far: Offset<'a>,
     pub(crate) near: Local<'a>,
+    /// The size of the elements, without what lies between them.
+    pub(crate) bytes: usize,
     pub(crate) pe: usize,
 }
 
@@ -278,34 +280,26 @@ pub(crate) enum Point {
 
 /// Operations on the parts of other PEs, and their order.
 pub(crate) trait OneSided {
-    /// Puts or gets so many bytes.
-    fn access(
-        &self,
-        access: Access<'_>,
-        bytes: usize,
-        order: Order<'_>,
-        reuse: Reuse,
-    ) -> Result<()>;
+    /// Puts or gets what is side by side.
+    fn access(&self, access: Access<'_>, order: Order<'_>, reuse: Reuse) -> Result<()>;
     /// Returns an object that puts and gets on one stream without asking anew what and where, if
     /// the backend has such.
     fn direct(&self, stream: StreamRef<'_>) -> Option<Direct> {
         let _ = stream;
         None
     }
-    /// Puts or gets `count` elements of `size` bytes (1, 2, 4, 8 or 16).
+    /// Puts or gets elements of `size` bytes each (1, 2, 4, 8 or 16).
     fn access_strided(
         &self,
         access: Access<'_>,
         strides: Strides,
         size: usize,
-        count: usize,
         order: Order<'_>,
     ) -> Result<()>;
     /// Puts, and then updates the signal of the PE.
     fn put_signal(
         &self,
         put: Access<'_>,
-        bytes: usize,
         signal: SignalUpdate<'_>,
         stream: StreamRef<'_>,
         reuse: Reuse,

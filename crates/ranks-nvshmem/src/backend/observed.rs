@@ -144,16 +144,10 @@ impl Memory for Observed {
 
 /// `direct` is not passed on: what goes that way is not told.
 impl OneSided for Observed {
-    fn access(
-        &self,
-        access: Access<'_>,
-        bytes: usize,
-        order: Order<'_>,
-        reuse: Reuse,
-    ) -> Result<()> {
+    fn access(&self, access: Access<'_>, order: Order<'_>, reuse: Reuse) -> Result<()> {
         let name = access.direction.name(order, reuse);
-        self.transfer(name, bytes, Some(access.pe), |backend| {
-            backend.access(access, bytes, order, reuse)
+        self.transfer(name, access.bytes, Some(access.pe), |backend| {
+            backend.access(access, order, reuse)
         })
     }
 
@@ -162,26 +156,24 @@ impl OneSided for Observed {
         access: Access<'_>,
         strides: Strides,
         size: usize,
-        count: usize,
         order: Order<'_>,
     ) -> Result<()> {
         let name = access.direction.strided_name(size, order)?;
-        self.transfer(name, count * size, Some(access.pe), |backend| {
-            backend.access_strided(access, strides, size, count, order)
+        self.transfer(name, access.bytes, Some(access.pe), |backend| {
+            backend.access_strided(access, strides, size, order)
         })
     }
 
     fn put_signal(
         &self,
         put: Access<'_>,
-        bytes: usize,
         signal: SignalUpdate<'_>,
         stream: StreamRef<'_>,
         reuse: Reuse,
     ) -> Result<()> {
         let name = PUT_SIGNAL.of(Order::On(stream), reuse);
-        self.transfer(name, bytes, Some(put.pe), |backend| {
-            backend.put_signal(put, bytes, signal, stream, reuse)
+        self.transfer(name, put.bytes, Some(put.pe), |backend| {
+            backend.put_signal(put, signal, stream, reuse)
         })
     }
 

@@ -134,13 +134,13 @@ impl<'env> Queue<'env> {
         let what = What::with(direction.name(order, reuse), pe);
         self.enqueue_with(what, near, direction, far, |near, far| {
             let checked = self.reach.checked(what.name, direction, far, near, pe)?;
-            let Some((access, bytes)) = checked else {
+            let Some(access) = checked else {
                 return Ok(());
             };
             let Some(direct) = &self.direct else {
-                return self.reach.backend.access(access, bytes, order, reuse);
+                return self.reach.backend.access(access, order, reuse);
             };
-            direct.access(access, bytes, reuse);
+            direct.access(access, reuse);
             Ok(())
         })
     }

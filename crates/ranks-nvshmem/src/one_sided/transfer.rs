@@ -25,12 +25,12 @@ impl Reach<'_> {
     ) -> Result<()> {
         let name = direction.name(order, reuse);
         match self.checked(name, direction, far, near, pe)? {
-            Some((access, bytes)) => self.backend.access(access, bytes, order, reuse),
+            Some(access) => self.backend.access(access, order, reuse),
             None => Ok(()),
         }
     }
 
-    /// Returns the access, and the size of the elements in bytes; `None` if there is none.
+    /// The access; `None` if there are no bytes.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`]; [`ErrorKind::Length`].
@@ -42,7 +42,7 @@ impl Reach<'_> {
         far: &'m F,
         near: &'m N,
         pe: usize,
-    ) -> Result<Option<(Access<'m>, usize)>> {
+    ) -> Result<Option<Access<'m>>> {
         let (there, here) = (far.count(), near.count());
         if there != here || pe >= self.n_pes {
             return Err(self.refused(name, pe, there, here));
@@ -50,14 +50,14 @@ impl Reach<'_> {
         let (Some(far), Some(near)) = (far.place(), near.local()) else {
             return Ok(None);
         };
-        let access = Access {
+        Ok(Some(Access {
             direction,
             far,
             near,
+            // Does not overflow: the elements lie in memory.
+            bytes: there * size_of::<F::Element>(),
             pe,
-        };
-        // Does not overflow: the elements lie in memory.
-        Ok(Some((access, there * size_of::<F::Element>())))
+        }))
     }
 
     /// As [`access`](Self::access), of `count` elements that are apart.
@@ -91,10 +91,11 @@ impl Reach<'_> {
             direction,
             far,
             near,
+            // Does not overflow, as above.
+            bytes: count * size,
             pe,
         };
-        self.backend
-            .access_strided(access, strides, size, count, order)
+        self.backend.access_strided(access, strides, size, order)
     }
 
     /// Without elements the signal is sent all the same.
@@ -110,7 +111,7 @@ impl Reach<'_> {
     ) -> Result<()> {
         let name = PUT_SIGNAL.of(Order::On(stream), reuse);
         match self.checked(name, Direction::Put, dest, source, pe)? {
-            Some((put, bytes)) => self.backend.put_signal(put, bytes, signal, stream, reuse),
+            Some(put) => self.backend.put_signal(put, signal, stream, reuse),
             None => self.backend.signal_op(signal, pe, stream),
         }
     }

@@ -165,9 +165,10 @@ impl RawNvshmem {
                     direction: Direction::Put,
                     far: to,
                     near: Local::Device(from.addr() as u64),
+                    bytes,
                     pe: my_pe,
                 };
-                backend.access(put, bytes, Order::Now, Reuse::After)
+                backend.access(put, Order::Now, Reuse::After)
             }
             On::Host => {
                 // SAFETY: the caller vouches for them.
@@ -192,9 +193,10 @@ impl RawNvshmem {
                     direction: Direction::Get,
                     far: from,
                     near: Local::Device(to.addr() as u64),
+                    bytes,
                     pe: my_pe,
                 };
-                backend.access(get, bytes, Order::Now, Reuse::After)
+                backend.access(get, Order::Now, Reuse::After)
             }
             On::Host => {
                 // Bytes that the caller has not initialised are no slice: they come by way of some

@@ -18,18 +18,12 @@ use crate::backend::{
 };
 
 impl OneSided for Heap {
-    fn access(
-        &self,
-        access: Access<'_>,
-        bytes: usize,
-        order: Order<'_>,
-        reuse: Reuse,
-    ) -> Result<()> {
+    fn access(&self, access: Access<'_>, order: Order<'_>, reuse: Reuse) -> Result<()> {
         let direction = access.direction;
         let operation = direction.name(order, reuse);
         let (far, near) = self.places(operation, access)?;
         self.carry_out(operation, order, move |pe, _| {
-            pe.begin(Transfer::of(direction, far, near, bytes), reuse)
+            pe.begin(Transfer::of(direction, far, near, access.bytes), reuse)
         })
     }
 
@@ -38,7 +32,6 @@ impl OneSided for Heap {
         access: Access<'_>,
         strides: Strides,
         size: usize,
-        count: usize,
         order: Order<'_>,
     ) -> Result<()> {
         let direction = access.direction;
@@ -49,7 +42,7 @@ impl OneSided for Heap {
             Direction::Get => (strides.source, strides.dest),
         };
         self.carry_out(operation, order, move |pe, _| {
-            (0..count).try_for_each(|number| {
+            (0..access.bytes / size).try_for_each(|number| {
                 // What lies outside of a block is told when it is used, which no product that does
                 // not fit lies in.
                 let at = |stride: usize| number.saturating_mul(stride).saturating_mul(size);
@@ -62,7 +55,6 @@ impl OneSided for Heap {
     fn put_signal(
         &self,
         put: Access<'_>,
-        bytes: usize,
         signal: SignalUpdate<'_>,
         stream: StreamRef<'_>,
         reuse: Reuse,
@@ -75,7 +67,7 @@ impl OneSided for Heap {
         // is never late.
         self.carry_out(operation, Order::On(stream), move |pe, _| {
             pe.late.before_delivery()?;
-            dest.copy(&source, bytes)?;
+            dest.copy(&source, put.bytes)?;
             pe.send(&word, value, op)
         })
     }

@@ -87,21 +87,22 @@ fn moved<'a>(dest: Offset<'a>, source: Offset<'a>, amount: usize) -> Moved<'a> {
     }
 }
 
-/// A put to a place of that PE.
-fn put<'a>(far: Offset<'a>, near: Local<'a>, pe: usize) -> Access<'a> {
+/// A put of so many bytes to a place of that PE.
+fn put<'a>(far: Offset<'a>, near: Local<'a>, pe: usize, bytes: usize) -> Access<'a> {
     Access {
         direction: Direction::Put,
         far,
         near,
+        bytes,
         pe,
     }
 }
 
-/// A get from a place of that PE.
-fn get<'a>(near: Local<'a>, far: Offset<'a>, pe: usize) -> Access<'a> {
+/// A get of so many bytes from a place of that PE.
+fn get<'a>(near: Local<'a>, far: Offset<'a>, pe: usize, bytes: usize) -> Access<'a> {
     Access {
         direction: Direction::Get,
-        ..put(far, near, pe)
+        ..put(far, near, pe, bytes)
     }
 }
 

@@ -50,7 +50,7 @@ impl Direct {
     }
 
     #[inline]
-    pub(crate) fn access(&self, access: Access<'_>, bytes: usize, reuse: Reuse) {
+    pub(crate) fn access(&self, access: Access<'_>, reuse: Reuse) {
         let function = match (access.direction, reuse) {
             (Direction::Put, Reuse::After) => self.put,
             (Direction::Put, Reuse::AfterQuiet) => self.put_nbi,
@@ -60,7 +60,7 @@ impl Direct {
         let Moved { dest, source, pe } = Moved::of(access);
         // SAFETY: so many bytes are there on both sides until the stream is past it; the stream
         // lives, and is of the PE's device.
-        unsafe { function(dest, source, bytes, pe, self.stream) };
+        unsafe { function(dest, source, access.bytes, pe, self.stream) };
     }
 }
 

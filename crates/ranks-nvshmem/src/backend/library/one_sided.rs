@@ -41,13 +41,7 @@ pub(super) struct Moved {
 }
 
 impl OneSided for LibraryHeap {
-    fn access(
-        &self,
-        access: Access<'_>,
-        bytes: usize,
-        order: Order<'_>,
-        reuse: Reuse,
-    ) -> Result<()> {
+    fn access(&self, access: Access<'_>, order: Order<'_>, reuse: Reuse) -> Result<()> {
         let table = self.library.table();
         let functions = match (access.direction, reuse) {
             (Direction::Put, Reuse::After) => {
@@ -66,7 +60,7 @@ impl OneSided for LibraryHeap {
             ),
         };
         let name = access.direction.name(order, reuse);
-        let Moved { dest, source, pe } = Moved::of(access);
+        let (Moved { dest, source, pe }, bytes) = (Moved::of(access), access.bytes);
         let _entered = self.enter(name)?;
         match self.function(name, functions, order)? {
             // SAFETY: so many bytes are there on both sides, and are not used by the library after
@@ -88,7 +82,6 @@ impl OneSided for LibraryHeap {
         access: Access<'_>,
         strides: Strides,
         size: usize,
-        count: usize,
         order: Order<'_>,
     ) -> Result<()> {
         let table = self.library.table();
@@ -107,7 +100,7 @@ impl OneSided for LibraryHeap {
             (Direction::Get, _) => (table.nvshmem_iget128, table.nvshmemx_iget128_on_stream),
         };
         self.reaches(name, access.far, access.pe)?;
-        let Moved { dest, source, pe } = Moved::of(access);
+        let (Moved { dest, source, pe }, count) = (Moved::of(access), access.bytes / size);
         if !dest.addr().is_multiple_of(size) || !source.addr().is_multiple_of(size) {
             let text =
                 format_args!("the memory begins at no multiple of the {size} bytes of an element");
@@ -131,7 +124,6 @@ impl OneSided for LibraryHeap {
     fn put_signal(
         &self,
         put: Access<'_>,
-        bytes: usize,
         signal: SignalUpdate<'_>,
         stream: StreamRef<'_>,
         reuse: Reuse,
@@ -143,7 +135,7 @@ impl OneSided for LibraryHeap {
             Reuse::AfterQuiet => table.nvshmemx_putmem_signal_nbi_on_stream,
         };
         let (function, stream) = self.on_stream(name, function, stream)?;
-        let Moved { dest, source, pe } = Moved::of(put);
+        let (Moved { dest, source, pe }, bytes) = (Moved::of(put), put.bytes);
         let (word, value, op) = (word_of(signal.word), signal.value, code_of(signal.op));
         let _entered = self.enter(name)?;
         // SAFETY: so many bytes are there on both sides, and the word, until the stream is past it;

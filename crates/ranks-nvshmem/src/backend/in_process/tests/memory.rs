@@ -50,8 +50,7 @@ fn each_puts_to_the_next_and_gets_from_it() {
         let value = |pe: usize| [number::<u32>(pe + 1), 20, 30];
         write(heap, &source, &value(me));
         heap.access(
-            put(at(&dest, 4), mine(&source, 0), next),
-            12,
+            put(at(&dest, 4), mine(&source, 0), next, 12),
             Order::Now,
             Reuse::After,
         )?;
@@ -60,8 +59,7 @@ fn each_puts_to_the_next_and_gets_from_it() {
         heap.point(Point::BarrierAll, Order::Now)?;
         assert_eq!(read::<u32>(heap, &dest, 4)[1..], value(previous));
         heap.access(
-            get(mine(&source, 8), at(&dest, 4), next),
-            12,
+            get(mine(&source, 8), at(&dest, 4), next, 12),
             Order::Now,
             Reuse::After,
         )?;
@@ -70,10 +68,9 @@ fn each_puts_to_the_next_and_gets_from_it() {
         heap.point(Point::SyncAll, Order::Now)?;
         let strides = Strides { dest: 2, source: 1 };
         heap.access_strided(
-            put(at(&dest, 32), mine(&source, 8), next),
+            put(at(&dest, 32), mine(&source, 8), next, 12),
             strides,
             4,
-            3,
             Order::Now,
         )?;
         heap.point(Point::BarrierAll, Order::Now)?;
@@ -81,10 +78,9 @@ fn each_puts_to_the_next_and_gets_from_it() {
         assert_eq!(read::<u32>(heap, &dest, 13)[8..], [a, 0, b, 0, c]);
         let strides = Strides { dest: 1, source: 2 };
         heap.access_strided(
-            get(mine(&source, 0), at(&dest, 32), next),
+            get(mine(&source, 0), at(&dest, 32), next, 12),
             strides,
             4,
-            3,
             Order::Now,
         )?;
         assert_eq!(read::<u32>(heap, &source, 3), value(me));
@@ -101,14 +97,12 @@ fn what_nobody_asks_for_is_late() {
         let (source, dest) = (heap.alloc(8, 0)?, heap.alloc(16, 1)?);
         write(heap, &source, &[1_u64]);
         heap.access(
-            put(at(&dest, 0), mine(&source, 0), 0),
-            8,
+            put(at(&dest, 0), mine(&source, 0), 0, 8),
             Order::Now,
             Reuse::After,
         )?;
         heap.access(
-            put(at(&dest, 8), mine(&source, 0), 0),
-            8,
+            put(at(&dest, 8), mine(&source, 0), 0, 8),
             Order::Now,
             Reuse::AfterQuiet,
         )?;
@@ -119,8 +113,7 @@ fn what_nobody_asks_for_is_late() {
 
         let stream = stream(heap);
         heap.access(
-            put(at(&dest, 0), mine(&source, 0), 0),
-            8,
+            put(at(&dest, 0), mine(&source, 0), 0, 8),
             on(&stream),
             Reuse::AfterQuiet,
         )?;
@@ -129,8 +122,7 @@ fn what_nobody_asks_for_is_late() {
         write(heap, &source, &[3_u64]);
         assert_eq!(read::<u64>(heap, &dest, 2), [1, 2]);
         heap.access(
-            get(mine(&source, 0), at(&dest, 8), 0),
-            8,
+            get(mine(&source, 0), at(&dest, 8), 0, 8),
             on(&stream),
             Reuse::AfterQuiet,
         )?;
@@ -152,11 +144,11 @@ fn what_no_fence_parts_comes_in_another_order() {
         write(heap, &source, &[1_u64, 2]);
         let put_from = |from| {
             let (to, from) = (at(&dest, 0), mine(&source, from));
-            heap.access(put(to, from, 0), 8, Order::Now, Reuse::After)
+            heap.access(put(to, from, 0, 8), Order::Now, Reuse::After)
         };
         let strides = Strides { dest: 2, source: 1 };
         let (to, from) = (at(&dest, 0), mine(&source, 0));
-        heap.access_strided(put(to, from, 0), strides, 8, 2, Order::Now)?;
+        heap.access_strided(put(to, from, 0, 16), strides, 8, Order::Now)?;
         assert_eq!(read::<u64>(heap, &dest, 3), [0; 3]);
         heap.point(Point::Quiet, Order::Now)?;
         assert_eq!(read::<u64>(heap, &dest, 3), [1, 0, 2]);
@@ -190,14 +182,12 @@ fn everybody_may_work_on_everything() {
         let stream = stream(heap);
         for round in 0..5 {
             heap.access(
-                put(at(&block, 0), mine(&own, 0), round % 3),
-                64,
+                put(at(&block, 0), mine(&own, 0), round % 3, 64),
                 on(&stream),
                 Reuse::After,
             )?;
             heap.access(
-                put(at(&block, 0), mine(&own, 0), round % 3),
-                64,
+                put(at(&block, 0), mine(&own, 0), round % 3, 64),
                 Order::Now,
                 Reuse::After,
             )?;
@@ -221,7 +211,7 @@ fn what_is_of_a_device_or_of_another_pe_is_refused() {
     on_pes(2, Some(LONG), Delivery::AtOnce, |heap| {
         let block = heap.alloc(8, 0).unwrap();
         let device = Local::Device(4096);
-        let put = heap.access(put(at(&block, 0), device, 0), 8, Order::Now, Reuse::After);
+        let put = heap.access(put(at(&block, 0), device, 0, 8), Order::Now, Reuse::After);
         assert_eq!(kind_of(put), ErrorKind::Argument);
         assert_eq!(
             kind_of(heap.fill(at(&block, 0), 9, 1, Order::Now)),

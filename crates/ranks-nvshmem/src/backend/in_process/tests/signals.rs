@@ -31,8 +31,7 @@ fn data_comes_before_its_signal() {
             let dest = at(&data, 0);
             let word = at(&signal, 0);
             heap.put_signal(
-                put(dest, mine(&own, 0), next),
-                128,
+                put(dest, mine(&own, 0), next, 128),
                 signal_of(word, round, SignalOp::Set),
                 now(&stream),
                 reuse,
@@ -73,8 +72,7 @@ fn all_add_to_one_word() {
         let own = heap.alloc(8, 2)?;
         write(heap, &own, &[7_u64]);
         heap.put_signal(
-            put(place, mine(&own, 0), 0),
-            8,
+            put(place, mine(&own, 0), 0, 8),
             signal_of(at(&signal, 0), 3, SignalOp::Add),
             now(&stream),
             Reuse::After,
@@ -102,15 +100,13 @@ fn a_fence_orders_puts_and_signals() {
         write(heap, &own, &[5_u64]);
         let stream = stream(heap);
         heap.access(
-            put(at(&data, 0), mine(&own, 0), 0),
-            8,
+            put(at(&data, 0), mine(&own, 0), 0, 8),
             Order::Now,
             Reuse::After,
         )?;
         heap.point(Point::Fence, Order::Now)?;
         heap.access(
-            put(at(&data, 8), mine(&own, 0), 0),
-            8,
+            put(at(&data, 8), mine(&own, 0), 0, 8),
             Order::Now,
             Reuse::After,
         )?;
@@ -136,8 +132,7 @@ fn streams_wait_for_events_of_others() {
         let event = first.record();
         second.wait_event(&event);
         heap.access(
-            put(at(&data, 0), mine(&own, 0), 0),
-            8,
+            put(at(&data, 0), mine(&own, 0), 0, 8),
             on(&second),
             Reuse::After,
         )?;
