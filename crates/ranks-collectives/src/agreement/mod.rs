@@ -155,15 +155,16 @@ pub(crate) fn in_any_case(comm: &Communicator, call: CallSignature) -> Result<()
 
 /// The same for who was let in.
 fn compared<P: Proven>(comm: &Communicator, call: CallSignature, ready: Result<P>) -> Result<P> {
-    let ready = ready.and_then(|proven| offered(comm, call, proven));
     if comm.compares_calls() {
+        let ready = ready.and_then(|proven| offered(comm, call, proven));
         agreed(comm, call, ready)
     } else {
         ready
     }
 }
 
-/// Returns an error if the library has no function for such blocks, which this rank alone knows.
+/// Returns an error if the library has no function for such blocks, which this rank alone knows:
+/// the others are told of it where ranks compare their calls, and the call itself fails elsewhere.
 fn offered<P: Proven>(comm: &Communicator, call: CallSignature, proven: P) -> Result<P> {
     if proven.is_large() && matches!(comm.backend(), Backend::Mpi(_)) {
         large_is_offered(call.operation())?;
@@ -180,7 +181,8 @@ pub(crate) fn large_is_offered(operation: &'static str) -> Result<()> {
         return Ok(());
     }
     let why = format_args!(
-        "blocks of this rank are 2³¹ items or more together, or one begins so far into its slice, and {large} is not in this library ({});          have all ranks use alltoallw or neighbor_alltoallw, which place blocks by their addresses, or take a library of MPI 4",
+        "blocks of this rank are 2³¹ items or more together, or one begins so far into its slice, and {large} is not in this library ({}); \
+         have all ranks use alltoallw or neighbor_alltoallw, which place blocks by their addresses, or take a library of MPI 4",
         sys::loaded().map_or("", |library| library.name())
     );
     Err(Error::new(ErrorKind::NotInLibrary, operation, why))
