@@ -19,7 +19,7 @@ use ranks_trace::this_thread;
 
 use crate::call::hold::is_wanted;
 use crate::call::limit::Limit;
-use crate::call::record::{Call, Class, Recorder};
+use crate::call::record::{Call, Class, NONE, Recorder};
 use crate::result::ErrorKind;
 
 /// A call that a thread is in, or was in.
@@ -203,5 +203,11 @@ impl CallInFlight {
     pub(crate) fn peer(&self) -> Option<usize> {
         let peer = usize::try_from(self.what.peer).ok();
         peer.filter(|_| self.what.kind.class != Class::Collective)
+    }
+
+    /// That rank, if the call waits for it. The target of an access, which has no tag, may wait for
+    /// another rank's lock.
+    pub(crate) fn waits_for(&self) -> Option<usize> {
+        self.peer().filter(|_| self.what.tag != NONE)
     }
 }

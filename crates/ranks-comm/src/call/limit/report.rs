@@ -80,9 +80,9 @@ impl Report<'_> {
         match of.peer() {
             Some(peer) => {
                 let rank = of.recorder.world_rank(peer).unwrap_or(peer);
-                let role = match what.tag {
-                    NONE => "its target is",
-                    _ => "it waits for",
+                let role = match of.waits_for() {
+                    Some(_) => "it waits for",
+                    None => "its target is",
                 };
                 write!(f, "; {role} rank {rank}")?;
             }

@@ -87,8 +87,7 @@ pub(super) fn under_way(call: &CallInFlight) -> String {
         .plain("seconds", call.started.elapsed().as_secs_f64())
         .list(
             "waits_for",
-            // The target of an access may wait for another rank's lock.
-            (call.peer().filter(|_| call.what.tag != NONE))
+            call.waits_for()
                 .and_then(|peer| call.recorder.world_rank(peer)),
         )
         .end()
