@@ -405,27 +405,28 @@ fn every_receive_names_the_source_and_the_tag_of_what_it_refuses(
 /// In process the type of elements travels with them; over MPI it does not.
 #[test]
 fn what_was_sent_as_one_type_was_received_as_another() {
-    fn refused<R>(outcome: Result<R>) {
+    fn refused<R>(outcome: Result<R>, (from, tag): (usize, i32)) {
         let error = outcome.map(drop).expect_err("another type");
         assert_eq!(error.kind(), ErrorKind::Type, "{error}");
-        let text = error.to_string();
-        assert!(
-            text.contains("16 bytes of f64 arrived from rank "),
-            "{text}"
+        let told = format!(
+            "16 bytes of f64 arrived from rank {from} with tag {tag}, to be received as i32"
         );
-        assert!(text.contains(", to be received as i32"), "{text}");
+        assert!(error.to_string().contains(&told), "{error}");
     }
     fn two_numbers(world: &Communicator) -> Result<()> {
         let other = 1 - world.rank();
         for tag in 0..7 {
             world.send(&[0.5f64, 1.5], other, tag)?;
         }
-        refused(world.recv(&mut [0i32; 4], other, 0));
-        refused(world.recv_vec::<i32>(other, 1));
-        refused(world.irecv(vec![0i32; 1], other, 2)?.wait());
-        refused(world.irecv_vec::<i32>(other, 3)?.wait());
+        refused(world.recv(&mut [0i32; 4], other, 0), (other, 0));
+        refused(world.recv_vec::<i32>(other, 1), (other, 1));
+        refused(world.irecv(vec![0i32; 1], other, 2)?.wait(), (other, 2));
+        refused(world.irecv_vec::<i32>(other, 3)?.wait(), (other, 3));
         let mut room = [0i32; 8];
-        refused(world.scope(|s| s.irecv(&mut room, other, 4).map(drop)));
+        refused(
+            world.scope(|s| s.irecv(&mut room, other, 4).map(drop)),
+            (other, 4),
+        );
         // Bytes may be received as any type, and so may structs and arrays.
         assert_eq!(world.recv_vec::<u8>(other, 5)?.0.len(), 16);
         assert_eq!(world.recv_vec::<[f64; 2]>(other, 6)?.0, [[0.5, 1.5]]);
@@ -434,7 +435,7 @@ fn what_was_sent_as_one_type_was_received_as_another() {
         assert_eq!(right, &[0]);
         // Persistent ones too; an empty message is of any type.
         let sending = world.send_init(vec![0.5f64, 1.5], other, 9)?.start()?;
-        refused(world.recv(&mut [0i32; 4], other, 9));
+        refused(world.recv(&mut [0i32; 4], other, 9), (other, 9));
         sending.wait()?;
         world.send::<f32>(&[], other, 10)?;
         world.recv::<u64>(&mut [7], other, 10).map(drop)

@@ -316,12 +316,13 @@ fn the_next_message_arrives_after_one_that_was_too_long(world: Communicator) -> 
         let mut data = [0u64; 5];
         let mut view = layout.of_mut(&mut data)?;
         let text = world.recv_view(&mut view, 0, 0).unwrap_err().to_string();
-        assert!(
-            text.contains(
-                " arrived from rank 0 with tag 0, the buffer holds 24 bytes (3 elements of 8);"
-            ),
-            "{text}"
-        );
+        let told = ["32 bytes", "a longer message"].map(|length| {
+            format!(
+                "MPI_Recv: message truncated: {length} arrived from rank 0 with tag 0, \
+                 the buffer holds 24 bytes (3 elements of 8);"
+            )
+        });
+        assert!(told.iter().any(|told| text.starts_with(told)), "{text}");
         world.recv_view(&mut view, 0, 0)?;
         assert_eq!([data[0], data[2], data[4]], [7; 3]);
     }
