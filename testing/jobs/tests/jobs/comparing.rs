@@ -6,7 +6,7 @@ use crate::failing::fails_on_each;
 
 const RANKS: usize = 3;
 
-/// What each rank was told, behind the operation, which is its own.
+/// Asserts that each rank was told this, behind the operation, which is its own.
 #[track_caller]
 fn all_are_told(name: &str, outcome: &ranks_launch::Outcome, expected: &[&str]) {
     assert!(!outcome.timed_out, "{name}: {outcome}");

@@ -10,7 +10,7 @@ use ranks_load::{Candidate, Library, function};
 use super::abi::Stream;
 use super::lock;
 
-/// What went wrong with a driver, or with finding one.
+/// Failure of a driver, or to find one.
 #[derive(Debug)]
 pub(crate) struct DriverError(pub(crate) String);
 
@@ -185,7 +185,7 @@ impl Driver {
         waits.and(destroyed)
     }
 
-    /// What the driver knows of an address.
+    /// The kind of the memory at an address.
     pub(crate) fn kind_of(&self, address: u64) -> MemoryKind {
         let mut kind = 0;
         // SAFETY: it writes the kind of memory there, and only looks the address up.
@@ -198,7 +198,7 @@ impl Driver {
     }
 }
 
-/// What the driver knows of an address.
+/// Kinds of memory that a driver tells apart.
 #[derive(PartialEq, Eq)]
 pub(crate) enum MemoryKind {
     Device,
