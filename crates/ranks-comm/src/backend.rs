@@ -7,7 +7,7 @@ pub use ranks_trace::{
 
 pub use crate::call::call_description::CallDescription;
 pub use crate::call::call_guard::CallGuard;
-pub use crate::call::callback::do_what_is_left;
+pub use crate::call::callback::{do_what_is_left, in_callback};
 pub use crate::call::calling_back::calling_back;
 pub use crate::call::checks::cut;
 pub use crate::call::identity::digest;

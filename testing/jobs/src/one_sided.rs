@@ -2,15 +2,16 @@
 //! left by a rank that fails.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use ranks::ops::Land;
+use ranks::ops::{Land, UserOp};
 use ranks::phase::{Concurrent, Read, Write};
 use ranks::rma::NodeBackend;
 use ranks::{
-    Checks, Communicator, ErrorKind, Fenced, LockKind, NodeShared, PassiveWindow, Runtime,
-    SharedWindow, Source, Window,
+    Checks, Collectives, Communicator, ErrorKind, Fenced, LockKind, Locked, NodeShared,
+    PassiveWindow, Runtime, SharedWindow, Source, Window,
 };
 
 use crate::finalized::has_ended;
@@ -275,6 +276,22 @@ pub(crate) fn failing(how: &str) -> Outcome {
                 fenced.step(|ops| ops.put(&[1], 0, 0))?;
                 Ok(())
             }),
+        "unlocked-in-an-operation" => ranks::run(unlocked_in_an_operation),
         other => Err(format!("there is no way to fail called {other}").into()),
     }
+}
+
+/// The operation of a reduction drops a lock, and nothing can be called there.
+fn unlocked_in_an_operation(world: Communicator) -> Outcome {
+    thread_local! {
+        static LOCKED: Cell<Option<Locked<'static, u64>>> = const { Cell::new(None) };
+    }
+    let window: &_ = Box::leak(Box::new(Window::<u64>::allocate(&world, 1)?.passive()?));
+    LOCKED.set(Some(window.lock(LockKind::Exclusive, world.rank())?));
+    let op = UserOp::commutative(|a: u64, b: u64| {
+        drop(LOCKED.take());
+        a + b
+    });
+    world.allreduce(&[1], &mut [0], op)?;
+    Err("the lock was dropped, and the job goes on".into())
 }

@@ -21,7 +21,7 @@ pub(super) fn count(entered: bool) {
 
 /// Returns `true` if this thread is in such a function.
 #[inline]
-pub(crate) fn is_under_way() -> bool {
+pub fn in_callback() -> bool {
     INSIDE.get() != 0
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn later(end: impl FnOnce() + Send + 'static) {
 /// Does the deferred work, unless this thread is in such a function.
 #[inline]
 pub fn do_what_is_left() {
-    if LEFT.is_any() && !is_under_way() {
+    if LEFT.is_any() && !in_callback() {
         LEFT.take().into_iter().for_each(|end| end());
     }
 }
@@ -46,7 +46,7 @@ pub fn do_what_is_left() {
 /// [`ErrorKind::WrongThread`] if this thread is in such a function.
 #[inline]
 pub(crate) fn none_is_under_way(operation: &'static str) -> Result<()> {
-    if !is_under_way() {
+    if !in_callback() {
         return Ok(());
     }
     Err(Error::new(

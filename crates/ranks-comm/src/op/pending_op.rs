@@ -385,7 +385,7 @@ impl PendingOp {
 
     /// Leaves it to the runtime, with the memory that it works on.
     pub(crate) fn abandon(self, comm: &Communicator, memory: KeepAlive) {
-        if callback::is_under_way() {
+        if callback::in_callback() {
             let comm = comm.clone();
             return callback::later(move || self.abandon(&comm, memory));
         }

@@ -9,7 +9,7 @@ use std::thread;
 
 use bytemuck::Pod;
 use ranks_collectives::backend::{agree, agree_in_any_case};
-use ranks_comm::backend::{CallGuard, MpiComm, TypeOf};
+use ranks_comm::backend::{CallGuard, MpiComm, TypeOf, in_callback};
 use ranks_comm::record::{Call, Class, Kind, Recorded};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
@@ -313,6 +313,8 @@ impl<T: Pod> Inner<T> {
             match self.comm.enter(call) {
                 Ok(entered) => return Some(entered),
                 Err(error) if error.kind() == ErrorKind::Finalized => return None,
+                // The library waits for this very thread: its turn never comes.
+                Err(error) if in_callback() => self.abort(&error),
                 // What begins on a thread ends there, so that thread may; at MPI_THREAD_SERIALIZED
                 // it is another one's turn.
                 Err(_) => thread::yield_now(),

@@ -67,6 +67,15 @@ fn a_panic_in_the_fill_of_an_array_ends_the_job() {
     fails_on_each(&["one-sided", "in-a-fill"], &expected);
 }
 
+/// It waited for itself, for ever.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_lock_dropped_within_an_operation_ends_the_job() {
+    let unlocked = &["one-sided", "unlocked-in-an-operation"];
+    let why = "MPI_Win_unlock: called from within the operation of a reduction";
+    fails_on_each(unlocked, &["the job is aborted", why]);
+}
+
 #[test]
 #[ignore = "needs an MPI"]
 fn a_rank_that_does_not_come_to_a_fence_ends_the_job_at_the_time_limit() {

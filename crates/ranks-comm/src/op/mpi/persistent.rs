@@ -126,7 +126,7 @@ impl Comm {
 
     /// Frees an inactive request, now if this thread may, or later.
     pub(crate) fn retire(&self, mut native: Native) -> Result<()> {
-        if callback::is_under_way() {
+        if callback::in_callback() {
             let session = Arc::clone(&self.session);
             callback::later(move || session.retire_later(native));
             return Ok(());

@@ -279,7 +279,7 @@ impl Drop for Comm {
             };
             free_by_group.are_dropped(left);
         };
-        if callback::is_under_way() {
+        if callback::in_callback() {
             callback::later(leave);
         } else {
             leave();
