@@ -22,6 +22,7 @@ pub(crate) mod collective;
 pub(crate) mod comm;
 pub(crate) mod common;
 pub(crate) mod contexts;
+mod copied;
 mod ends;
 pub(crate) mod exchange;
 pub(crate) mod failures;

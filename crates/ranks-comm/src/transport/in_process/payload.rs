@@ -1,5 +1,6 @@
 //! The payload of a message: before it is sent, under way, and after it is matched.
 
+use super::copied::Copied;
 use super::lending::LentPart;
 use super::mailbox::Envelope;
 use crate::call::record::IN_PROCESS;
@@ -36,7 +37,7 @@ pub(crate) enum Payload {
     /// A copy of a few, with their number.
     Few([u8; FEW], u8),
     /// A copy.
-    Copy(Vec<u8>),
+    Copy(Copied),
     /// Memory of the sender, which waits until it is read. Collectives alone send that.
     Lent(LentPart),
 }
@@ -52,7 +53,7 @@ impl Payload {
                 start.copy_from_slice(bytes);
                 Self::Few(few, length)
             }
-            _ => Self::Copy(bytes.to_vec()),
+            _ => Self::Copy(Copied::new(bytes)),
         }
     }
 
@@ -67,7 +68,7 @@ impl Payload {
 
     pub(crate) fn into_vec(self) -> Vec<u8> {
         match self {
-            Self::Copy(bytes) => bytes,
+            Self::Copy(bytes) => bytes.into_vec(),
             other => other.bytes().to_vec(),
         }
     }
