@@ -3,6 +3,7 @@
 use ranks::prelude::*;
 
 /// The number of buckets, the same for any number of ranks.
+const BUCKETS: usize = 1 << LOG2_BUCKETS;
 const LOG2_BUCKETS: u32 = 10;
 
 /// The knowledge of one rank about the order of all keys.
@@ -28,10 +29,10 @@ impl Ranking {
         log2_limit: u32,
     ) -> Result<()> {
         let shift = log2_limit - LOG2_BUCKETS;
-        let bucket = |key: u32| (key >> shift) as usize;
-        let (mut places, mut before) = (Vec::new(), Vec::new());
-        count(keys, 1 << LOG2_BUCKETS, bucket, &mut places);
-        before.resize(places.len(), 0);
+        // The remainder changes nothing, and spares the check of an index.
+        let bucket = |key: u32| (key >> shift) as usize % BUCKETS;
+        let (mut places, mut before) = ([0; BUCKETS + 1], [0; BUCKETS + 1]);
+        count(keys, bucket, &mut places);
         world.allreduce(&places, &mut before, Sum)?;
         let total = add_up(0, &mut before) as usize;
         add_up(0, &mut places);
@@ -48,12 +49,9 @@ impl Ranking {
         let (start, end) = (starts[world.rank()], starts[world.rank() + 1]);
         let first = start << shift;
         let of_bucket = |key: u32| key as usize - first;
-        count(
-            &self.keys,
-            (end - start) << shift,
-            of_bucket,
-            &mut self.below,
-        );
+        self.below.clear();
+        self.below.resize(((end - start) << shift) + 1, 0);
+        count(&self.keys, of_bucket, &mut self.below);
         add_up(before[start], &mut self.below);
         self.first = first;
         Ok(())
@@ -88,10 +86,8 @@ impl Ranking {
     }
 }
 
-/// Writes the number of keys of each kind to `counts`, and a zero behind.
-fn count(keys: &[u32], kinds: usize, kind: impl Fn(u32) -> usize, counts: &mut Vec<u32>) {
-    counts.clear();
-    counts.resize(kinds + 1, 0);
+/// Adds the number of keys of each kind to `counts`.
+fn count(keys: &[u32], kind: impl Fn(u32) -> usize, counts: &mut [u32]) {
     keys.iter().for_each(|&key| counts[kind(key)] += 1);
 }
 
@@ -108,6 +104,7 @@ fn add_up(start: u32, counts: &mut [u32]) -> u32 {
 /// they end.
 fn place(keys: &[u32], places: &mut [u32], kind: impl Fn(u32) -> usize, placed: &mut Vec<u32>) {
     placed.resize(keys.len(), 0);
+    let placed = placed.as_mut_slice();
     for &key in keys {
         let place = &mut places[kind(key)];
         placed[*place as usize] = key;
