@@ -162,6 +162,15 @@ pub(crate) fn apart(which: &str) -> Outcome {
     Ok(())
 }
 
+/// One of two ranks sends more than the other has room for, and nothing is compared.
+pub(crate) fn uncompared() -> Outcome {
+    Runtime::builder().checks(Checks::Local).run(|world| {
+        let length = if world.rank() == 0 { 2000 } else { 6 };
+        world.alltoall(&vec![1u64; length], &mut vec![0; length])
+    })?;
+    Ok(())
+}
+
 /// One rank alone begins a barrier, and waits.
 pub(crate) fn begun_alone() -> Outcome {
     Runtime::builder()

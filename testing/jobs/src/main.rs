@@ -55,6 +55,7 @@ fn main() -> Outcome {
         ["comparing", "nonblocking", which] => comparing::nonblocking(which),
         ["comparing", "refused", which] => comparing::refused(which),
         ["comparing", "apart", which] => comparing::apart(which),
+        ["comparing", "uncompared"] => comparing::uncompared(),
         ["comparing", "begun-alone"] => comparing::begun_alone(),
         ["comparing", "scope"] => comparing::scope(),
         ["counted", what] => counted::main(what),

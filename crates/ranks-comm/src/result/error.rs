@@ -308,6 +308,14 @@ impl Error {
         self
     }
 
+    /// Adds a sentence that says what to do.
+    #[cold]
+    pub(crate) fn with_remedy(mut self, remedy: &str) -> Self {
+        self.0.text += ". ";
+        self.0.text += remedy;
+        self
+    }
+
     /// The kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

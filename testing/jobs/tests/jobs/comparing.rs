@@ -141,6 +141,25 @@ fn different_calls_are_told_by_digests() {
     }
 }
 
+/// MPICH says "truncated" or less.
+#[test]
+#[ignore = "needs an MPI"]
+fn an_error_of_lengths_that_were_not_compared_tells_how_to_compare_them() {
+    for installation in named() {
+        let name = installation.name.clone();
+        let job = job(&["comparing", "uncompared"]).on(installation).ranks(2);
+        let outcome = job.run().unwrap();
+        assert_failed_soon(&name, &outcome);
+        let said = said(&outcome);
+        for text in [
+            "MPI_Alltoall",
+            "with RANKS_CHECK=collective they are compared",
+        ] {
+            assert!(said.contains(text), "{name}: no {text:?} in {outcome}");
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs an MPI"]
 fn a_nonblocking_collective_was_waited_for_beyond_the_check_limit() {

@@ -66,13 +66,13 @@ const NONBLOCKING: &str = "Begin it and wait for it (iallreduce, ireduce, iscan 
 #[inline(never)]
 fn failed_collective(code: c_int, operation: &'static str) -> Error {
     let error = failed(code, operation, &"");
-    let remedy = match error.kind() {
-        ErrorKind::Truncated | ErrorKind::Library => Some(SAME_LENGTHS),
-        ErrorKind::ProcFailed | ErrorKind::Revoked => Some(NONBLOCKING),
-        _ => None,
-    };
     let leaves_messages = sys::loaded().is_some_and(sys::Loaded::is_openmpi);
-    if let Some(remedy) = remedy.filter(|_| leaves_messages) {
+    let remedy = match error.kind() {
+        ErrorKind::Truncated | ErrorKind::Library => SAME_LENGTHS,
+        ErrorKind::ProcFailed | ErrorKind::Revoked if leaves_messages => NONBLOCKING,
+        _ => return error,
+    };
+    if leaves_messages {
         dump::write(Reason::Error, Some(&error), None);
         last_words(format_args!(
             "{error}: messages of this collective are still in flight, and memory that they arrive in cannot be given back; the job is \
@@ -80,7 +80,7 @@ fn failed_collective(code: c_int, operation: &'static str) -> Error {
         ));
         abort_for_sure(MEMORY_IN_FLIGHT);
     }
-    error
+    error.with_remedy(remedy)
 }
 
 /// As [`check`], with a description of the attempt.
