@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use ranks::ops::Sum;
+use ranks::prelude::PersistentCollectives;
 use ranks::raw::{RawCollectives, RawComm, RawOptions};
 use ranks::{Checks, Collectives, Communicator, Runtime, Source};
 
@@ -15,6 +17,13 @@ pub(crate) fn main(how: &str) -> Outcome {
                 return Err("no convergence".into());
             }
             wait(&world)
+        }),
+        "persistent" => ranks::run(|world| {
+            let prepared = world.allreduce_init(vec![1], vec![0], Sum)?;
+            if world.rank() != 1 {
+                prepared.start()?.wait()?;
+            }
+            Ok(())
         }),
         "busy" => ranks::run(|world| {
             if world.rank() == 1 {

@@ -410,7 +410,8 @@ impl<B: Send + 'static> Inner<B> {
             }
             (Phase::Flying, _) => {
                 self.flight.wait(&self.comm)?;
-                self.flight.take().map(|landed| landed.status)
+                let landed = self.flight.take().map(|landed| landed.status);
+                landed.map_err(|error| error.of(self.plan.role.operation))
             }
             (Phase::Idle, _) => Ok(Status::null()),
             (Phase::Beginning | Phase::Started, _) => return Err(gone(self.plan.role)),

@@ -89,6 +89,17 @@ fn an_error_in_process_ends_the_program() {
     assert_eq!(outcome.output[0].stderr, "Error: \"no convergence\"\n");
 }
 
+/// It named the nonblocking operation that each start begins where there is no library.
+#[test]
+fn an_error_of_a_persistent_operation_names_what_was_prepared() {
+    let outcome = job(&["failing", "persistent"]).ranks(2).run().unwrap();
+    assert_failed_soon("in process", &outcome);
+    assert_eq!(
+        said(&outcome),
+        "Error: MPI_Allreduce_init: rank 1 ended without doing its part\n"
+    );
+}
+
 /// It was told when the last rank had ended.
 #[test]
 fn an_error_in_process_is_told_while_other_ranks_are_busy() {

@@ -57,7 +57,7 @@ pub(super) fn begin(comm: &Communicator, plan: &mut Plan, places: Places) -> Res
             )
         }
         (What::Other(again), _) => {
-            let begun = again(comm, places)?;
+            let begun = again(comm, places).map_err(|error| error.of(role.operation))?;
             Ok(PendingOp::begun(comm, role, begun))
         }
         (What::Send(..), Backend::Mpi(_)) | (What::Kept, _) => Err(gone(role)),
