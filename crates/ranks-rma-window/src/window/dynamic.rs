@@ -169,7 +169,7 @@ impl DynamicWindow {
                 };
                 return Ok(Attached { inner, number });
             }
-            (Err(error), ..) => error,
+            (Err(error), ..) => error.of(ATTACH),
             (Ok(()), Some(rank), _) => {
                 let detail = format_args!("rank {rank} could not attach its vector");
                 Error::new(ErrorKind::PeerFailed, ATTACH, detail)
@@ -202,7 +202,8 @@ impl DynamicWindow {
         let mine = belongs(&self.window.inner, DETACH, &attached);
         let number = mine.as_ref().map_or(u64::MAX, |()| attached.number);
         let mut all = vec![0; own.size()];
-        own.allgather(&[number], &mut all)?;
+        let told = own.allgather(&[number], &mut all);
+        told.map_err(|error| error.of(DETACH))?;
         mine?;
         if let Some(rank) = all.iter().position(|&other| other != number) {
             let detail = format_args!(

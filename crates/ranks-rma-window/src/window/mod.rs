@@ -235,7 +235,7 @@ impl<T: Pod> Window<T> {
         let parts = all.iter().map(|&[start, len]| Extent { len, start });
         let table = Table::new(parts.collect(), size_of::<T>());
         let fine = match (told, failed, table) {
-            (Err(error), ..) => Err(error),
+            (Err(error), ..) => Err(error.of(operation)),
             (Ok(()), Some(rank), _) if all[rank][0] == NO_MEMORY => Err(Error::new(
                 ErrorKind::Memory,
                 operation,
@@ -423,7 +423,8 @@ pub(crate) fn agree_elements<T: Pod>(
     let element = kind_of(operation, number, type_name::<T>());
     let words = [u64::from(fits), len as u64, element, size_of::<T>() as u64];
     let mut all = vec![[0; 4]; own.size()];
-    own.allgather(&[words], &mut all)?;
+    let told = own.allgather(&[words], &mut all);
+    told.map_err(|error| error.of(operation))?;
     let different = |&[_, _, element, width]: &[u64; 4]| [element, width] != all[0][2..];
     if let Some(rank) = all.iter().position(different) {
         let [width, first] = [all[rank][3], all[0][3]].map(|width| Count(width, "byte"));

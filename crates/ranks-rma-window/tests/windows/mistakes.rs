@@ -1,11 +1,12 @@
 //! Mistakes are errors before anything is done.
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use ranks_collectives::ops::Sum;
 use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Result, Runtime};
 use ranks_rma_window::LockKind::{Exclusive, Shared};
-use ranks_rma_window::{DynamicWindow, Window};
+use ranks_rma_window::{DynamicWindow, SharedWindow, Window};
 
 /// The kind of an error, whose text has all of `words`.
 fn kind_of<R: Debug>(outcome: Result<R>, words: &[&str]) -> ErrorKind {
@@ -277,6 +278,29 @@ fn a_thread_that_closed_a_window_alone_was_not_told() {
             };
             assert_eq!(kind_of(outcome, &words), ErrorKind::Mismatch);
         }
+        Ok::<_, Error>(())
+    });
+    outcome.unwrap();
+}
+
+/// The error named the collective by which ranks tell each other of their parts.
+#[test]
+fn a_window_that_another_rank_makes_otherwise_is_an_error_of_its_own_call() {
+    let threads = Runtime::builder().backend(Backend::InProcess).ranks(2);
+    let threads = threads.time_limit(Duration::from_millis(200));
+    let outcome = threads.checks(Checks::Local).run(|world| {
+        let (outcome, call) = match world.rank() {
+            0 => (
+                Window::<u64>::allocate(&world, 3).map(drop),
+                "MPI_Win_allocate: ",
+            ),
+            _ => (
+                SharedWindow::<u64>::allocate(&world, 3).map(drop),
+                "MPI_Win_allocate_shared: ",
+            ),
+        };
+        let error = outcome.expect_err("the other rank is elsewhere");
+        assert!(error.to_string().starts_with(call), "{error}");
         Ok::<_, Error>(())
     });
     outcome.unwrap();
