@@ -86,7 +86,7 @@ pub fn pod(item: TokenStream) -> TokenStream {
     item.implement(
         "::ranks::bytemuck::Pod",
         &format!(
-            "::core::assert!({sizes} 0 == ::core::mem::size_of::<{}>(), \"there is padding between the fields, or after them\");",
+            "::core::assert!({sizes} 0 == ::core::mem::size_of::<{}>(), \"there is padding between the fields, or after them: `ranks::Pack` is for such structs\");",
             item.name
         ),
     )

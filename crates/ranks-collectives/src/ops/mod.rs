@@ -66,7 +66,8 @@ pub use crate::ops::user_op::UserOp;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not reduce elements of type `{T}`",
     label = "not an operation on elements of type `{T}`",
-    note = "bitwise and logical operations are for integers, `Avg` is for floating-point and complex numbers"
+    note = "bitwise and logical operations are for integers, `Avg` is for floating-point and complex numbers, `MinLoc` and `MaxLoc` are \
+            for `Located`"
 )]
 pub trait Reduction<T: Pod>: Copy + Sync + description::Describe<T> {}
 

@@ -6,14 +6,14 @@
 
 use std::any::type_name;
 use std::fmt;
-use std::io::Read;
+use std::io::{self, Read};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use ranks_collectives::Collectives;
-use ranks_comm::backend::{digest, unused_number};
+use ranks_comm::backend::{Count, digest, unused_number};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use super::NodeShared;
@@ -298,7 +298,7 @@ impl<'a, T: Pod> Filling<'a, T> {
     pub(super) fn reading<R: Read>(
         mut self,
         root: usize,
-        open: impl FnOnce() -> std::io::Result<R>,
+        open: impl FnOnce() -> io::Result<R>,
     ) -> Result<NodeShared<T>> {
         let is_root = self.comm().rank() == root;
         let reader = is_root.then(|| self.panics.caught(open)).transpose();
@@ -310,7 +310,10 @@ impl<'a, T: Pod> Filling<'a, T> {
                     let out = unsafe { self.elements(chunk.clone()) };
                     out.and_then(|out| {
                         let bytes = bytemuck::cast_slice_mut(out);
-                        self.panics.caught(|| reader.read_exact(bytes))
+                        self.panics.caught(|| {
+                            let read = reader.read_exact(bytes);
+                            read.map_err(|error| self.ended_early(error, chunk.end))
+                        })
                     })
                 }
                 None => Ok(()),
@@ -323,6 +326,20 @@ impl<'a, T: Pod> Filling<'a, T> {
             self.panics.go_on(self.comm().agree(sent))?;
         }
         self.publish(Ok(()))
+    }
+
+    /// An error of the reader, which tells of which element there was no end.
+    fn ended_early(&self, error: io::Error, end: usize) -> io::Error {
+        if error.kind() != io::ErrorKind::UnexpectedEof {
+            return error;
+        }
+        let (length, width) = (self.plan.length, size_of::<T>());
+        let text = format!(
+            "the reader has ended before the first {} of {length} were there, {} each; ask for fewer, or read more",
+            Count(end, "element"),
+            Count(width, "byte")
+        );
+        io::Error::new(error.kind(), text)
     }
 
     /// Each leader fills its node's.

@@ -85,7 +85,9 @@ fn a_fill_that_fails(world: Communicator) {
         // It ends after some chunks.
         let array = NodeShared::<u64>::on_nodes(&nodes).chunk(16);
         let array = array.from_reader(root, 5, || Ok(&[1u8; 33][..]));
-        refused(&world, array, ErrorKind::PeerFailed);
+        let text = refused(&world, array, ErrorKind::PeerFailed);
+        let end = "the reader has ended before the first 5 elements of 5 were there, 8 bytes each";
+        assert!(text.contains(end), "{text}");
 
         // After all that there is nothing wrong with them.
         let array = NodeShared::on_nodes(&nodes).from_root(root, 50, fill_with(8));
