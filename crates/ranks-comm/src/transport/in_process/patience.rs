@@ -3,6 +3,7 @@
 //! If each rank has a core, the other is likely to be a moment away, and sleeping and waking take
 //! longer than that. If there are more ranks than cores, this one has to make room.
 
+use std::cell::Cell;
 use std::hint;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,6 +22,28 @@ pub(crate) struct Patience {
 const TIME: Duration = Duration::from_micros(200);
 /// The least number of offers of the core.
 const YIELDS: u32 = 4;
+/// More than an offer takes that nobody accepts.
+const ACCEPTED: Duration = Duration::from_micros(2);
+/// The number of offers that are accepted for each that ends a wait's looks.
+const SHARED: u32 = 64;
+
+thread_local! {
+    /// The number of offers of this thread that were accepted.
+    static OFFERS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Offers the core to other threads; returns `true` if it is shared for so long that this one
+/// should sleep: the system may wake it on a core that is idle, but moves none that looks.
+fn offer() -> bool {
+    let before = Instant::now();
+    thread::yield_now();
+    if before.elapsed() < ACCEPTED {
+        return false;
+    }
+    let offers = OFFERS.get().wrapping_add(1);
+    OFFERS.set(offers);
+    offers.is_multiple_of(SHARED)
+}
 
 impl Patience {
     /// That of a rank of so many.
@@ -45,10 +68,10 @@ impl Patience {
                 }
                 hint::spin_loop();
             }
-            if begun.get_or_insert_with(Instant::now).elapsed() >= self.time && yields >= YIELDS {
+            let is_over = begun.get_or_insert_with(Instant::now).elapsed() >= self.time;
+            if is_over && yields >= YIELDS || offer() {
                 break;
             }
-            thread::yield_now();
         }
         look()
     }
