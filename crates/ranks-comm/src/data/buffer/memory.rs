@@ -15,7 +15,7 @@
 //! `T` is [`Pod`]: nothing is to be dropped, and any bytes are a value.
 #![allow(unsafe_code)]
 
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::alloc::{Layout, LayoutError, alloc, alloc_zeroed, dealloc};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::slice;
@@ -54,25 +54,45 @@ struct Block {
 }
 
 impl Block {
-    /// The block of so many elements of `T`; `None` if they take no memory.
+    /// The block of elements of that layout; `None` if they take no memory.
     ///
     /// A large block is requested with room to find the alignment in it, because allocators work
     /// best with small alignments: zeroed memory then comes untouched from the system.
-    fn of<T>(capacity: usize) -> Result<Option<Self>, NoMemory> {
-        let elements = Layout::array::<T>(capacity).map_err(|_| NoMemory::TooMuch)?;
-        let bytes = elements.size();
+    fn of(elements: Result<Layout, LayoutError>) -> Result<Option<Self>, NoMemory> {
+        let elements = elements.map_err(|_| NoMemory::TooMuch)?;
+        let (bytes, align) = (elements.size(), elements.align());
         if bytes == 0 {
             return Ok(None);
         }
-        let huge = bytes >= HUGE && align_of::<T>() <= HUGE;
+        let huge = bytes >= HUGE && align <= HUGE;
         let (size, align) = if huge {
             let size = bytes.checked_add(HUGE).ok_or(NoMemory::TooMuch)?;
             (size, align_of::<u128>())
         } else {
-            (bytes, LINE.max(align_of::<T>()))
+            (bytes, LINE.max(align))
         };
         let layout = Layout::from_size_align(size, align).map_err(|_| NoMemory::TooMuch)?;
         Ok(Some(Self { layout, huge }))
+    }
+
+    /// Allocates it. Returns its base, and the start of elements of so many `bytes` in it.
+    fn allocate(
+        self,
+        bytes: usize,
+        allocator: unsafe fn(Layout) -> *mut u8,
+    ) -> Result<[NonNull<u8>; 2], NoMemory> {
+        // SAFETY: `Block::of` gives no layout of size zero.
+        let base = unsafe { allocator(self.layout) };
+        let base = NonNull::new(base).ok_or(NoMemory::Refused(self.layout))?;
+        if !self.huge {
+            return Ok([base, base]);
+        }
+        let address = base.addr().get();
+        let skipped = address.next_multiple_of(HUGE) - address;
+        // SAFETY: less than `HUGE` is skipped, and the block is that much longer than the elements.
+        let start = unsafe { base.add(skipped) };
+        advise_huge_pages(start, bytes);
+        Ok([base, start])
     }
 }
 
@@ -95,14 +115,12 @@ impl<T: Pod> Memory<T> {
 
     /// Memory for `capacity` elements, none of which is initialised.
     pub(crate) fn with_room(capacity: usize) -> Result<Self, NoMemory> {
-        // SAFETY: `Block::of` gives no layout of size zero.
-        Self::allocate(capacity, |layout| unsafe { alloc(layout) })
+        Self::allocate(capacity, alloc)
     }
 
     /// `length` elements of zeros.
     pub(crate) fn zeroed(length: usize) -> Result<Self, NoMemory> {
-        // SAFETY: `Block::of` gives no layout of size zero.
-        let mut memory = Self::allocate(length, |layout| unsafe { alloc_zeroed(layout) })?;
+        let mut memory = Self::allocate(length, alloc_zeroed)?;
         // The block holds zeros only, and zeros are a value of `T` (`Zeroable`).
         memory.length = length;
         Ok(memory)
@@ -110,24 +128,12 @@ impl<T: Pod> Memory<T> {
 
     fn allocate(
         capacity: usize,
-        allocator: impl FnOnce(Layout) -> *mut u8,
+        allocator: unsafe fn(Layout) -> *mut u8,
     ) -> Result<Self, NoMemory> {
-        let Some(block) = Block::of::<T>(capacity)? else {
+        let Some(block) = Block::of(Layout::array::<T>(capacity))? else {
             return Ok(Self::new());
         };
-        let layout = block.layout;
-        let base = NonNull::new(allocator(layout)).ok_or(NoMemory::Refused(layout))?;
-        let start = if block.huge {
-            let address = base.addr().get();
-            let skipped = address.next_multiple_of(HUGE) - address;
-            // SAFETY: less than `HUGE` is skipped, and the block is that much longer than the
-            // elements.
-            let start = unsafe { base.add(skipped) };
-            advise_huge_pages(start, capacity * size_of::<T>());
-            start
-        } else {
-            base
-        };
+        let [base, start] = block.allocate(capacity * size_of::<T>(), allocator)?;
         Ok(Self {
             start: start.cast(),
             length: 0,
@@ -220,7 +226,7 @@ impl<T: Pod> Memory<T> {
 impl<T> Drop for Memory<T> {
     fn drop(&mut self) {
         // The layout was valid when the block was allocated, so it is now.
-        if let Ok(Some(block)) = Block::of::<T>(self.capacity) {
+        if let Ok(Some(block)) = Block::of(Layout::array::<T>(self.capacity)) {
             // SAFETY: the block at `base` was allocated with this layout and is ours (see the
             // module).
             unsafe { dealloc(self.base.as_ptr(), block.layout) };
