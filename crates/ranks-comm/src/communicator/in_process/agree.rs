@@ -1,6 +1,5 @@
 //! Words from all ranks to one and from one to all, and reductions of a few.
 
-use crate::data::element::Pod;
 use crate::result::Result;
 use crate::transport::in_process::collective::Collective;
 use crate::transport::in_process::comm::Comm;
@@ -15,22 +14,26 @@ impl Comm {
         join: Join,
     ) -> Result<[u64; 2]> {
         let call = Collective::named(operation);
-        let all = self.gather_first(call, &[words])?;
+        let all = self.gather_first(call, &words)?;
         let joined = self.told_by(call, 0, || {
-            let others = all.into_iter().flatten().flatten().skip(1);
-            let of = |a: [u64; 2], b: [u64; 2]| [join.of(a[0], b[0]), join.of(a[1], b[1])];
-            Ok(vec![others.fold(words, of)])
+            let mut joined = words.to_vec();
+            for theirs in all.iter().flatten().skip(1) {
+                for (joined, word) in joined.iter_mut().zip(theirs) {
+                    *joined = join.of(*joined, *word);
+                }
+            }
+            Ok(joined)
         })?;
-        Ok(joined.first().copied().unwrap_or(words))
+        Ok(joined.try_into().unwrap_or(words))
     }
 
     /// The words of `teller`, which sends them to all other ranks. Collective.
-    pub(crate) fn told_by<T: Pod>(
+    pub(crate) fn told_by(
         &self,
         call: Collective,
         teller: usize,
-        tell: impl FnOnce() -> Result<Vec<T>>,
-    ) -> Result<Vec<T>> {
+        tell: impl FnOnce() -> Result<Vec<u64>>,
+    ) -> Result<Vec<u64>> {
         if self.rank != teller {
             let told = self.coll_recv_vec(call, teller)?;
             return Ok(bytemuck::pod_collect_to_vec(&told));
@@ -43,11 +46,11 @@ impl Comm {
     }
 
     /// The words of each rank, in rank order, at rank 0; `None` elsewhere. Collective.
-    pub(crate) fn gather_first<T: Pod>(
+    pub(crate) fn gather_first(
         &self,
         call: Collective,
-        mine: &[T],
-    ) -> Result<Option<Vec<Vec<T>>>> {
+        mine: &[u64],
+    ) -> Result<Option<Vec<Vec<u64>>>> {
         if self.rank != 0 {
             self.coll_send(call, 0, bytemuck::cast_slice(mine))?;
             return Ok(None);

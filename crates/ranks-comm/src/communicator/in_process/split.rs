@@ -28,15 +28,21 @@ impl Comm {
 
     /// Makes one communicator for each color, ordered by key and then by rank. Collective.
     pub(crate) fn split(&self, color: Option<i32>, key: i32) -> Result<Option<Self>> {
-        let of = color.map_or([0; 3], |color| [1, i64::from(color), i64::from(key)]);
+        let word = |number: i32| i64::from(number).cast_unsigned();
+        let of = color.map_or([0; 3], |color| [1, word(color), word(key)]);
         let call = Collective::named(SPLIT);
         let Some(all) = self.gather_first(call, &of)? else {
             let words: Vec<u64> = bytemuck::pod_collect_to_vec(&self.coll_recv_vec(call, 0)?);
             return Ok(self.part(&words));
         };
-        let (mut order, others): (Vec<usize>, Vec<usize>) =
+        let (ranks, others): (Vec<usize>, Vec<usize>) =
             (0..self.size()).partition(|&rank| all[rank][0] == 1);
-        order.sort_by_key(|&rank| &all[rank]);
+        let place = |rank: usize| (all[rank][1], all[rank][2].cast_signed());
+        let mut order: Vec<usize> = Vec::new();
+        for rank in ranks {
+            let next = order.partition_point(|&before| place(before) <= place(rank));
+            order.insert(next, rank);
+        }
         let mut own = Vec::new();
         for part in order.chunk_by(|&a, &b| all[a][1] == all[b][1]) {
             let words = with_context(self.place.world.new_context(), part);

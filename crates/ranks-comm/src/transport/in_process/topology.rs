@@ -27,12 +27,10 @@ impl Comm {
     }
 
     pub(crate) fn dist_graph_create(&self, named: &Named<'_>) -> Result<Option<Self>> {
-        let mine: Vec<[u64; 3]> = named
-            .edges()
-            .map(|(source, destination, weight)| {
-                [source as u64, destination as u64, u64::from(weight)]
-            })
-            .collect();
+        let mut mine = Vec::new();
+        for (source, destination, weight) in named.edges() {
+            mine.extend([source as u64, destination as u64, u64::from(weight)]);
+        }
         let call = Collective::named("MPI_Dist_graph_create");
         let all = self.gather_first(call, &mine)?;
         let all = self.told_by(call, 0, || Ok(all.unwrap_or_default().concat()))?;
@@ -66,10 +64,8 @@ impl Comm {
 }
 
 /// The ranks at the other end of some of the edges, and the weights of these.
-fn pick(
-    edges: &[[u64; 3]],
-    other_end: impl Fn(&[u64; 3]) -> Option<u64>,
-) -> (Vec<usize>, Vec<u32>) {
+fn pick(edges: &[u64], other_end: impl Fn(&[u64; 3]) -> Option<u64>) -> (Vec<usize>, Vec<u32>) {
+    let (edges, _) = edges.as_chunks();
     let found = edges.iter().filter_map(|edge| {
         let rank = usize::try_from(other_end(edge)?).ok()?;
         Some((rank, u32::try_from(edge[2]).ok()?))
