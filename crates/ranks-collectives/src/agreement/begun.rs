@@ -1,10 +1,10 @@
 //! Collectives that return at once.
 
-use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, StartedOp};
+use ranks_comm::backend::{Backend, InProcessComm, MpiComm, StartedOp};
 use ranks_comm::record::{Kind, Over};
 use ranks_comm::{Communicator, Result};
 
-use super::{CallSignature, compared, description, offered, recorded};
+use super::{CallSignature, compared, offered, recorded, told};
 use crate::arguments::proven::Proven;
 
 /// Begins a collective of that kind, and with that root, on whichever backend this is, if this
@@ -69,10 +69,7 @@ fn comparing<P: Proven>(
     }
     let proven = proven.and_then(|proven| offered(comm, call, proven));
     comm.comes_in_step(call.operation())?;
-    let told = match &proven {
-        Ok(proven) => description(call, proven.argument(), &proven.lengths()).beginning(),
-        Err(error) => CallDescription::refusing(error),
-    };
+    let told = told(call, proven.as_ref().map(|proven| proven as _)).beginning();
     let compared = comm.begin_comparing(call.operation(), &told)?;
     match proven.and_then(begin) {
         Ok(begun) => Ok(StartedOp::Compared(Box::new((begun, compared)))),

@@ -55,7 +55,7 @@ pub(super) fn compare(
     if join(&[sum])? == [0] {
         return Ok(());
     }
-    let text = first_difference(operation, of, ends.collect(), join)?;
+    let text = first_difference(operation, of, ends.collect(), &join)?;
     let text = format!("collective calls are mismatched: {text}");
     let error = Error::new(ErrorKind::Mismatch, operation, text);
     Err(comm.mismatched(error))
@@ -124,7 +124,7 @@ fn first_difference(
     operation: &str,
     of: Of,
     mut ends: Vec<End>,
-    join: impl Fn(&[u64]) -> Result<Vec<u64>>,
+    join: &dyn Fn(&[u64]) -> Result<Vec<u64>>,
 ) -> Result<String> {
     let fields: [fn(&End) -> u64; 3] = [|end| end.from, |end| end.to, |end| end.lane];
     let mut found = [0; 3];
@@ -187,7 +187,7 @@ mod tests {
 
     /// As one rank that has the ends of all.
     fn told(of: Of, ends: Vec<End>) -> String {
-        first_difference("MPI_Alltoallv", of, ends, |words| Ok(words.to_vec())).unwrap()
+        first_difference("MPI_Alltoallv", of, ends, &|words| Ok(words.to_vec())).unwrap()
     }
 
     #[test]

@@ -190,14 +190,22 @@ pub(crate) fn large_is_offered(operation: &'static str) -> Result<()> {
 
 #[cold]
 fn agreed<P: Proven>(comm: &Communicator, call: CallSignature, proven: Result<P>) -> Result<P> {
-    let told = match &proven {
-        Ok(proven) => description(call, proven.argument(), &proven.lengths()),
-        Err(error) => CallDescription::refusing(error),
-    };
-    let compared = comm.compare_descriptions(call.kind.operation, &told);
+    let all = all_agree(comm, call, proven.as_ref().map(|proven| proven as _));
     // Why this rank refuses is more to the point than that one does.
     let proven = proven?;
-    compared?;
+    all.map(|()| proven)
+}
+
+/// Compares what ranks have proven; compiled once, whatever that is.
+fn all_agree(
+    comm: &Communicator,
+    call: CallSignature,
+    proven: Result<&dyn Proven, &Error>,
+) -> Result<()> {
+    comm.compare_descriptions(call.kind.operation, &told(call, proven))?;
+    let Ok(proven) = proven else {
+        return Ok(());
+    };
     if let Some(pairs) = proven.pairs() {
         let ends = edges::of_pairs(comm.rank(), pairs);
         edges::compare(comm, call.kind.operation, Of::All, ends)?;
@@ -206,7 +214,15 @@ fn agreed<P: Proven>(comm: &Communicator, call: CallSignature, proven: Result<P>
         let ends = edges::of_neighbors(&out, &into).into_iter();
         edges::compare(comm, call.kind.operation, Of::Neighbors, ends)?;
     }
-    Ok(proven)
+    Ok(())
+}
+
+/// The description of a call, or of the error for which this rank refuses it.
+fn told(call: CallSignature, proven: Result<&dyn Proven, &Error>) -> CallDescription {
+    match proven {
+        Ok(proven) => description(call, proven.argument(), &proven.lengths()),
+        Err(error) => CallDescription::refusing(error),
+    }
 }
 
 /// The words of a rank about its call.
