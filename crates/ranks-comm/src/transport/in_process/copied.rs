@@ -96,21 +96,27 @@ impl Pool {
         kept
     }
 
-    /// Keeps memory, unless there are `many` pieces of its size or the pool is full.
+    /// Keeps memory, unless there are `many` pieces of its size, or only smaller ones in a full pool.
     fn keep(&self, mut memory: Vec<u8>, many: usize) -> Result<(), Vec<u8>> {
         let capacity = memory.capacity();
         if !capacity.is_power_of_two() || !(SMALLEST..=LARGEST).contains(&capacity) {
             return Err(memory);
         }
-        let mut free = lock(&self.0);
-        let bytes = free.bytes + capacity;
-        let pieces = &mut free.by_size[capacity.ilog2() as usize];
-        if bytes > LARGEST || pieces.len() >= many {
+        let size = capacity.ilog2() as usize;
+        let free = &mut *lock(&self.0);
+        if free.by_size[size].len() >= many {
             return Err(memory);
         }
+        while free.bytes + capacity > LARGEST {
+            let larger = free.by_size[size + 1..].iter_mut().rev();
+            let Some(largest) = larger.filter_map(Vec::pop).next() else {
+                return Err(memory);
+            };
+            free.bytes -= largest.capacity();
+        }
         memory.clear();
-        pieces.push(memory);
-        free.bytes = bytes;
+        free.by_size[size].push(memory);
+        free.bytes += capacity;
         Ok(())
     }
 }
@@ -139,6 +145,12 @@ mod tests {
         pool.keep(pool.take(LARGEST / 2), 2).unwrap();
         assert!(pool.keep(Vec::with_capacity(128), 1).is_err(), "a second");
         assert!(pool.keep(Vec::with_capacity(LARGEST), 9).is_err());
+        assert!(pool.keep(Vec::with_capacity(LARGEST / 2), 9).is_err());
+        for _ in 0..2 {
+            pool.keep(Vec::with_capacity(LARGEST / 4), 9).unwrap();
+        }
+        let kept = lock(&pool.0).bytes;
+        assert_eq!(kept, LARGEST / 2 + 128, "two in place of a larger one");
         assert!(pool.keep(pool.take(2 * LARGEST), 9).is_err());
         assert!(pool.keep(Vec::new(), 9).is_err());
     }
