@@ -96,7 +96,8 @@ impl Pool {
         kept
     }
 
-    /// Keeps memory, unless there are `many` pieces of its size, or only smaller ones in a full pool.
+    /// Keeps memory, unless there are `many` pieces of its size, or the pool is full and has none
+    /// that is larger.
     fn keep(&self, mut memory: Vec<u8>, many: usize) -> Result<(), Vec<u8>> {
         let capacity = memory.capacity();
         if !capacity.is_power_of_two() || !(SMALLEST..=LARGEST).contains(&capacity) {
