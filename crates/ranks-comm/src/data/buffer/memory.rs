@@ -75,13 +75,14 @@ impl Block {
         Ok(Some(Self { layout, huge }))
     }
 
-    /// Allocates it. Returns its base, and the start of elements of so many `bytes` in it.
+    /// Allocates it by a function of [`std::alloc`]. Returns its base, and the start of elements of
+    /// so many `bytes` in it.
     fn allocate(
         self,
         bytes: usize,
         allocator: unsafe fn(Layout) -> *mut u8,
     ) -> Result<[NonNull<u8>; 2], NoMemory> {
-        // SAFETY: `Block::of` gives no layout of size zero.
+        // SAFETY: such a function asks for a size that is not zero, and `Block::of` gives no other.
         let base = unsafe { allocator(self.layout) };
         let base = NonNull::new(base).ok_or(NoMemory::Refused(self.layout))?;
         if !self.huge {
