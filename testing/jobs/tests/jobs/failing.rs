@@ -4,10 +4,10 @@
 use super::{assert_failed_soon, job, named, said};
 
 #[track_caller]
-pub(crate) fn fails_on_each(arguments: &[&str], expected: &[&str]) {
+pub(crate) fn fails_on_each(ranks: usize, arguments: &[&str], expected: &[&str]) {
     for installation in named() {
         let name = installation.name.clone();
-        let job = job(arguments).on(installation).ranks(3);
+        let job = job(arguments).on(installation).ranks(ranks);
         let outcome = job.run().unwrap();
         assert_failed_soon(&name, &outcome);
         let said = said(&outcome);
@@ -21,6 +21,7 @@ pub(crate) fn fails_on_each(arguments: &[&str], expected: &[&str]) {
 #[ignore = "needs an MPI"]
 fn an_error_on_one_rank_ends_the_job() {
     fails_on_each(
+        3,
         &["failing", "error"],
         &["ranks: rank 1 of 3 failed: no convergence"],
     );
@@ -30,6 +31,7 @@ fn an_error_on_one_rank_ends_the_job() {
 #[ignore = "needs an MPI"]
 fn a_panic_on_one_rank_ends_the_job() {
     fails_on_each(
+        3,
         &["failing", "panic"],
         &[
             "failing.rs:",
@@ -44,7 +46,7 @@ fn a_panic_on_one_rank_ends_the_job() {
 fn a_panic_in_an_epoch_of_a_window_ends_the_job() {
     for how in ["panic-in-a-step", "panic-under-a-lock"] {
         let expected = ["ranks: rank 1 of 3 failed: panicked: ", "out of luck"];
-        fails_on_each(&["failing", how], &expected);
+        fails_on_each(3, &["failing", how], &expected);
     }
 }
 
@@ -54,6 +56,7 @@ fn a_rank_that_does_not_come_to_a_collective_ends_the_job_at_the_time_limit() {
     let late = "MPI_Barrier: timed out after ";
     let whose = ": not all of the 3 ranks have come";
     fails_on_each(
+        3,
         &["failing", "missing-call"],
         &[late, "s (RANKS_CHECK_LIMIT) on rank ", whose],
     );
@@ -63,6 +66,7 @@ fn a_rank_that_does_not_come_to_a_collective_ends_the_job_at_the_time_limit() {
 #[ignore = "needs an MPI"]
 fn a_raw_communicator_that_may_ends_the_job_at_its_time_limit() {
     fails_on_each(
+        3,
         &["failing", "raw"],
         &["RawComm::barrier timed out after 300ms", "; the job ends"],
     );
@@ -72,6 +76,7 @@ fn a_raw_communicator_that_may_ends_the_job_at_its_time_limit() {
 #[ignore = "needs an MPI"]
 fn unwinding_past_a_runtime_ends_the_job() {
     fails_on_each(
+        3,
         &["failing", "unwinding"],
         &[
             "failing.rs:",

@@ -42,6 +42,6 @@ fn a_handle_that_outlives_run_is_an_error_of_run() {
             alive,
             "drop all of them before the closure of `run` returns",
         ];
-        fails_on_each(&["kept", how], &expected);
+        fails_on_each(3, &["kept", how], &expected);
     }
 }

@@ -64,7 +64,7 @@ fn a_panic_in_the_fill_of_an_array_ends_the_job() {
         "ranks: rank 1 of 3 failed: panicked: ",
         "out of luck",
     ];
-    fails_on_each(&["one-sided", "in-a-fill"], &expected);
+    fails_on_each(3, &["one-sided", "in-a-fill"], &expected);
 }
 
 /// It waited for itself, for ever.
@@ -73,7 +73,7 @@ fn a_panic_in_the_fill_of_an_array_ends_the_job() {
 fn a_lock_dropped_within_an_operation_ends_the_job() {
     let unlocked = &["one-sided", "unlocked-in-an-operation"];
     let why = "MPI_Win_unlock: called from within the operation of a reduction";
-    fails_on_each(unlocked, &["the job is aborted", why]);
+    fails_on_each(3, unlocked, &["the job is aborted", why]);
 }
 
 #[test]
@@ -82,6 +82,7 @@ fn a_rank_that_does_not_come_to_a_fence_ends_the_job_at_the_time_limit() {
     let late = "MPI_Win_fence: timed out after ";
     let whose = ": not all of the 3 ranks have come";
     fails_on_each(
+        3,
         &["one-sided", "missing-fence"],
         &[late, "s (RANKS_CHECK_LIMIT) on rank ", whose],
     );

@@ -1,6 +1,7 @@
 //! Shared windows outlive what they were made from, and do not outlast a rank that is gone.
 
-use super::{assert_failed_soon, job, named, said, succeeds_on_each};
+use super::failing::fails_on_each;
+use super::succeeds_on_each;
 
 #[test]
 #[ignore = "needs an MPI"]
@@ -18,11 +19,5 @@ fn windows_that_live_when_the_runtime_ends_do_not_change_how_the_job_ends() {
 #[test]
 #[ignore = "needs an MPI"]
 fn a_panic_while_others_wait_at_a_window_ends_the_job() {
-    for installation in named() {
-        let name = installation.name.clone();
-        let job = job(&["shared-windows", "panic"]).on(installation).ranks(3);
-        let outcome = job.run().unwrap();
-        assert_failed_soon(&name, &outcome);
-        assert!(said(&outcome).contains("out of luck"), "{name}: {outcome}");
-    }
+    fails_on_each(3, &["shared-windows", "panic"], &["out of luck"]);
 }
