@@ -35,14 +35,9 @@ impl Comm {
             let words: Vec<u64> = bytemuck::pod_collect_to_vec(&self.coll_recv_vec(call, 0)?);
             return Ok(self.part(&words));
         };
-        let (ranks, others): (Vec<usize>, Vec<usize>) =
+        let (mut order, others): (Vec<usize>, Vec<usize>) =
             (0..self.size()).partition(|&rank| all[rank][0] == 1);
-        let place = |rank: usize| (all[rank][1], all[rank][2].cast_signed());
-        let mut order: Vec<usize> = Vec::new();
-        for rank in ranks {
-            let next = order.partition_point(|&before| place(before) <= place(rank));
-            order.insert(next, rank);
-        }
+        order.sort_by_key(|&rank| (all[rank][1], all[rank][2].cast_signed()));
         let mut own = Vec::new();
         for part in order.chunk_by(|&a, &b| all[a][1] == all[b][1]) {
             let words = with_context(self.place.world.new_context(), part);

@@ -68,6 +68,12 @@ const LARGEST: usize = 16 << 20;
 /// The number of pieces of a size that a thread keeps of what it has received.
 const ENOUGH: usize = 64;
 
+/// The logarithm of a capacity; `None` if memory of that one is not kept.
+fn size(capacity: usize) -> Option<usize> {
+    let is_kept = capacity.is_power_of_two() && (SMALLEST..=LARGEST).contains(&capacity);
+    is_kept.then(|| capacity.ilog2() as usize)
+}
+
 impl Pool {
     const fn new() -> Self {
         Self(Mutex::new(Free {
@@ -84,11 +90,11 @@ impl Pool {
     /// Empty memory for so many bytes.
     fn take(&self, len: usize) -> Vec<u8> {
         let capacity = len.next_power_of_two();
-        if !(SMALLEST..=LARGEST).contains(&capacity) {
+        let Some(size) = size(capacity) else {
             return Vec::with_capacity(len);
-        }
+        };
         let mut free = lock(&self.0);
-        let Some(kept) = free.by_size[capacity.ilog2() as usize].pop() else {
+        let Some(kept) = free.by_size[size].pop() else {
             drop(free);
             return Vec::with_capacity(capacity);
         };
@@ -100,10 +106,9 @@ impl Pool {
     /// that is larger.
     fn keep(&self, mut memory: Vec<u8>, many: usize) -> Result<(), Vec<u8>> {
         let capacity = memory.capacity();
-        if !capacity.is_power_of_two() || !(SMALLEST..=LARGEST).contains(&capacity) {
+        let Some(size) = size(capacity) else {
             return Err(memory);
-        }
-        let size = capacity.ilog2() as usize;
+        };
         let free = &mut *lock(&self.0);
         if free.by_size[size].len() >= many {
             return Err(memory);
