@@ -12,6 +12,7 @@ pub use crate::call::calling_back::calling_back;
 pub use crate::call::checks::cut;
 pub use crate::call::identity::digest;
 pub use crate::call::identity::unused_number;
+pub use crate::call::last_words::last_words;
 pub use crate::call::limit::Pause;
 pub use crate::call::limit::look;
 pub use crate::call::observe::observed;

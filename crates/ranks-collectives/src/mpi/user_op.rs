@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Keep, check, do_what_is_left};
+use ranks_comm::backend::{Keep, check, do_what_is_left, last_words};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Datatype, MPI_Op};
@@ -237,10 +237,10 @@ unsafe fn fold<T: Pod, O: Reduction<T>>(
 /// The library calls for a reduction that is over.
 #[cold]
 fn abort() -> ! {
-    eprintln!(
-        "ranks: the MPI library applies an operation of the program's to a datatype that no reduction is using now; \
+    last_words(format_args!(
+        "the MPI library applies an operation of the program's to a datatype that no reduction is using now; \
          the process ends here"
-    );
+    ));
     std::process::abort()
 }
 

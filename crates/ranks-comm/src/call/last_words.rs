@@ -13,7 +13,7 @@ pub(crate) const MEMORY_IN_FLIGHT: i32 = 101;
 
 /// Prints on standard error why the job is about to be aborted, and waits for the launcher to read
 /// it.
-pub(crate) fn last_words(what: fmt::Arguments<'_>) {
+pub fn last_words(what: fmt::Arguments<'_>) {
     let text = format!("ranks: {what}\n");
     // In one write, so that no other rank's output comes between. An error here could not be
     // reported.

@@ -4,6 +4,8 @@ use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ranks_comm::backend::last_words;
+
 /// Looks at short intervals first: most of what is waited for is over soon.
 const BUSY: u32 = 64;
 
@@ -48,10 +50,10 @@ pub fn drain(patience: Duration, what: &str, mut is_over: impl FnMut() -> bool) 
     let mut deadline = Deadline::after(Some(patience));
     while !is_over() {
         if deadline.pause().is_some() {
-            eprintln!(
-                "ranks: {what} is not over within {patience:?}; the process ends, because memory that a device works on \
+            last_words(format_args!(
+                "{what} is not over within {patience:?}; the process ends, because memory that a device works on \
                  cannot be given back"
-            );
+            ));
             process::abort();
         }
     }

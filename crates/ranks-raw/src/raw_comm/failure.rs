@@ -5,6 +5,7 @@ use std::sync::{Mutex, OnceLock, TryLockError};
 use std::time::{Duration, Instant};
 
 use ranks_collectives::Collectives;
+use ranks_comm::backend::last_words;
 use ranks_comm::{Communicator, Error, ErrorKind, Result, Source};
 
 /// The failure of a communicator, if there is one, and what tells others and is told by them.
@@ -89,7 +90,7 @@ impl Failing {
         let first = self.reason.set(reason.to_owned()).is_ok();
         self.failed.store(true, Ordering::Release);
         if self.abort_job {
-            eprintln!("ranks: {reason}; the job ends");
+            last_words(format_args!("{reason}; the job ends"));
             self.comm.abort(1);
         }
         first

@@ -9,6 +9,7 @@
 use std::ffi::c_int;
 use std::sync::OnceLock;
 
+use ranks_comm::backend::last_words;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{
@@ -59,10 +60,10 @@ pub(super) fn piece(operation: &'static str) -> Result<usize> {
 pub(super) fn all_or_none(begun: Result<()>, is_first: bool) -> Result<()> {
     match begun {
         Err(error) if !is_first => {
-            eprintln!(
-                "ranks: a part of an operation on a window could not be completed, and the process ends, because the memory that it uses \
+            last_words(format_args!(
+                "a part of an operation on a window could not be completed, and the process ends, because the memory that it uses \
                  cannot be given back: {error}"
-            );
+            ));
             std::process::abort()
         }
         outcome => outcome,

@@ -9,7 +9,7 @@ use std::thread;
 
 use bytemuck::Pod;
 use ranks_collectives::backend::{agree, agree_in_any_case};
-use ranks_comm::backend::{CallGuard, MpiComm, TypeOf, in_callback};
+use ranks_comm::backend::{CallGuard, MpiComm, TypeOf, in_callback, last_words};
 use ranks_comm::record::{Call, Class, Kind, Recorded};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
@@ -327,10 +327,10 @@ impl<T: Pod> Inner<T> {
     #[cold]
     #[inline(never)]
     pub(crate) fn abort(&self, error: &Error) -> ! {
-        eprintln!(
-            "ranks: operations on a window could not be completed, and the job is aborted, because the memory that they \
+        last_words(format_args!(
+            "operations on a window could not be completed, and the job is aborted, because the memory that they \
              use cannot be given back: {error}"
-        );
+        ));
         self.comm.abort(101)
     }
 }
