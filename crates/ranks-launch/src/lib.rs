@@ -47,8 +47,8 @@ pub use ground::{Ground, Undecided};
 #[cfg(feature = "jobs")]
 pub use job::{Job, JobError, Outcome, RankOutput, Running, Starter, Written, stand_in};
 pub use library::{
-    ConfigError, Installation, LinkerScript, NETWORK_ATOMICS, Preference, RDMA_PER_REQUEST,
-    SEND_PIPELINE, Search, candidates, has_user_set,
+    ConfigError, Installation, LinkerScript, NETWORK_ATOMICS, Preference, RDMA_PER_REQUEST, Search,
+    WITHOUT_RDMA, candidates, has_user_set,
 };
 pub use machine::{ControlGroups, Meminfo};
 #[cfg(feature = "hosts")]

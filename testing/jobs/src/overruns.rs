@@ -65,13 +65,16 @@ pub(crate) fn given_back(form: &str) -> Outcome {
     Ok(())
 }
 
-/// Tells how many fragments of a message Open MPI has on their way.
+/// Tells how many fragments of a message Open MPI has on their way, and up to which length it has
+/// but one in shared memory.
 pub(crate) fn pipeline() -> Outcome {
     let _runtime = Runtime::builder().init()?;
     let loaded = sys::loaded().ok_or("no library is loaded")?;
     // SAFETY: MPI is initialised, and the parameter is an int.
     let depth = unsafe { loaded.parameter(c"pml_ob1_send_pipeline_depth") };
-    println!("a pipeline of {depth:?}");
+    // SAFETY: the same; this one is a `size_t`, whose first half is an int.
+    let limit = unsafe { loaded.parameter(c"btl_vader_eager_limit") };
+    println!("a pipeline of {depth:?}, a limit of {limit:?}");
     Ok(())
 }
 

@@ -18,7 +18,7 @@ mod parameters;
 #[cfg(feature = "jobs")]
 mod srun;
 
-pub use parameters::{NETWORK_ATOMICS, RDMA_PER_REQUEST, SEND_PIPELINE, has_user_set};
+pub use parameters::{NETWORK_ATOMICS, RDMA_PER_REQUEST, WITHOUT_RDMA, has_user_set};
 
 /// A library and a launcher that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,7 @@ mod system;
 
 pub use candidates::{ConfigError, Search, candidates};
 pub use installation::{
-    Installation, NETWORK_ATOMICS, RDMA_PER_REQUEST, SEND_PIPELINE, has_user_set,
+    Installation, NETWORK_ATOMICS, RDMA_PER_REQUEST, WITHOUT_RDMA, has_user_set,
 };
 pub use linker_script::LinkerScript;
 pub use names::Preference;

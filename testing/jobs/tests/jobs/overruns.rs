@@ -16,21 +16,29 @@ const PARAMETER: &str = "OMPI_MCA_pml_ob1_max_rdma_per_request";
 /// The variable that says how many of its fragments are on their way.
 const PIPELINE: &str = "OMPI_MCA_pml_ob1_send_pipeline_depth";
 
+/// The variable that says up to which length it is sent in one through shared memory.
+const LIMIT_OF_ONE: &str = "OMPI_MCA_btl_vader_eager_limit";
+
 #[test]
 #[ignore = "needs an MPI"]
 fn messages_without_rdma_have_a_deep_pipeline_unless_the_user_has_said() {
-    let remote = format!("{PARAMETER}=4");
-    let five = format!("{PIPELINE}=5");
+    let said = |variable: &str, value: u32| Some(format!("{variable}={value}"));
     // What `ranks run` sets does not reach the program, so that it sets it by itself.
-    let without = ["-u", PARAMETER, "-u", PIPELINE, "OMPI_MCA_pml=ob1"];
-    for (said, depth) in [(None, "64"), (Some(remote), "3"), (Some(five), "5")] {
+    let without = [PARAMETER, PIPELINE, LIMIT_OF_ONE].map(|variable| ["-u", variable]);
+    let without = [without.as_flattened(), &["OMPI_MCA_pml=ob1"]].concat();
+    for (said, depth, limit) in [
+        (None, 64, 4352),
+        (said(PARAMETER, 4), 3, 4096),
+        (said(PIPELINE, 5), 5, 4352),
+        (said(LIMIT_OF_ONE, 2048), 64, 2048),
+    ] {
         for installation in named() {
             let name = installation.name.clone();
             let depth = match installation.family {
-                Family::OpenMpi => format!("a pipeline of Some({depth})"),
-                _ => "a pipeline of None".to_owned(),
+                Family::OpenMpi => format!("a pipeline of Some({depth}), a limit of Some({limit})"),
+                _ => "a pipeline of None, a limit of None".to_owned(),
             };
-            let variables: Vec<&str> = without.into_iter().chain(said.as_deref()).collect();
+            let variables: Vec<&str> = without.iter().copied().chain(said.as_deref()).collect();
             let job = job_with(&variables, &["overruns", "pipeline"]);
             let outcome = job.on(installation).ranks(2).run().unwrap();
             assert!(outcome.success(), "{name}: {outcome}");

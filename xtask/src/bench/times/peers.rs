@@ -7,7 +7,7 @@ use std::process::Command;
 
 use ranks_harness::place::{self, Place};
 use ranks_harness::workspace;
-use ranks_launch::{Family, Installation, RDMA_PER_REQUEST, SEND_PIPELINE};
+use ranks_launch::{Family, Installation, RDMA_PER_REQUEST};
 
 use super::{IN_PROCESS, ON_MPI, Operation};
 use crate::bench::samples::Run;
@@ -111,11 +111,9 @@ fn on_mpi(
             Ok(program) => {
                 add(name, &program, &[]);
                 if name == "C" && installation.family == Family::OpenMpi {
-                    add(
-                        WITHOUT_RDMA,
-                        &program,
-                        &[(RDMA_PER_REQUEST, "0"), SEND_PIPELINE],
-                    );
+                    let off = [(RDMA_PER_REQUEST, "0")];
+                    let set = off.into_iter().chain(ranks_launch::WITHOUT_RDMA);
+                    add(WITHOUT_RDMA, &program, &set.collect::<Vec<_>>());
                 }
                 if let Some((_, name)) = MULTIPLE.iter().find(|(single, _)| *single == name) {
                     add(name, &program, &[("BENCH_THREADS", "multiple")]);

@@ -15,7 +15,7 @@ use std::env;
 use std::ffi::CStr;
 use std::time::Duration;
 
-use ranks_launch::{RDMA_PER_REQUEST, SEND_PIPELINE};
+use ranks_launch::{RDMA_PER_REQUEST, WITHOUT_RDMA};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::Loaded;
 
@@ -38,9 +38,9 @@ pub(crate) struct Prevented {
     pub(crate) here: bool,
 }
 
-/// Sets the parameter, and where it is set a deeper pipeline, without which long messages take up
-/// to three times as long in shared memory. Called before MPI is initialised, unless another part
-/// of the program has done that.
+/// Sets the parameter, and where it is set those without which messages take up to three times as
+/// long in shared memory. Called before MPI is initialised, unless another part of the program has
+/// done that.
 pub(crate) fn prevent(loaded: &Loaded, owner: bool) -> Prevented {
     let in_job = parameters::is_off(RDMA_PER_REQUEST);
     if loaded.is_openmpi() {
@@ -48,7 +48,9 @@ pub(crate) fn prevent(loaded: &Loaded, owner: bool) -> Prevented {
     }
     let here = parameters::is_off(RDMA_PER_REQUEST);
     if loaded.is_openmpi() && here {
-        parameters::set(SEND_PIPELINE.0, SEND_PIPELINE.1, owner);
+        for (variable, value) in WITHOUT_RDMA {
+            parameters::set(variable, value, owner);
+        }
     }
     Prevented { in_job, here }
 }

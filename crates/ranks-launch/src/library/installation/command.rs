@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::parameters::{RDMA_PER_REQUEST, SEND_PIPELINE, has_user_set};
+use super::parameters::{RDMA_PER_REQUEST, WITHOUT_RDMA, has_user_set};
 use super::{Installation, cores};
 use crate::Family;
 use crate::environment::launchers::outside_of_job;
@@ -64,7 +64,9 @@ impl Installation {
         set(UCX_FAULTS, "none");
         if self.family == Family::OpenMpi && !has_user_set(RDMA_PER_REQUEST) {
             set(RDMA_PER_REQUEST, "0");
-            set(SEND_PIPELINE.0, SEND_PIPELINE.1);
+            for (name, value) in WITHOUT_RDMA {
+                set(name, value);
+            }
         }
     }
 
@@ -139,13 +141,10 @@ mod tests {
             variable(&few, "PRTE_MCA_rmaps_default_mapping_policy"),
             None
         );
-        for (parameter, off) in [
-            (crate::RDMA_PER_REQUEST, "0"),
-            crate::SEND_PIPELINE,
-            (UCX_FAULTS, "none"),
-        ] {
-            let said = std::env::var_os(parameter).is_some();
-            assert_eq!(variable(&few, parameter).as_deref(), (!said).then_some(off));
+        let off = [(RDMA_PER_REQUEST, "0"), (UCX_FAULTS, "none")];
+        for (parameter, value) in off.into_iter().chain(WITHOUT_RDMA) {
+            let set = (!has_user_set(parameter)).then_some(value);
+            assert_eq!(variable(&few, parameter).as_deref(), set);
         }
         let many = installation.command(cores::physical() + 1);
         assert_eq!(

@@ -13,14 +13,27 @@ pub const NETWORK_ATOMICS: &str = "OMPI_MCA_osc_rdma_acc_use_amo";
 /// a time; by none, with 0.
 pub const RDMA_PER_REQUEST: &str = "OMPI_MCA_pml_ob1_max_rdma_per_request";
 
-/// The variable from which Open MPI reads how many fragments of a message may be on their way, and
-/// what it is set to where nothing is read or written remotely. By default they are three.
-pub const SEND_PIPELINE: (&str, &str) = ("OMPI_MCA_pml_ob1_send_pipeline_depth", "64");
+/// The variables that are set, with their values, where nothing is read or written remotely: how
+/// many fragments of a message may be on their way, by default three; and up to which length a
+/// message passes through shared memory in one, by default less than 4 KiB by its header.
+pub const WITHOUT_RDMA: [(&str, &str); 2] = [
+    ("OMPI_MCA_pml_ob1_send_pipeline_depth", "64"),
+    (EAGER_LIMIT, "4352"),
+];
+
+/// The variable of the transport in shared memory, by the name that all versions know.
+const EAGER_LIMIT: &str = "OMPI_MCA_btl_vader_eager_limit";
+
+/// Its name since version 5.
+const EAGER_LIMIT_SINCE_5: &str = "OMPI_MCA_btl_sm_eager_limit";
 
 /// Returns `true` if the user has set the parameter of a variable: in the environment, which
 /// launchers put their arguments into, or in the user's own file of parameters. The environment
 /// comes before files.
 pub fn has_user_set(variable: &str) -> bool {
+    if variable == EAGER_LIMIT && has_user_set(EAGER_LIMIT_SINCE_5) {
+        return true;
+    }
     if env::var_os(variable).is_some() {
         return true;
     }
