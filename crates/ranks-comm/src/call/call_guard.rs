@@ -37,18 +37,30 @@ impl<'a> CallGuard<'a> {
         }
     }
 
-    /// Records the call, and adds it to the calls in flight, if those are kept.
+    /// The guard of a thread that was let in: records the call, and adds it to the calls in flight,
+    /// if those are kept.
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread) if it is a collective, and another
     /// thread is in one.
     #[inline]
-    pub(crate) fn begin(&mut self, on: &'a impl Callee, call: Call) -> Result<()> {
+    pub(crate) fn begin(
+        serialized: Option<Alone<'a>>,
+        on: &'a impl Callee,
+        call: &Call,
+    ) -> Result<Self> {
         if hold::is_wanted() {
-            self.begin_watched(on, call)
-        } else {
-            self.record(on.recorder(), call)
+            return Self::begin_watched(serialized, on, *call);
         }
+        // The guard is made at once, and the call is read where it lies: to move what has just been
+        // written in parts takes longer than the rest of this.
+        let (collective, recorded) = record(on.recorder(), call)?;
+        Ok(Self {
+            _serialized: serialized,
+            collective,
+            recorded,
+            held: None,
+        })
     }
 
     /// Adds a part of an operation, which is recorded itself, to the calls in flight.
@@ -59,30 +71,23 @@ impl<'a> CallGuard<'a> {
         }
     }
 
-    #[inline]
-    fn record(&mut self, recorder: &'a Recorder, call: Call) -> Result<()> {
-        if call.kind.class == Class::Collective {
-            self.collective = Some(recorder.one_collective(call.operation())?);
-        }
-        if let Some(ring) = recorder.ring_of(&call) {
-            ring.begin(call);
-            self.recorded = Some(ring);
-        }
-        Ok(())
-    }
-
     /// A call inside another call of this thread, such as a wait for an operation that it has
     /// started, is a part of that one. Collectives always count as calls, since all ranks number
     /// them alike, whether calls in flight are kept or not.
     #[cold]
     #[inline(never)]
-    fn begin_watched(&mut self, on: &'a impl Callee, call: Call) -> Result<()> {
+    fn begin_watched(
+        serialized: Option<Alone<'a>>,
+        on: &'a impl Callee,
+        call: Call,
+    ) -> Result<Self> {
+        let mut entered = Self::of(serialized);
         let whole = call.kind.class == Class::Collective || !inflight_calls::is_within_another();
         if whole {
-            self.record(on.recorder(), call)?;
+            (entered.collective, entered.recorded) = record(on.recorder(), &call)?;
         }
-        self.hold(on, call, whole);
-        Ok(())
+        entered.hold(on, call, whole);
+        Ok(entered)
     }
 
     #[cold]
@@ -117,6 +122,23 @@ impl<'a> CallGuard<'a> {
             held.failed = result.as_ref().err().map(Error::kind);
         }
     }
+}
+
+/// Records a call. Returns the lock of the communicator's collectives, if it is one, and its ring.
+#[inline]
+fn record<'a>(
+    recorder: &'a Recorder,
+    call: &Call,
+) -> Result<(Option<&'a Inside>, Option<&'a Ring>)> {
+    let collective = match call.kind.class {
+        Class::Collective => Some(recorder.one_collective(call.operation())?),
+        Class::Message | Class::Local => None,
+    };
+    let ring = recorder.ring_of(call);
+    if let Some(ring) = ring {
+        ring.begin(*call);
+    }
+    Ok((collective, ring))
 }
 
 impl Drop for CallGuard<'_> {

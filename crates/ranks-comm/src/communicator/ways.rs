@@ -6,6 +6,7 @@ use crate::call::callback;
 use crate::call::fast_path::FastPath;
 use crate::call::hold;
 use crate::call::inflight_calls::{Callee, Threads};
+use crate::call::inside::Alone;
 use crate::call::limit::Limit;
 use crate::call::record::{Call, Class, Recorded, Recorder};
 use crate::call::thread_guard::THREAD_GUARD;
@@ -111,21 +112,19 @@ impl Communicator {
     #[inline]
     pub fn enter(&self, call: impl Into<Call>) -> Result<CallGuard<'_>> {
         let call = call.into();
-        let mut entered = self.let_in(call.operation())?;
-        entered.begin(self, call)?;
-        Ok(entered)
+        CallGuard::begin(self.let_in(call.operation())?, self, &call)
     }
 
     /// As [`enter`](Self::enter), for a part of `operation` (the C name), which is recorded itself.
     #[doc(hidden)]
     #[inline]
     pub fn enter_unrecorded(&self, operation: &'static str) -> Result<CallGuard<'_>> {
-        let mut entered = self.let_in(operation)?;
+        let mut entered = CallGuard::of(self.let_in(operation)?);
         entered.begin_part(self, operation);
         Ok(entered)
     }
 
-    fn let_in(&self, operation: &'static str) -> Result<CallGuard<'_>> {
+    fn let_in(&self, operation: &'static str) -> Result<Option<Alone<'_>>> {
         callback::none_is_under_way(operation)?;
         callback::do_what_is_left();
         let comm = match self.backend() {
@@ -133,9 +132,9 @@ impl Communicator {
             Backend::InProcess(comm) => return comm.enter(operation),
         };
         let entered = if THREAD_GUARD.is_open() {
-            CallGuard::freely()
+            None
         } else {
-            CallGuard::of(THREAD_GUARD.enter(operation)?)
+            THREAD_GUARD.enter(operation)?
         };
         if hold::is_wanted() {
             comm.session.detached.do_what_is_left();

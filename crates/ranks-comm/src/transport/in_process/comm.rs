@@ -13,7 +13,7 @@ use super::mailbox::{Envelope, Pattern, Receipt};
 use super::membership::Membership;
 use super::payload::{Payload, Sent};
 use super::world::{Mailbox, WORLD_CONTEXT, World};
-use crate::call::call_guard::CallGuard;
+use crate::call::inside::Alone;
 use crate::call::limit::{self, Limit};
 use crate::call::lock::lock;
 use crate::call::record::Recorder;
@@ -150,11 +150,11 @@ impl Comm {
     }
 
     #[inline]
-    pub(crate) fn enter(&self, operation: &'static str) -> Result<CallGuard<'_>> {
+    pub(crate) fn enter(&self, operation: &'static str) -> Result<Option<Alone<'_>>> {
         if self.place.gate.is_open() {
-            return Ok(CallGuard::freely());
+            return Ok(None);
         }
-        self.place.gate.enter(operation).map(CallGuard::of)
+        self.place.gate.enter(operation)
     }
 
     /// The thread level.
