@@ -444,6 +444,7 @@ impl Comm {
         receipt: Option<Receipt>,
     ) -> Result<()> {
         self.place.world.not_revoked(operation, context)?;
+        let dest = self.peers[dest];
         let message = Envelope {
             source: self.rank,
             tag,
@@ -452,7 +453,7 @@ impl Comm {
             collective: None,
             receipt,
         };
-        self.place.world.deliver(self.peers[dest], context, message);
+        self.place.world.deliver(dest, context, message);
         Ok(())
     }
 

@@ -108,23 +108,20 @@ impl<T> Lists<T> {
     pub(super) fn add(&mut self, item: T, pattern: Pattern, kinds: u8) -> Ticket {
         let number = self.next_number;
         self.next_number += 1;
-        let entry = Entry {
-            item: Some(item),
-            number,
-            pattern,
-            listed: 0,
-            links: [[NONE; 2]; KINDS],
-        };
-        let index = match self.unused.pop() {
-            Some(index) => {
-                self.items[index as usize] = entry;
-                index
-            }
-            None => {
-                self.items.push(entry);
-                self.last_index()
-            }
-        };
+        let index = self.unused.pop().unwrap_or_else(|| {
+            self.items.push(Entry {
+                item: None,
+                number,
+                pattern,
+                listed: 0,
+                links: [[NONE; 2]; KINDS],
+            });
+            self.last_index()
+        });
+        let entry = &mut self.items[index as usize];
+        entry.item = Some(item);
+        entry.number = number;
+        entry.pattern = pattern;
         for kind in each(kinds) {
             self.link(index, kind);
         }
@@ -193,23 +190,23 @@ impl<T> Lists<T> {
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<T> {
         self.get(ticket)?;
         self.unlist(ticket);
-        let item = self.items[ticket.index as usize].item.take();
         self.unused.push(ticket.index);
-        if self.unused.len() == self.items.len() {
-            self.items.clear();
-            self.unused.clear();
-            self.give_back();
+        if self.items.capacity() > KEPT && self.unused.len() == self.items.len() {
+            return self.take_last(ticket.index);
         }
-        item
+        self.items[ticket.index as usize].item.take()
     }
 
-    /// Gives back memory that a burst of items took.
-    fn give_back(&mut self) {
-        if self.items.capacity() > KEPT {
-            self.items.shrink_to(KEPT);
-            self.unused.shrink_to(KEPT);
-            self.ends.shrink_to(KEPT);
-        }
+    /// Takes the item that is left, and gives back memory that a burst of them took.
+    #[cold]
+    fn take_last(&mut self, index: u32) -> Option<T> {
+        let item = self.items[index as usize].item.take();
+        self.items.clear();
+        self.unused.clear();
+        self.items.shrink_to(KEPT);
+        self.unused.shrink_to(KEPT);
+        self.ends.shrink_to(KEPT);
+        item
     }
 
     /// Puts all items into the lists of the patterns of one more kind.
@@ -232,7 +229,7 @@ impl<T> Lists<T> {
 
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.ends.is_empty()
+        self.unused.len() == self.items.len() && self.ends.is_empty()
     }
 
     fn link(&mut self, index: u32, kind: usize) {

@@ -38,29 +38,40 @@ impl Envelope {
 
 /// The receipt by which a synchronous sender learns that its message has been matched.
 #[derive(Debug, Clone)]
-pub(crate) struct Receipt {
-    /// The sender's rank in the world, to be woken.
-    pub(crate) sender: usize,
-    /// The context of the message.
-    pub(crate) context: u64,
-    matched: Arc<AtomicBool>,
+pub(crate) struct Receipt(Arc<Due>);
+
+#[derive(Debug)]
+struct Due {
+    sender: usize,
+    context: u64,
+    matched: AtomicBool,
 }
 
 impl Receipt {
     pub(crate) fn new(sender: usize, context: u64) -> Self {
-        Self {
+        Self(Arc::new(Due {
             sender,
             context,
-            matched: Arc::new(AtomicBool::new(false)),
-        }
+            matched: AtomicBool::new(false),
+        }))
+    }
+
+    /// The sender's rank in the world, to be woken.
+    pub(crate) fn sender(&self) -> usize {
+        self.0.sender
+    }
+
+    /// The context of the message.
+    pub(crate) fn context(&self) -> u64 {
+        self.0.context
     }
 
     pub(crate) fn sign(&self) {
-        self.matched.store(true, Ordering::Release);
+        self.0.matched.store(true, Ordering::Release);
     }
 
     pub(crate) fn is_signed(&self) -> bool {
-        self.matched.load(Ordering::Acquire)
+        self.0.matched.load(Ordering::Acquire)
     }
 }
 
@@ -294,6 +305,6 @@ pub(super) mod tests {
         assert!(!seen.is_signed());
         receipt.sign();
         assert!(seen.is_signed());
-        assert_eq!(seen.sender, 3);
+        assert_eq!(seen.sender(), 3);
     }
 }

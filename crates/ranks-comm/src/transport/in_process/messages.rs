@@ -81,8 +81,8 @@ impl World {
         if receipt.is_signed() {
             return Ok(true);
         }
-        self.not_revoked(operation, receipt.context)?;
-        self.no_failure(operation, receipt.sender)?;
+        self.not_revoked(operation, receipt.context())?;
+        self.no_failure(operation, receipt.sender())?;
         if self.has_ended(dest) && !receipt.is_signed() {
             return Err(Error::new(
                 ErrorKind::PeerFailed,
@@ -173,7 +173,7 @@ impl World {
         receipt: &Receipt,
         dest: usize,
     ) -> Result<()> {
-        let mailbox = &self.mailboxes[receipt.sender];
+        let mailbox = &self.mailboxes[receipt.sender()];
         let looked = self.patience.look(|| receipt.is_signed().then_some(()));
         if looked.is_some() {
             return Ok(());
@@ -187,7 +187,7 @@ impl World {
     fn acknowledge(&self, receipt: Option<&Receipt>) {
         if let Some(receipt) = receipt {
             receipt.sign();
-            self.wake(receipt.sender);
+            self.wake(receipt.sender());
         }
     }
 }

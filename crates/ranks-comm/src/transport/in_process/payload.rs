@@ -46,6 +46,9 @@ pub(crate) enum Payload {
 const FEW: usize = 46;
 
 impl Payload {
+    /// Copies bytes.
+    // Where it is not inlined the payload is written to its place in the envelope.
+    #[inline(never)]
     pub(crate) fn copy(bytes: &[u8]) -> Self {
         let mut few = [0; FEW];
         match (few.get_mut(..bytes.len()), u8::try_from(bytes.len())) {

@@ -99,8 +99,8 @@ impl PendingOp {
         else {
             return None;
         };
-        let message = arrived.0.collect(*ticket)?;
-        Some(land(role, *landing, message))
+        let message = arrived.0.collect(*ticket);
+        Some(land(role, *landing, message.as_ref()?))
     }
 
     pub(crate) fn operation(&self) -> &'static str {
@@ -123,7 +123,7 @@ impl PendingOp {
                     .look_once(role.operation, me, pattern, &comm.peers, arrived)
                     .or_else(|error| world.end_posted(me, *ticket).ok_or(error).map(Some));
                 let message = found.transpose()?;
-                Some(message.and_then(|message| land(role, *landing, message)))
+                Some(message.and_then(|message| land(role, *landing, &message)))
             }
             Self::Unmatched {
                 receipt,
@@ -150,7 +150,7 @@ impl PendingOp {
                 world
                     .wait(role.operation, me, pattern, &comm.peers, arrived)
                     .or_else(|error| world.end_posted(me, *ticket).ok_or(error))
-                    .and_then(|message| land(role, *landing, message))
+                    .and_then(|message| land(role, *landing, &message))
             }
             Self::Unmatched {
                 receipt,
@@ -179,7 +179,7 @@ impl PendingOp {
     }
 }
 
-fn land(role: &OpInfo, landing: RecvTarget, message: Envelope) -> Result<Completion> {
+fn land(role: &OpInfo, landing: RecvTarget, message: &Envelope) -> Result<Completion> {
     let (status, payload) = (message.status(), message.bytes());
     let Some(element) = role.element else {
         return Ok(Completion::plain(status));
