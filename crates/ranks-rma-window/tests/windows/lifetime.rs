@@ -42,6 +42,24 @@ fn a_window_outlives_its_communicator(world: Communicator) -> Result<()> {
     world.dup()?.barrier()
 }
 
+/// Each thread has a communicator, and drops a window of it, which is freed at the end of the job.
+/// Ranks made these windows in different orders.
+#[ranks_test::ranks(2, 3)]
+fn ranks_whose_threads_dropped_windows_hung_at_the_end(world: Communicator) -> Result<()> {
+    let comms = (0..16)
+        .map(|_| world.dup())
+        .collect::<Result<Vec<Communicator>>>()?;
+    std::thread::scope(|threads| {
+        let threads: Vec<_> = comms
+            .iter()
+            .map(|comm| threads.spawn(|| Window::<u64>::allocate(comm, 1).map(drop)))
+            .collect();
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().unwrap())
+    })
+}
+
 /// A struct with everything, dropped in the order of its fields.
 #[ranks_test::ranks(1, 2)]
 fn windows_live_in_structs(world: Communicator) -> Result<()> {

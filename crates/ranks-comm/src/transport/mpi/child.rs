@@ -92,7 +92,9 @@ impl<W: FreedTogether> Deref for Child<W> {
 impl<W: FreedTogether> Drop for Child<W> {
     fn drop(&mut self) {
         if let Some(what) = self.what.take() {
-            self.session.defer_free(self.key, Waiting::Other(what));
+            let number = self.siblings.number_everywhere(self.number);
+            self.session
+                .defer_free(self.key, number, Waiting::Other(what));
             let members = Arc::clone(&self.members);
             let left = self.siblings.is_dropped(self.number, self.key, members);
             self.session.free_by_group.are_dropped(left);

@@ -121,9 +121,15 @@ impl Children {
     fn left(&self, number: u64, key: u64, members: Members) -> Dropped {
         Dropped {
             members,
-            number: self.of.child(number).0,
+            number: self.number_everywhere(number),
             key,
         }
+    }
+
+    /// The number of a child by which its ranks know it wherever the parent is not known; 0 if
+    /// there is none.
+    pub(crate) fn number_everywhere(&self, number: u64) -> u64 {
+        self.of.child(number).0
     }
 
     pub(crate) fn is_freed(&self, number: u64) {

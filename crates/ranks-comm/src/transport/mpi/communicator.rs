@@ -66,6 +66,14 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
+    /// The number that all of its ranks know it by; 0 if there is none.
+    fn number(&self) -> u64 {
+        match self {
+            Self::Parent { siblings, number } => siblings.number_everywhere(*number),
+            Self::FreeByGroup { number, .. } => *number,
+        }
+    }
+
     /// The origin of one that has no number, or none yet: without one it is not freed.
     pub(crate) fn unnumbered() -> Self {
         Self::FreeByGroup {
@@ -268,7 +276,7 @@ impl Drop for Comm {
             if is_freed {
                 return;
             }
-            session.defer_free(key, Waiting::Comm(canonical));
+            session.defer_free(key, origin.number(), Waiting::Comm(canonical));
             let left = match origin {
                 Origin::Parent { siblings, number } => siblings.is_dropped(number, key, members),
                 Origin::FreeByGroup { members, number } => Some(Dropped {

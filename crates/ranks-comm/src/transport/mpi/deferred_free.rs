@@ -10,11 +10,46 @@ use super::error::check;
 use super::unreceived;
 use crate::result::Result;
 
-/// The objects whose free is deferred, in the order of their creation.
+/// The objects whose free is deferred.
 #[derive(Default)]
 pub(crate) struct DeferredFrees {
     pub(crate) next: u64,
-    pub(crate) waiting: BTreeMap<u64, Waiting>,
+    /// By their keys, which are the order of their creation on this rank.
+    waiting: BTreeMap<u64, Left>,
+}
+
+/// An object, and the number that all of its ranks know it by; 0 if it has none.
+struct Left {
+    number: u64,
+    what: Waiting,
+}
+
+impl DeferredFrees {
+    pub(crate) fn insert(&mut self, key: u64, number: u64, what: Waiting) {
+        self.waiting.insert(key, Left { number, what });
+    }
+
+    pub(crate) fn get(&self, key: u64) -> Option<&Waiting> {
+        self.waiting.get(&key).map(|left| &left.what)
+    }
+
+    pub(crate) fn remove(&mut self, key: u64) -> Option<Waiting> {
+        self.waiting.remove(&key).map(|left| left.what)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Takes out all of them, in an order that is the same on all ranks: a free waits for the other
+    /// ranks of its object, and threads make objects in another order on each rank.
+    ///
+    /// What has no number is in the order of its creation.
+    pub(crate) fn take_all(&mut self) -> Vec<Waiting> {
+        let mut all: Vec<_> = std::mem::take(&mut self.waiting).into_iter().collect();
+        all.sort_by_key(|(key, left)| (left.number, *key));
+        all.into_iter().map(|(_, left)| left.what).collect()
+    }
 }
 
 /// A communicator, or an object that was made from one.
@@ -34,5 +69,43 @@ impl Waiting {
         // SAFETY: the handle was put aside when its last holder went, and is taken out once.
         let code = unsafe { sys::MPI_Comm_free(&raw mut comm) };
         check(code, "MPI_Comm_free")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::call::lock::lock;
+
+    /// An object that notes when it is freed.
+    struct Noted(u64, Arc<Mutex<Vec<u64>>>);
+
+    impl FreedTogether for Noted {
+        fn free(self: Box<Self>) -> Result<()> {
+            lock(&self.1).push(self.0);
+            Ok(())
+        }
+    }
+
+    /// The order in which a rank frees objects of these numbers, made in this order.
+    fn freed(made: &[u64]) -> Vec<u64> {
+        let (mut deferred, freed) = (DeferredFrees::default(), Arc::default());
+        for (key, &number) in made.iter().enumerate() {
+            let noted = Noted(number, Arc::clone(&freed));
+            deferred.insert(key as u64, number, Waiting::Other(Box::new(noted)));
+        }
+        for what in deferred.take_all() {
+            what.free().unwrap();
+        }
+        assert_eq!(deferred.len(), 0);
+        lock(&freed).clone()
+    }
+
+    #[test]
+    fn ranks_freed_what_threads_had_made_in_different_orders() {
+        assert_eq!(freed(&[7, 0, 9, 3]), freed(&[3, 9, 0, 7]));
+        assert_eq!(freed(&[9, 7]), freed(&[7, 9]));
     }
 }

@@ -110,9 +110,9 @@ impl Session {
         claims
     }
 
-    /// Defers the free of a dropped object.
-    pub(crate) fn defer_free(&self, key: u64, dropped: Waiting) {
-        lock(&self.deferred).waiting.insert(key, dropped);
+    /// Defers the free of a dropped object, which all of its ranks know by `number`.
+    pub(crate) fn defer_free(&self, key: u64, number: u64, dropped: Waiting) {
+        lock(&self.deferred).insert(key, number, dropped);
     }
 
     /// Returns `true` if ranks compare their collective calls: where they must, and otherwise not
@@ -125,7 +125,7 @@ impl Session {
     /// nothing.
     pub(crate) fn without_room(&self) -> String {
         const MANY: usize = 100;
-        let dropped = lock(&self.deferred).waiting.len();
+        let dropped = lock(&self.deferred).len();
         if dropped < MANY {
             return String::new();
         }
@@ -144,7 +144,7 @@ impl Session {
         // with it.
         self.detached.sweep();
         |key| {
-            let comm = match lock(&self.deferred).waiting.get(&key) {
+            let comm = match lock(&self.deferred).get(key) {
                 Some(Waiting::Comm(comm)) => *comm,
                 Some(Waiting::Other(other)) => return other.is_at_rest(),
                 None => return true,
@@ -162,7 +162,7 @@ impl Session {
 
     /// Frees the object with that key. Collective over its ranks.
     pub(crate) fn free(&self, key: u64) -> Result<()> {
-        let waiting = lock(&self.deferred).waiting.remove(&key);
+        let waiting = lock(&self.deferred).remove(key);
         let Some(waiting) = waiting else {
             return Ok(());
         };

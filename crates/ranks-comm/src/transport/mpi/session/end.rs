@@ -104,14 +104,14 @@ impl Session {
             if self.owner {
                 unreceived::tell(sys::MPI_COMM_WORLD);
             }
-            let waiting = std::mem::take(&mut lock(&self.deferred).waiting);
+            let waiting = lock(&self.deferred).take_all();
             outcome = waiting
-                .into_values()
+                .into_iter()
                 .map(Waiting::free)
                 .fold(outcome, Result::and);
         } else {
             // Freeing may wait for a rank that has failed.
-            std::mem::forget(std::mem::take(&mut lock(&self.deferred).waiting));
+            std::mem::forget(lock(&self.deferred).take_all());
         }
         outcome = outcome.and(self.datatypes.free()).and(self.packed.free());
         THREAD_GUARD.close();
