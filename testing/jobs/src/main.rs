@@ -73,6 +73,7 @@ fn main() -> Outcome {
         ["silent", "late"] => silent::late(),
         ["silent", "compared"] => silent::compared(),
         ["silent", "last", rank] => silent::last(rank),
+        ["silent", "late-at-the-end", checks] => silent::late_at_the_end(checks),
         ["silent", what] => silent::main(what),
         ["left-behind"] => left_behind::main(),
         ["left-behind", "windows"] => left_behind::windows(),

@@ -174,13 +174,48 @@ pub(crate) fn last(rank: &str) -> Outcome {
     Runtime::builder().checks(Checks::Local).run(|world| {
         world.barrier()?;
         if world.rank() == 0 {
-            // The end has the longest limit that has passed.
+            // Observations have the longest limit that has passed.
             let nothing = world.within(LIMIT, |world| world.recv(&mut [0u8], 1, 0));
             if nothing.is_ok() {
                 return Err::<(), Failure>("a message came".into());
             }
         }
         wait_if(world.rank() == last);
+        Ok(())
+    })
+}
+
+/// Rank 0 comes a second later to the end than the others, of which each has given up a call after
+/// a moment. It receives what they have left: a buffered message, and one that nobody waits for.
+pub(crate) fn late_at_the_end(checks: &str) -> Outcome {
+    const MOMENT: Duration = Duration::from_millis(20);
+    const LONG: usize = 4 << 20;
+    let checks = match checks {
+        "compared" => Checks::Collective,
+        _ => Checks::Local,
+    };
+    Runtime::builder().checks(checks).run(|world| {
+        if world.rank() == 0 {
+            thread::sleep(50 * MOMENT);
+            for source in 1..world.size() {
+                for tag in [1, 2] {
+                    let (message, _) = world.recv_vec::<u8>(source, tag)?;
+                    if message.len() != LONG {
+                        return Err::<(), Failure>("a message is not whole".into());
+                    }
+                }
+            }
+            return Ok(());
+        }
+        let given_up = world.within(MOMENT, |world| world.recv(&mut [0u8], 0, 0));
+        match given_up {
+            Err(error) if error.kind() == ErrorKind::TimedOut => {}
+            other => return Err(format!("not given up: {other:?}").into()),
+        }
+        let attached = world.buffer_attach(vec![0; 2 * LONG])?;
+        world.bsend(&vec![1u8; LONG], 0, 1)?;
+        drop(attached);
+        drop(world.isend(vec![2u8; LONG], 0, 2)?);
         Ok(())
     })
 }

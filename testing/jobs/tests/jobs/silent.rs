@@ -94,6 +94,22 @@ fn who_is_last_is_missing_with_those_whose_statistics_it_has() {
     }
 }
 
+/// The end had the limit of a call that had been given up: the job failed, and messages were lost.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_call_that_was_given_up_took_its_limit_to_the_end_of_the_program() {
+    for installation in named() {
+        for checks in ["compared", "not-compared"] {
+            let name = format!("{}, late at the end, {checks}", installation.name);
+            let job = job(&["silent", "late-at-the-end", checks]).on(installation.clone());
+            let outcome = job.ranks(3).run().unwrap();
+            assert_done(&name, &outcome);
+            let said = said(&outcome);
+            assert!(!said.contains("timed out"), "{name}: {outcome}");
+        }
+    }
+}
+
 /// A limit beyond all clocks is none, at the end as elsewhere.
 #[test]
 #[ignore = "needs an MPI"]

@@ -232,7 +232,7 @@ impl Comm {
     /// Gathers the observations of the ranks, once; where a time limit is set that is done later,
     /// when all of them have come.
     pub(crate) fn end_observing(&self) {
-        if self.session.limit_of_end().is_none() {
+        if self.session.limit_of_observing().is_none() {
             self.session.end_observing(None);
         }
     }

@@ -30,9 +30,10 @@ impl Session {
         }
     }
 
-    /// The time that the end may take: the limit of the job, or else the longest limit at which an
-    /// operation has timed out.
-    pub(in crate::transport::mpi) fn limit_of_end(&self) -> Option<Limit> {
+    /// The time that observations may take to come together at the end: the limit of the job, or
+    /// else the longest limit at which an operation has timed out. It is no limit of the end
+    /// itself: others may come to that much later than a call of this rank may wait.
+    pub(in crate::transport::mpi) fn limit_of_observing(&self) -> Option<Limit> {
         self.limit.or_else(limit::longest_passed)
     }
 
@@ -53,7 +54,7 @@ impl Session {
         }
         let level = self.facts.thread_level;
         let may_call = level == ThreadLevel::Multiple || THREAD_GUARD.is_main();
-        let limit = self.limit_of_end();
+        let limit = self.limit;
         let patience = limit.map_or(Duration::MAX, |limit| limit.duration);
         // Before the state is locked: an operation that completes may use it to find out a length.
         let settled = if may_call {
@@ -73,7 +74,7 @@ impl Session {
             self.ending(Some(Limit { duration, ..limit }))
         });
         if may_call && settled.is_ok() {
-            self.end_observing(limit);
+            self.end_observing(self.limit_of_observing());
         } else if let Some(gathering) = lock(&self.gathering).take() {
             gathering.close_alone();
         }
