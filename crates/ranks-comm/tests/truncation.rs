@@ -437,6 +437,13 @@ fn what_was_sent_as_one_type_was_received_as_another() {
         let sending = world.send_init(vec![0.5f64, 1.5], other, 9)?.start()?;
         refused(world.recv(&mut [0i32; 4], other, 9), (other, 9));
         sending.wait()?;
+        // Partitions too.
+        let sending = world.psend_init(vec![0.5f64, 1.5, 2.5, 3.5], 2, other, 11)?;
+        let sending = sending.start()?;
+        sending.pready_range(0..2)?;
+        let receiving = world.precv_init(vec![0i32; 8], 2, other, 11)?.start()?;
+        refused(receiving.wait(), (other, 11));
+        sending.wait()?;
         world.send::<f32>(&[], other, 10)?;
         world.recv::<u64>(&mut [7], other, 10).map(drop)
     }

@@ -38,7 +38,7 @@ fn width<B: RecvBuffer>(operation: &'static str, buffer: &B, partitions: usize) 
             ErrorKind::Length,
             operation,
             format_args!(
-                "{} cannot be sent in {}; each has the same number, at least one",
+                "{} cannot be divided into {}; each has the same number, at least one",
                 Count(length, "element"),
                 Count(partitions, "partition")
             ),

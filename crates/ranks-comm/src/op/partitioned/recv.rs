@@ -12,7 +12,7 @@ use crate::communicator::Communicator;
 use crate::data::in_flight::InFlight;
 use crate::data::lent::Lent;
 use crate::data::owned::RecvBuffer;
-use crate::data::raw_slice::OpInfo;
+use crate::data::raw_slice::{Element, OpInfo};
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::Backend;
 use crate::transport::in_process::channels::Direction;
@@ -78,7 +78,9 @@ impl Communicator {
                     Ok(Link::Mpi(parts))
                 },
                 |comm| {
-                    let channel = comm.channel(RECV.operation, Direction::Receiver, source, tag);
+                    let element = Element::of::<B::Element>();
+                    let from = Direction::Receiver;
+                    let channel = comm.channel(RECV.operation, from, source, tag, element);
                     channel.map(Link::InProcess)
                 },
             )?;
@@ -150,8 +152,9 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if there is no such partition; [`ErrorKind::WrongThread`],
-    /// [`ErrorKind::Finalized`], in process [`ErrorKind::Length`] if the sender's length is another
-    /// and [`ErrorKind::PeerFailed`] if it has ended; what the library reports.
+    /// [`ErrorKind::Finalized`]; in process [`ErrorKind::Length`] if the sender's length is
+    /// another, [`ErrorKind::Type`] if its elements are numbers of another type, and
+    /// [`ErrorKind::PeerFailed`] if it has ended; what the library reports.
     ///
     /// MPI 5.0 §4.2.2 (`MPI_Parrived`).
     #[doc(alias = "MPI_Parrived")]

@@ -13,7 +13,7 @@ use crate::data::datatype::TypeOf;
 use crate::data::in_flight::InFlight;
 use crate::data::lent::Lent;
 use crate::data::owned::RecvBuffer;
-use crate::data::raw_slice::OpInfo;
+use crate::data::raw_slice::{Element, OpInfo};
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::Backend;
 use crate::transport::in_process::channels::Direction;
@@ -131,7 +131,9 @@ impl Communicator {
                     Ok(Link::Mpi(parts))
                 },
                 |comm| {
-                    let channel = comm.channel(SEND.operation, Direction::Sender, dest, tag);
+                    let element = Element::of::<B::Element>();
+                    let to = Direction::Sender;
+                    let channel = comm.channel(SEND.operation, to, dest, tag, element);
                     channel.map(Link::InProcess)
                 },
             )?;

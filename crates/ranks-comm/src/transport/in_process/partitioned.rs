@@ -11,7 +11,7 @@ use super::comm::Comm;
 use super::contexts;
 use super::mailbox::Pattern;
 use super::payload::Sent;
-use crate::data::raw_slice::RawSlice;
+use crate::data::raw_slice::{Element, RawSlice};
 use crate::result::{Error, ErrorKind, Result};
 
 /// One side of a channel.
@@ -20,6 +20,8 @@ pub(crate) struct Channel {
     context: u64,
     peer: usize,
     tag: i32,
+    /// The type of the elements on this side.
+    element: Element,
 }
 
 /// The length of the header of a message: the position of its bytes, and their total number.
@@ -43,6 +45,7 @@ impl Comm {
         direction: Direction,
         peer: usize,
         tag: i32,
+        element: Element,
     ) -> Result<Channel> {
         let number = self.channels.next(direction, peer, tag);
         let context = contexts::of_channel(self.context, number).ok_or_else(|| {
@@ -55,7 +58,12 @@ impl Comm {
                 ),
             )
         })?;
-        Ok(Channel { context, peer, tag })
+        Ok(Channel {
+            context,
+            peer,
+            tag,
+            element,
+        })
     }
 
     /// Sends the part of the whole that starts at `start`.
@@ -70,7 +78,7 @@ impl Comm {
         message.extend_from_slice(&(start as u64).to_le_bytes());
         message.extend_from_slice(&(total as u64).to_le_bytes());
         message.extend_from_slice(bytes);
-        let sent = Sent::bytes(&message);
+        let sent = Sent::with(&message, channel.element);
         self.deliver(
             "MPI_Pready",
             channel.peer,
@@ -124,6 +132,10 @@ impl Comm {
                 ),
             ));
         }
+        let element = channel.element;
+        element
+            .takes(operation, bytes.len(), message.element)
+            .map_err(|error| error.of_message(&message.status()))?;
         let part = span.part(start, bytes.len());
         part.fill(bytes);
         Ok(Some((start, start + part.bytes())))

@@ -21,10 +21,6 @@ impl<'a> Sent<'a> {
         Self::with(bytemuck::cast_slice(data), Element::of::<T>())
     }
 
-    pub(crate) fn bytes(bytes: &'a [u8]) -> Self {
-        Self::of(bytes)
-    }
-
     /// The bytes of such elements.
     pub(crate) fn with(bytes: &'a [u8], element: Element) -> Self {
         Self { bytes, element }
