@@ -217,12 +217,20 @@ impl Step {
         } else {
             Goal::of(left & 0xff)
         };
+        // Nobody drops a window within a reduction but the call itself, which has failed then.
+        let (what, remedy) = if left & 0xff == Goal::Reduce as u64 {
+            ("failed", "the error of its call says why")
+        } else {
+            (
+                "dropped its window",
+                "keep the window until all ranks are done with it",
+            )
+        };
         Error::new(
             ErrorKind::PeerFailed,
             self.operation,
             format_args!(
-                "rank {rank} has dropped its window in {phase} (step {}), while rank {me} goes on to {} (step {}); keep the \
-                 window until all ranks are done with it",
+                "rank {rank} has {what} in {phase} (step {}), while rank {me} goes on to {} (step {}); {remedy}",
                 left >> 8,
                 Goal::of(mine & 0xff),
                 mine >> 8

@@ -128,6 +128,10 @@ fn a_closure_that_panics_or_communicates_is_an_error(world: Communicator) -> Res
 
     let fails = UserOp::new(|_: u64, _: u64| -> u64 { panic!("no sum") });
     let outcome = reading.fence()?.allreduce(fails).map(drop);
+    if node.rank() > 0 {
+        let told = outcome.as_ref().unwrap_err().to_string();
+        assert!(told.contains("rank 0 has failed in a reduction"), "{told}");
+    }
     let kind = outcome.map_err(|error| error.kind());
     let expected = match node.rank() {
         _ if node.size() == 1 => Ok(()),
