@@ -199,6 +199,30 @@ impl Nvshmem<'_> {
     /// As [`signal_wait_until`](Self::signal_wait_until), for no longer than `limit`. The word is
     /// looked at once, however short that is.
     ///
+    /// A wait that has timed out goes on in the library, and until the word compares so nothing can
+    /// be freed: [`free`](crate::SymmetricVec::free) and [`finalize`](Nvshmem::finalize) wait for
+    /// it. Where nobody will set the signal, this PE does:
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use ranks::nvshmem::{Comparison, HeapBackend, Nvshmem, NvshmemOptions, SignalOp};
+    /// # fn main() -> ranks::Result<()> {
+    /// # ranks::run(|world| {
+    /// # let pe = Nvshmem::init(&world, &NvshmemOptions::new().backend(HeapBackend::InProcess))?;
+    /// let arrived = pe.signal()?;
+    /// let limit = Duration::from_millis(10);
+    /// if pe.signal_wait_until_for(&arrived, Comparison::Equal, 1, limit).is_err() {
+    ///     pe.signal_op(&arrived, 1, SignalOp::Set, pe.my_pe())?;
+    /// }
+    /// arrived.free()?;
+    /// pe.finalize()
+    /// # })
+    /// # }
+    /// ```
+    ///
+    /// To look now and then there is [`signal_fetch`](Self::signal_fetch), which leaves nothing
+    /// behind.
+    ///
     /// # Errors
     /// [`ErrorKind::TimedOut`] after `limit`.
     pub fn signal_wait_until_for<'s>(
