@@ -95,6 +95,8 @@ fn layouts_that_do_not_fit_are_refused(world: Communicator) -> Result<()> {
     assert_eq!(kind(&two, &Layout::vector(2, 1, len)), ErrorKind::Length);
     assert_eq!(kind(&two, &Layout::contiguous(3)), ErrorKind::Length);
     assert_eq!(kind(&two.at(19), &two), ErrorKind::Length);
+    let outside = locked.put_layout(&mine, &two.at(19), 0, &two).unwrap_err();
+    assert_eq!(outside.operation(), "MPI_Put", "{outside}");
     assert_eq!(kind(&two, &two.at(usize::MAX)), ErrorKind::Length);
     assert_eq!(kind(&two, &Layout::vector(2, 1, 0)), ErrorKind::Argument);
     let text = locked.put_layout(&mine, &two, target, &two.at(len));
