@@ -206,6 +206,8 @@ pub struct TcpStore {
     options: TcpStoreOptions,
     /// The prefix of the keys of this store.
     keys: String,
+    /// Its number among those of its rank and name at the port, from 1.
+    number: i64,
     port: u16,
     state: Mutex<State>,
     /// Dropped after the connection.
@@ -301,6 +303,7 @@ impl TcpStore {
             .map_err(|trouble| options.refused(trouble, port))?;
         Ok(TcpStore {
             keys: format!("{name}/{number}"),
+            number,
             port,
             state: Mutex::new(State {
                 round: 0,
@@ -326,10 +329,16 @@ impl TcpStore {
         round.exchange(mine).map_err(|why| match why {
             Unfinished::Store(trouble) => self.options.failed(trouble, self.port),
             Unfinished::Late(ranks) => {
-                let text = format_args!(
+                let mut text = format!(
                     "timed out after {limit:?}: {ranks} did not come to the store at {}:{}",
                     self.options.host, self.port
                 );
+                if self.number > 1 {
+                    text += &format!(
+                        "; this is store {} of rank {rank} there: unless this process has made the ones before, another is rank {rank} too",
+                        self.number
+                    );
+                }
                 Error::new(ErrorKind::TimedOut, OPERATION, text)
             }
             Unfinished::Long(rank) => {

@@ -200,6 +200,17 @@ fn ranks_that_do_not_come_are_named() {
 }
 
 #[test]
+fn two_of_one_rank_were_told_that_others_did_not_come() {
+    let store = first(2, SHORT);
+    let [_, second] = [(); 2].map(|()| other(store.port(), 1, 2, SHORT).unwrap());
+    let text = second.exchange(b"").unwrap_err().to_string();
+    assert!(
+        text.contains("store 2 of rank 1") && text.contains("another is rank 1 too"),
+        "{text}"
+    );
+}
+
+#[test]
 fn where_no_store_is_the_time_limit_passes() {
     // A port at which somebody listens and says nothing, then one at which nobody does.
     let silent = TcpListener::bind((HOST, 0)).unwrap();
