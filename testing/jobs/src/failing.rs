@@ -1,11 +1,12 @@
 //! Rank 1 fails while the others wait for a message that will not come; or does not come where they
 //! wait for it.
 
+use std::thread;
 use std::time::Duration;
 
 use ranks::ops::Sum;
 use ranks::prelude::PersistentCollectives;
-use ranks::raw::{RawCollectives, RawComm, RawOptions};
+use ranks::raw::{Dtype, RawCollectives, RawComm, RawOptions};
 use ranks::{Checks, Collectives, Communicator, Runtime, Source};
 
 use crate::outcome::Outcome;
@@ -79,6 +80,22 @@ pub(crate) fn main(how: &str) -> Outcome {
             }
             comm.barrier()?;
             Err("a barrier without rank 1".into())
+        }),
+        // The job goes on; rank 1 does not ask whether others have given up.
+        "raw-alone" => ranks::run(|world| {
+            let limit = Duration::from_millis(300);
+            let comm = RawComm::new(&world, RawOptions::new().time_limit(limit))?;
+            if world.rank() == 1 {
+                thread::sleep(3 * limit);
+                return Ok(());
+            }
+            let mut byte = 0_u8;
+            // SAFETY: the byte lives until the receive is over, which is at the limit at the latest.
+            unsafe { comm.recv((&raw mut byte).cast(), 1, Dtype::U8, 1, 0) }?;
+            match comm.sync() {
+                Err(_) => Ok(()),
+                Ok(()) => Err("a message nobody sent".into()),
+            }
         }),
         other => Err(format!("there is no way to fail called {other}").into()),
     }

@@ -26,6 +26,9 @@ pub(crate) struct Failing {
 /// The time after which a rank that waits asks again whether another one has failed.
 const INTERVAL: Duration = Duration::from_millis(1);
 
+/// The looks for what has been told, when nobody asks any more.
+const LOOKS: usize = 4;
+
 impl Failing {
     /// Collective.
     pub(crate) fn new(comm: &Communicator, abort_job: bool) -> Result<Self> {
@@ -105,14 +108,17 @@ impl Failing {
         };
         if asked.elapsed() >= INTERVAL {
             *asked = Instant::now();
-            // A failure to ask is none of the communicator.
-            if let Ok(Some(message)) = self.comm.improbe(Source::Any, Self::tag(&self.comm))
-                && let Ok((bytes, _)) = message.recv_vec::<u8>()
-            {
-                self.told(&bytes);
+            if let Some(message) = self.notice() {
+                self.told(&message);
             }
         }
         self.check(operation)
+    }
+
+    /// A message about a failure, if one has come. A failure to ask is none of the communicator.
+    fn notice(&self) -> Option<Vec<u8>> {
+        let message = self.comm.improbe(Source::Any, Self::tag(&self.comm)).ok()?;
+        message?.recv_vec().ok().map(|(bytes, _)| bytes)
     }
 
     fn told(&self, message: &[u8]) {
@@ -122,6 +128,14 @@ impl Failing {
         if u64::from_ne_bytes(*number) == self.number {
             self.set(&String::from_utf8_lossy(reason));
         }
+    }
+}
+
+impl Drop for Failing {
+    /// Receives what others have told, which is no message of the program. Some libraries take in
+    /// what has arrived at a later look.
+    fn drop(&mut self) {
+        while (0..LOOKS).any(|_| self.notice().is_some()) {}
     }
 }
 

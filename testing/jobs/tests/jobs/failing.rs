@@ -74,6 +74,19 @@ fn a_raw_communicator_that_may_ends_the_job_at_its_time_limit() {
 
 #[test]
 #[ignore = "needs an MPI"]
+fn a_rank_was_told_that_it_had_not_received_that_another_had_given_up() {
+    for installation in named() {
+        let name = installation.name.clone();
+        let job = job(&["failing", "raw-alone"]).on(installation).ranks(2);
+        let outcome = job.run().unwrap();
+        assert!(outcome.success(), "{name}: {outcome}");
+        let said = said(&outcome);
+        assert!(!said.contains("has not received"), "{name}: {outcome}");
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
 fn unwinding_past_a_runtime_ends_the_job() {
     fails_on_each(
         3,
