@@ -90,7 +90,7 @@ pub(crate) fn main(how: &str) -> Outcome {
                 return Ok(());
             }
             let mut byte = 0_u8;
-            // SAFETY: the byte lives until the receive is over, which is at the limit at the latest.
+            // SAFETY: the byte lives until the receive is over, at the limit at the latest.
             unsafe { comm.recv((&raw mut byte).cast(), 1, Dtype::U8, 1, 0) }?;
             match comm.sync() {
                 Err(_) => Ok(()),

@@ -74,6 +74,7 @@ fn main() -> Outcome {
         ["silent", "compared"] => silent::compared(),
         ["silent", "last", rank] => silent::last(rank),
         ["silent", "late-at-the-end", checks] => silent::late_at_the_end(checks),
+        ["silent", "asked-for"] => silent::asked_for(),
         ["silent", what] => silent::main(what),
         ["left-behind"] => left_behind::main(),
         ["left-behind", "windows"] => left_behind::windows(),

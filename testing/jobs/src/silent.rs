@@ -185,6 +185,23 @@ pub(crate) fn last(rank: &str) -> Outcome {
     })
 }
 
+/// A rank asks for a message again and again, each time for no longer than a call takes.
+pub(crate) fn asked_for() -> Outcome {
+    const MOMENT: Duration = Duration::from_micros(20);
+    Runtime::builder().checks(Checks::Local).run(|world| {
+        if world.rank() == 0 {
+            thread::sleep(Duration::from_secs(2));
+            return Ok(world.send(&[1_u8], 1, 0)?);
+        }
+        loop {
+            match world.within(MOMENT, |world| world.recv(&mut [0_u8], 0, 0)) {
+                Err(error) if error.kind() == ErrorKind::TimedOut => {}
+                other => return Ok(other.map(drop)?),
+            }
+        }
+    })
+}
+
 /// Rank 0 comes a second later to the end than the others, of which each has given up a call after
 /// a moment. It receives what they have left: a buffered message, and one that nobody waits for.
 pub(crate) fn late_at_the_end(checks: &str) -> Outcome {

@@ -39,8 +39,6 @@ pub(crate) struct CallInFlight {
     pub(crate) world: Option<Arc<dyn Threads>>,
     /// The time limit, if no call is around it, whose limit holds for it too.
     pub(crate) limit: Option<Limit>,
-    /// `true` if its own thread polls and watches the clock, besides the watchdog.
-    pub(crate) is_looked_at: AtomicBool,
     /// `true` if it was reported as timed out; it has no further effect then.
     pub(crate) is_reported: AtomicBool,
     /// `true` if its own thread knows that it has timed out.
@@ -175,7 +173,6 @@ impl CallInFlight {
             started: Instant::now(),
             world: None,
             limit: None,
-            is_looked_at: AtomicBool::new(false),
             is_reported: AtomicBool::new(false),
             is_told: AtomicBool::new(false),
             end_of: Mutex::new(None),

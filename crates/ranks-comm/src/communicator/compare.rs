@@ -230,10 +230,7 @@ impl Communicator {
         exchange: impl FnOnce(Duration) -> Result<Option<R>>,
     ) -> Result<R> {
         let limited = limit::may_end();
-        let left = limited.as_ref().and_then(|under_way| {
-            under_way.looks();
-            under_way.left()
-        });
+        let left = limited.as_ref().and_then(|under_way| under_way.left());
         let left = left.unwrap_or(Duration::MAX);
         let is_settled = self.settle(left)?;
         self.must_be_in_step(operation)?;

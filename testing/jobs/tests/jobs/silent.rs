@@ -110,6 +110,17 @@ fn a_call_that_was_given_up_took_its_limit_to_the_end_of_the_program() {
     }
 }
 
+/// The job was aborted where the call had not looked at the time yet.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_message_is_asked_for_with_the_shortest_limits() {
+    for installation in named() {
+        let name = format!("{}, asked for", installation.name);
+        let job = job(&["silent", "asked-for"]).on(installation).ranks(2);
+        assert_done(&name, &job.run().unwrap());
+    }
+}
+
 /// A limit beyond all clocks is none, at the end as elsewhere.
 #[test]
 #[ignore = "needs an MPI"]

@@ -95,7 +95,6 @@ impl Held {
     /// # Errors
     /// [`ErrorKind::TimedOut`].
     pub(crate) fn is_late(&self) -> Result<()> {
-        self.call.looks();
         self.call.is_late(&self.call.states())
     }
 }
@@ -106,11 +105,6 @@ impl CallInFlight {
         if self.what.operation().starts_with("MPI_Wait") {
             *lock(&self.end_of) = Some(operation);
         }
-    }
-
-    /// Notes that its own thread looks at the time, so that the watchdog leaves it more.
-    pub(crate) fn looks(&self) {
-        self.is_looked_at.store(true, Ordering::Relaxed);
     }
 
     fn state(&self) -> RankState {
@@ -130,7 +124,6 @@ impl CallInFlight {
     /// # Errors
     /// That of `look`, or [`ErrorKind::TimedOut`].
     pub(crate) fn look<R>(&self, mut look: impl FnMut() -> Result<Option<R>>) -> Result<R> {
-        self.looks();
         let mut pause = Pause::default();
         loop {
             if let Some(found) = look()? {

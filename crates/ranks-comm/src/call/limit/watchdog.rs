@@ -30,8 +30,8 @@ pub(crate) fn is_watchdog() -> bool {
 /// The interval of its checks.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// The extra time of a call that its own thread polls, and the extra time while that thread asks
-/// other ranks.
+/// The extra time of a call, whose own thread ends it if it can, but may not have a core at once;
+/// and the extra time while ranks are asked.
 const MORE: Duration = Duration::from_millis(500);
 const MORE_TO_ASK: Duration = Duration::from_secs(2);
 
@@ -88,12 +88,8 @@ fn run(ended: &Receiver<Infallible>) {
 }
 
 fn is_late(one: &CallInFlight) -> bool {
-    let more = match one.is_looked_at.load(Ordering::Relaxed) {
-        true if is_asking() || one.is_told.load(Ordering::Relaxed) => MORE_TO_ASK,
-        true => MORE,
-        false => Duration::ZERO,
-    };
-    has_passed_by(one, more)
+    let asks = is_asking() || one.is_told.load(Ordering::Relaxed);
+    has_passed_by(one, if asks { MORE_TO_ASK } else { MORE })
 }
 
 /// Returns `true` if its limit has passed, with no extra time.

@@ -142,7 +142,6 @@ impl Session {
             return Ok(());
         }
         let held = self.ending(Some(limit));
-        held.call.looks();
         query_ranks::all_come(limit.duration, || held.is_late())
     }
 }

@@ -37,7 +37,6 @@ impl Session {
         let patience = limit.map_or(Duration::MAX, |limit| limit.duration);
         let patience = patience.min(self.comparing.limit);
         // The effect of its limit is applied here.
-        held.call.looks();
         let recorder = &held.call.recorder;
         let told = CallDescription::named(OPERATION);
         let look = || {
