@@ -43,18 +43,18 @@ impl<'a> CallGuard<'a> {
     /// # Errors
     /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread) if it is a collective, and another
     /// thread is in one.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn begin(
         serialized: Option<Alone<'a>>,
         on: &'a impl Callee,
-        call: &Call,
+        call: Call,
     ) -> Result<Self> {
         if hold::is_wanted() {
-            return Self::begin_watched(serialized, on, *call);
+            return Self::begin_watched(serialized, on, call);
         }
         // The guard is made at once, and the call is read where it lies: to move what has just been
         // written in parts takes longer than the rest of this.
-        let (collective, recorded) = record(on.recorder(), call)?;
+        let (collective, recorded) = record(on.recorder(), &call)?;
         Ok(Self {
             _serialized: serialized,
             collective,

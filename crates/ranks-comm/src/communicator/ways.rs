@@ -112,7 +112,7 @@ impl Communicator {
     #[inline]
     pub fn enter(&self, call: impl Into<Call>) -> Result<CallGuard<'_>> {
         let call = call.into();
-        CallGuard::begin(self.let_in(call.operation())?, self, &call)
+        CallGuard::begin(self.let_in(call.operation())?, self, call)
     }
 
     /// As [`enter`](Self::enter), for a part of `operation` (the C name), which is recorded itself.
