@@ -1,5 +1,7 @@
 //! The pseudo-random numbers of the NAS Parallel Benchmarks: `x ← a·x mod 2⁴⁶`, in exact integers.
 
+use std::iter;
+
 /// The multiplier of the sequence, 5¹³.
 const A: u64 = 1_220_703_125;
 const MODULUS_BITS: u32 = 46;
@@ -28,11 +30,28 @@ impl Random {
 
     /// The next number, uniform in (0, 1).
     pub fn uniform(&mut self) -> f64 {
-        /// 2⁻⁴⁶, a power of two: the product below is exact.
-        const UNIT: f64 = 1.0 / (1_u64 << MODULUS_BITS) as f64;
         self.state = multiply(A, self.state);
-        self.state as f64 * UNIT
+        scaled(self.state)
     }
+
+    /// The numbers that follow, in pairs: neither of two waits for the other to be computed.
+    pub fn pairs(self) -> impl Iterator<Item = (f64, f64)> {
+        const TWO_STEPS: u64 = A.wrapping_mul(A) & MASK;
+        let first = multiply(A, self.state);
+        let mut pair = (first, multiply(A, first));
+        iter::repeat_with(move || {
+            let (x, y) = pair;
+            pair = (multiply(TWO_STEPS, x), multiply(TWO_STEPS, y));
+            (scaled(x), scaled(y))
+        })
+    }
+}
+
+/// A state as a number in (0, 1).
+fn scaled(state: u64) -> f64 {
+    /// 2⁻⁴⁶, a power of two: the product below is exact.
+    const UNIT: f64 = 1.0 / (1_u64 << MODULUS_BITS) as f64;
+    state as f64 * UNIT
 }
 
 /// `a·b mod 2⁴⁶`. Wrapping at 2⁶⁴ loses nothing: 2⁴⁶ divides 2⁶⁴.
@@ -64,6 +83,14 @@ mod tests {
             walked.uniform();
         }
         assert_eq!(walked.state, Random::after(SEED, 1000).state);
+    }
+
+    #[test]
+    fn pairs_are_the_numbers_two_at_a_time() {
+        let mut one_by_one = Random::after(SEED, 3);
+        for (x, y) in Random::after(SEED, 3).pairs().take(1000) {
+            assert_eq!((x, y), (one_by_one.uniform(), one_by_one.uniform()));
+        }
     }
 
     #[test]

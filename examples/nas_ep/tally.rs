@@ -23,15 +23,15 @@ impl Tally {
 
     /// Draws `pairs` pairs of uniform numbers and tallies those that become Gaussian.
     #[must_use]
-    pub(crate) fn draw(mut random: Random, pairs: usize) -> Tally {
+    pub(crate) fn draw(random: Random, pairs: usize) -> Tally {
         let mut tally = Tally::default();
+        let mut uniform = random.pairs();
         let mut accepted = [(0.0, 0.0, 0.0); BATCH];
         for first in (0..pairs).step_by(BATCH) {
             // One that is not accepted is written over: there is no branch to be guessed wrong.
             let mut count = 0;
-            for _ in first..pairs.min(first + BATCH) {
-                let x = 2.0 * random.uniform() - 1.0;
-                let y = 2.0 * random.uniform() - 1.0;
+            for (x, y) in uniform.by_ref().take(BATCH.min(pairs - first)) {
+                let (x, y) = (2.0 * x - 1.0, 2.0 * y - 1.0);
                 let square = x * x + y * y;
                 accepted[count] = (x, y, square);
                 count += usize::from(square <= 1.0);
