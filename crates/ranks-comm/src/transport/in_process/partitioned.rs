@@ -132,8 +132,8 @@ impl Comm {
                 ),
             ));
         }
-        let element = channel.element;
-        element
+        channel
+            .element
             .takes(operation, bytes.len(), message.element)
             .map_err(|error| error.of_message(&message.status()))?;
         let part = span.part(start, bytes.len());

@@ -15,26 +15,26 @@ use crate::result::Result;
 pub(crate) struct DeferredFrees {
     pub(crate) next: u64,
     /// By their keys, which are the order of their creation on this rank.
-    waiting: BTreeMap<u64, Left>,
+    waiting: BTreeMap<u64, Numbered>,
 }
 
 /// An object, and the number that all of its ranks know it by; 0 if it has none.
-struct Left {
+struct Numbered {
     number: u64,
     what: Waiting,
 }
 
 impl DeferredFrees {
     pub(crate) fn insert(&mut self, key: u64, number: u64, what: Waiting) {
-        self.waiting.insert(key, Left { number, what });
+        self.waiting.insert(key, Numbered { number, what });
     }
 
     pub(crate) fn get(&self, key: u64) -> Option<&Waiting> {
-        self.waiting.get(&key).map(|left| &left.what)
+        self.waiting.get(&key).map(|one| &one.what)
     }
 
     pub(crate) fn remove(&mut self, key: u64) -> Option<Waiting> {
-        self.waiting.remove(&key).map(|left| left.what)
+        self.waiting.remove(&key).map(|one| one.what)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -44,11 +44,11 @@ impl DeferredFrees {
     /// Takes out all of them, in an order that is the same on all ranks: a free waits for the other
     /// ranks of its object, and threads make objects in another order on each rank.
     ///
-    /// What has no number is in the order of its creation.
+    /// Objects without a number are in the order of their creation.
     pub(crate) fn take_all(&mut self) -> Vec<Waiting> {
-        let mut all: Vec<_> = std::mem::take(&mut self.waiting).into_iter().collect();
-        all.sort_by_key(|(key, left)| (left.number, *key));
-        all.into_iter().map(|(_, left)| left.what).collect()
+        let mut all: Vec<Numbered> = std::mem::take(&mut self.waiting).into_values().collect();
+        all.sort_by_key(|one| one.number);
+        all.into_iter().map(|one| one.what).collect()
     }
 }
 
