@@ -130,7 +130,7 @@ impl<T: Pod> Inner<T> {
         rank: usize,
         to: &Layout,
     ) -> Result<()> {
-        let view = from.of(data).map_err(of_slice(PUT))?;
+        let view = from.of(data).map_err(|error| error.of(PUT))?;
         let (place, items) = self.place_of(PUT, terms.targets, rank, to, view.elements())?;
         if items > 0 && !to.is_disjoint() {
             return Err(twice());
@@ -162,7 +162,7 @@ impl<T: Pod> Inner<T> {
         rank: usize,
         from: &Layout,
     ) -> Result<()> {
-        let elements = to.of_mut(into).map_err(of_slice(GET))?.elements();
+        let elements = to.of_mut(into).map_err(|error| error.of(GET))?.elements();
         let (place, items) = self.place_of(GET, terms.targets, rank, from, elements)?;
         self.access(
             GET,
@@ -229,14 +229,6 @@ fn in_process<T: Pod>(
 ) -> Result<()> {
     let needed = layout.true_extent().end;
     window.update(place.rank, place.at_bytes, needed, work)?
-}
-
-/// The error of a layout that does not suit the slice passed, as one of the call.
-fn of_slice(operation: &'static str) -> impl Fn(Error) -> Error {
-    move |error| {
-        let detail = format_args!("in the slice passed: {error}");
-        Error::new(error.kind(), operation, detail)
-    }
 }
 
 #[cold]
