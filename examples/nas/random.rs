@@ -36,7 +36,7 @@ impl Random {
 
     /// The numbers that follow, in pairs: neither of two waits for the other to be computed.
     pub fn pairs(self) -> impl Iterator<Item = (f64, f64)> {
-        const TWO_STEPS: u64 = A.wrapping_mul(A) & MASK;
+        const TWO_STEPS: u64 = multiply(A, A);
         let first = multiply(A, self.state);
         let mut pair = (first, multiply(A, first));
         iter::repeat_with(move || {
@@ -55,7 +55,7 @@ fn scaled(state: u64) -> f64 {
 }
 
 /// `a·b mod 2⁴⁶`. Wrapping at 2⁶⁴ loses nothing: 2⁴⁶ divides 2⁶⁴.
-fn multiply(a: u64, b: u64) -> u64 {
+const fn multiply(a: u64, b: u64) -> u64 {
     a.wrapping_mul(b) & MASK
 }
 
