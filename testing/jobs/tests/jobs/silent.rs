@@ -5,7 +5,7 @@ use std::thread;
 
 use ranks_launch::Job;
 
-use super::{assert_done, assert_failed_soon, job, named, said};
+use super::{assert_done, assert_failed_soon, job, named, said, succeeds_on_each};
 
 /// What is waited for, and what it is called.
 const WAITS: [(&str, &str); 14] = [
@@ -114,11 +114,7 @@ fn a_call_that_was_given_up_took_its_limit_to_the_end_of_the_program() {
 #[test]
 #[ignore = "needs an MPI"]
 fn a_message_is_asked_for_with_the_shortest_limits() {
-    for installation in named() {
-        let name = format!("{}, asked for", installation.name);
-        let job = job(&["silent", "asked-for"]).on(installation).ranks(2);
-        assert_done(&name, &job.run().unwrap());
-    }
+    succeeds_on_each(2, &["silent", "asked-for"]);
 }
 
 /// A limit beyond all clocks is none, at the end as elsewhere.
