@@ -349,7 +349,7 @@ impl Shares {
         match found {
             None => self.no_partition(index),
             Some(READY) => refused(index, "is ready already; each is made ready once"),
-            Some(_) => refused(index, "is being written to"),
+            Some(_) => refused(index, "has a writer, whose `ready` sends it"),
         }
     }
 
