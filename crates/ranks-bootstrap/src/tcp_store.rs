@@ -170,10 +170,11 @@ impl TcpStoreOptions {
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] if there is no such rank, [`ErrorKind::Argument`] for a name or a secret
-    /// that is too long, [`ErrorKind::Launch`] if rank 0 cannot serve there,
-    /// [`ErrorKind::TimedOut`] with the last reason if no store answers within the time limit, as
-    /// where another program has the port, [`ErrorKind::PeerFailed`] if the store has another
-    /// secret. One that has none answers, and those with a secret meet each other alone there.
+    /// that is too long, or for port 0 where this rank does not serve, [`ErrorKind::Launch`] if
+    /// rank 0 cannot serve there, [`ErrorKind::TimedOut`] with the last reason if no store answers
+    /// within the time limit, as where another program has the port, [`ErrorKind::PeerFailed`] if
+    /// the store has another secret. One that has none answers, and those with a secret meet each
+    /// other alone there.
     pub fn connect(self) -> Result<TcpStore> {
         TcpStore::new(self)
     }
@@ -258,6 +259,11 @@ impl TcpStore {
             return Err(Error::new(ErrorKind::Argument, OPERATION, text));
         }
         let serves = rank == 0 && !options.served_elsewhere;
+        if options.port == 0 && !serves {
+            let text = "port 0 is for the rank that serves: the others need the port that it got \
+                        (TcpStore::port)";
+            return Err(Error::new(ErrorKind::Argument, OPERATION, text));
+        }
         let (prefix, others) = match options.secret.as_str() {
             "" => ("ranks/".to_owned(), true),
             secret => (format!("ranks/{secret}/"), false),

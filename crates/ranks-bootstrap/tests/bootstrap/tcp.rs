@@ -228,6 +228,13 @@ fn where_no_store_is_the_time_limit_passes() {
 }
 
 #[test]
+fn any_free_port_is_for_who_serves() {
+    let error = other(0, 1, 2, LONG).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Argument);
+    assert!(error.to_string().contains("TcpStore::port"), "{error}");
+}
+
+#[test]
 fn strangers_do_no_harm() {
     let store = first(2, LONG);
     let address = (HOST, store.port());
