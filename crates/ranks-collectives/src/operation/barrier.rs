@@ -10,6 +10,9 @@ use crate::operation::trial::kept;
 use crate::operation::with_deadline::carry_out_in_time;
 use crate::{in_process, mpi};
 
+/// The operation.
+pub(crate) enum Barrier {}
+
 const NAME: &str = "MPI_Barrier";
 const IBARRIER: &str = "MPI_Ibarrier";
 static IBARRIER_ROLE: OpInfo = OpInfo::of(IBARRIER);
@@ -65,7 +68,7 @@ pub(crate) fn persistent(comm: &Communicator) -> Result<Persistent<()>> {
         &BARRIER_INIT,
         (),
         Shape::none(),
-        |_| kept(comm, call, Ok(()), |comm, ()| mpi::barrier_init(comm)),
+        |_| kept::<Barrier, _>(comm, call, Ok(()), |comm, ()| mpi::barrier_init(comm)),
         |comm, _| ibarrier(comm),
     )
 }

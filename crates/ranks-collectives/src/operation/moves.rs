@@ -22,12 +22,12 @@ use crate::arguments::varying::{Exchange, Gathering, Scattering};
 use crate::in_flight::stable::{self, Shape, Slices, Stable};
 use crate::mpi::functions::{self, Moves, Named};
 use crate::operation::between_groups::BetweenGroups;
-use crate::operation::trial;
+use crate::operation::trial::{self, Tried};
 use crate::operation::with_deadline::carry_out_in_time;
 use crate::{in_process, mpi};
 
 /// One operation that moves elements.
-pub(crate) trait Mover: Named + 'static {
+pub(crate) trait Mover: Named + Tried + 'static {
     /// The arguments besides slices: a root, blocks, layouts, neighbours.
     type With<'a>: Copy;
     /// Slices that were proven to fit.
@@ -279,7 +279,7 @@ where
         let with = kept.lent();
         let proven = proven::<M, T>(Call::new(M::INIT, comm), slices, with);
         let call = CallSignature::moving::<T>(M::INIT).rooted(M::root(with));
-        trial::kept(comm, call, proven, M::init_over_mpi::<T>)
+        trial::kept::<M, _>(comm, call, proven, M::init_over_mpi::<T>)
     };
     stable::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)
 }

@@ -23,12 +23,12 @@ use crate::mpi::reductions as mpi;
 use crate::mpi::{OwnedOperation, predefined};
 use crate::operation::between_groups::BetweenGroups;
 use crate::operation::moves::OneSlice;
-use crate::operation::trial;
+use crate::operation::trial::{self, Tried};
 use crate::operation::with_deadline::carry_out_in_time;
 use crate::ops::Reduction;
 
 /// One operation that combines elements.
-pub(crate) trait Reducer: Named + 'static {
+pub(crate) trait Reducer: Named + Tried + 'static {
     type Functions: Reduces;
     /// The rank that gets the result, or the blocks in which it is dealt out, if the program says
     /// one of them.
@@ -304,7 +304,7 @@ where
         let finishing = finishing.filter(|_| gets::<M>(comm, with));
         let reducing = proven::<M, _>(Call::new(M::INIT, comm), slices, with);
         let call = call::<M, T, O>(M::INIT, &op, with);
-        let made = trial::kept(comm, call, reducing, |comm, reducing| {
+        let made = trial::kept::<M, _>(comm, call, reducing, |comm, reducing| {
             mpi::init::<M::Functions, _, O>(comm, op, reducing)
         })?;
         Ok(made.map(|made| Finishing::after(finishing, made)))

@@ -1,16 +1,16 @@
 //! Persistent collectives that a library keeps are relied on after a trial, once in a process.
 //!
 //! Libraries send what was there when an operation was prepared, or mix up operations that ranks
-//! start in different orders: MPICH 4.0 to 4.2 and Intel MPI 2021, without an error. Which
-//! operation does so depends on the release, so each of them is tried: two alike, started twice
-//! with other data, in opposite orders on the two ranks, compared with the blocking operation. A
-//! library that fails in one of them is asked for none.
+//! start in different orders, without an error: MPICH 4.0 to 4.2 in gather, scatter or allgather,
+//! Intel MPI 2021 in all. So each operation is tried before the first is prepared: two alike,
+//! started twice with other data, in opposite orders on the two ranks, compared with the blocking
+//! operation. A library that fails is not asked for that operation.
 //!
 //! Two ranks are enough to see it, and more may be too many: where a rank of MPICH 4.2 scatters old
-//! data to two others, one of them waits for ever. So the first two of a communicator try, one
-//! operation after the other until one fails, and all ranks of it are told.
+//! data to two others, one of them waits for ever. So the first two of a communicator try, one form
+//! of the operation after the other until one fails, and all ranks of it are told.
 //!
-//! All operations on one type are much to compile, and most programs prepare none. What leads here
+//! All operations on one type are much to compile, and most programs prepare few. What leads here
 //! is `#[inline]` all the way from `kept`, so that it is compiled where it is used alone.
 
 use std::cell::Cell;
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use ranks_comm::backend::{Backend, MpiComm, StartedOp, unobserved};
 use ranks_comm::layout::Layout;
-use ranks_comm::{Communicator, Error, Persistent, Result};
+use ranks_comm::{Cartesian, Communicator, Error, Persistent, Result};
 
 use crate::agreement::{CallSignature, carry_out};
 use crate::arguments::blocks::Blocks;
@@ -32,9 +32,11 @@ use crate::mpi::functions::{
     Gatherv, NeighborAllgather, NeighborAllgatherv, NeighborAlltoall, NeighborAlltoallv,
     NeighborAlltoallw, Reduce, ReduceScatter, ReduceScatterBlock, Scan, Scatter, Scatterv,
 };
+use crate::operation::barrier::{self, Barrier};
+use crate::operation::between_groups::BetweenGroups;
 use crate::operation::moves::{Mover, OneSlice};
 use crate::operation::reductions::Reducer;
-use crate::operation::{barrier, moves, reductions};
+use crate::operation::{moves, reductions};
 use crate::ops::Sum;
 
 /// The knowledge of this process about its library.
@@ -42,8 +44,17 @@ const UNTRIED: u8 = 0;
 const PASSED: u8 = 1;
 const FAILED: u8 = 2;
 
-/// The outcome of trials of one rank and of two.
-static SHOWN: [AtomicU8; 2] = [AtomicU8::new(UNTRIED), AtomicU8::new(UNTRIED)];
+/// The outcome of trials of an operation, of one rank and of two.
+pub(crate) type Shown = [AtomicU8; 2];
+
+/// An operation that is tried.
+pub(crate) trait Tried {
+    /// The outcome in this process.
+    fn shown() -> &'static Shown;
+
+    /// Returns `true` if all forms of it repeat, of blocks of that length. The same on all ranks.
+    fn repeats(comm: &Communicator, length: usize) -> Result<bool>;
+}
 
 thread_local! {
     /// That what this thread prepares is a part of a trial.
@@ -53,22 +64,23 @@ thread_local! {
 /// The persistent request of the library, made by `over_mpi`, where that can be relied on; nothing
 /// elsewhere, and the operation is begun anew at each start then. Collective; the same on all
 /// ranks.
-pub(crate) fn kept<P: Proven>(
+#[inline]
+pub(crate) fn kept<O: Tried, P: Proven>(
     comm: &Communicator,
     call: CallSignature,
     proven: Result<P>,
     over_mpi: impl FnOnce(&MpiComm, P) -> Result<Option<StartedOp>>,
 ) -> Result<Option<StartedOp>> {
-    let is_reliable = is_reliable(comm, call.operation())?;
+    let is_reliable = is_reliable::<O>(comm, call.operation())?;
     carry_out(comm, call, proven, |proven| match comm.backend() {
         Backend::Mpi(comm) if is_reliable => over_mpi(comm, proven),
         _ => Ok(None),
     })
 }
 
-/// Returns `true` if all ranks may leave persistent collectives to the library.
+/// Returns `true` if all ranks may leave the persistent operation to the library.
 #[inline]
-fn is_reliable(comm: &Communicator, operation: &'static str) -> Result<bool> {
+fn is_reliable<O: Tried>(comm: &Communicator, operation: &'static str) -> Result<bool> {
     let is_over_mpi = matches!(comm.backend(), Backend::Mpi(_));
     // What is tried in one group says nothing about two.
     if !is_over_mpi || comm.is_between() || !mpi::keeps_collectives() {
@@ -77,7 +89,7 @@ fn is_reliable(comm: &Communicator, operation: &'static str) -> Result<bool> {
     if TRYING.get() {
         return Ok(true);
     }
-    let shown = &SHOWN[usize::from(comm.size() > 1)];
+    let shown = &O::shown()[usize::from(comm.size() > 1)];
     // Ranks may have met in other communicators before, some of them.
     let known = comm.exchange(operation, &[shown.load(Ordering::Relaxed)])?;
     let verdict = if known.contains(&FAILED) {
@@ -85,7 +97,7 @@ fn is_reliable(comm: &Communicator, operation: &'static str) -> Result<bool> {
     } else if known.contains(&UNTRIED) {
         unobserved(|| {
             let two = comm.split((comm.rank() < 2).then_some(0), 0)?;
-            let verdict = two.map_or(PASSED, |two| match try_on(&two) {
+            let verdict = two.map_or(PASSED, |two| match try_on::<O>(&two) {
                 Ok(true) => PASSED,
                 // What answers with an error is not to be relied on either.
                 Ok(false) | Err(_) => FAILED,
@@ -100,9 +112,9 @@ fn is_reliable(comm: &Communicator, operation: &'static str) -> Result<bool> {
     Ok(verdict == PASSED)
 }
 
-/// Tries all operations on one rank or two.
+/// Tries the operation on one rank or two.
 #[inline]
-fn try_on(comm: &Communicator) -> Result<bool> {
+fn try_on<O: Tried>(comm: &Communicator) -> Result<bool> {
     struct Reset;
     impl Drop for Reset {
         fn drop(&mut self) {
@@ -112,7 +124,7 @@ fn try_on(comm: &Communicator) -> Result<bool> {
     TRYING.set(true);
     let _reset = Reset;
     // What libraries treat as short, and what as long.
-    Ok(blocks_move(comm, 1)? && blocks_move(comm, 5000)? && barriers_wait(comm)?)
+    Ok(O::repeats(comm, 1)? && O::repeats(comm, 5000)?)
 }
 
 /// Elements that no other round, rank or operation sends.
@@ -240,12 +252,23 @@ fn copies<M: Mover>(
 #[inline]
 fn in_one<M: Mover + OneSlice>(
     comm: &Communicator,
-    lengths: [usize; 2],
+    length: usize,
     kept: impl for<'a> Kept<Lent<'a> = M::With<'a>>,
 ) -> Result<bool> {
     let init = |data| moves::persistent::<M, _, _, _, _>(comm, data, Shape::one(), kept.clone());
     let once = |data: &mut [usize]| moves::moved_in_place::<M, usize>(comm, data, kept.lent());
-    alone(comm, lengths, &init, &once)
+    alone(comm, [length; 2], &init, &once)
+}
+
+/// Either way; `here` is the length of the one slice.
+#[inline]
+fn both<M: Mover + OneSlice>(
+    comm: &Communicator,
+    lengths: [usize; 2],
+    here: usize,
+    kept: impl for<'a> Kept<Lent<'a> = M::With<'a>>,
+) -> Result<bool> {
+    Ok(copies::<M>(comm, lengths, kept.clone())? && in_one::<M>(comm, here, kept)?)
 }
 
 /// A reduction repeats, of blocks of that length, from one slice to another and in place; `whole`
@@ -274,73 +297,141 @@ fn reduces<R: Reducer + OneSlice>(
         && alone(comm, [whole, length], &init_in_place, &once_in_place)?)
 }
 
-/// Returns `true` if all operations on blocks of that length repeat.
+/// An operation repeats at each root: `repeats` is passed one, and the length of the slice in place
+/// there or elsewhere.
 #[inline]
-fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
-    let whole = length * comm.size();
-    let blocks = &Blocks::from_counts(&vec![length; comm.size()])?;
-    let (one, all) = ([length; 2], [whole; 2]);
-    let (gathered, scattered) = ([length, whole], [whole, length]);
-    // Those that are known to fail come first.
+fn at_each_root(
+    comm: &Communicator,
+    block: usize,
+    mut repeats: impl FnMut(usize, usize) -> Result<bool>,
+) -> Result<bool> {
     for root in 0..comm.size() {
-        let here = if comm.rank() == root { all } else { one };
-        let at = || (blocks.clone(), root);
-        let is_right = copies::<Gather>(comm, gathered, root)?
-            && copies::<Scatter>(comm, scattered, root)?
-            && copies::<Gatherv>(comm, gathered, at())?
-            && copies::<Scatterv>(comm, scattered, at())?
-            && reduces::<Reduce>(comm, one, root)?
-            && in_one::<Bcast>(comm, one, root)?
-            && in_one::<Gather>(comm, here, root)?
-            && in_one::<Gatherv>(comm, here, at())?
-            && in_one::<Scatter>(comm, here, root)?
-            && in_one::<Scatterv>(comm, here, at())?;
-        if !is_right {
+        let is_root = comm.rank() == root;
+        let here = if is_root { block * comm.size() } else { block };
+        if !repeats(root, here)? {
             return Ok(false);
         }
     }
-    let own = || blocks.clone();
-    let each = (0..comm.size()).map(|rank| Layout::contiguous(length).at(rank * length));
-    let layouts = Layouts::new(each);
-    let is_right = in_one::<Allgather>(comm, all, ())?
-        && in_one::<Allgatherv>(comm, all, own())?
-        && in_one::<Alltoall>(comm, all, ())?
-        && copies::<Allgather>(comm, gathered, ())?
-        && copies::<Allgatherv>(comm, gathered, own())?
-        && copies::<Alltoall>(comm, all, ())?
-        && copies::<Alltoallv>(comm, all, (own(), own()))?
-        && copies::<Alltoallw>(comm, all, (layouts.clone(), layouts))?
-        && reduces::<Allreduce>(comm, one, ())?
-        && reduces::<Scan>(comm, one, ())?
-        && reduces::<Exscan>(comm, one, ())?
-        && reduces::<ReduceScatterBlock>(comm, scattered, ())?
-        && reduces::<ReduceScatter>(comm, scattered, own())?;
-    Ok(is_right && neighbors_exchange(comm, length)?)
+    Ok(true)
 }
 
-/// Returns `true` if all operations among neighbours repeat: in a row of two, or on one rank that
-/// has none.
+/// Blocks of that length, one a rank.
 #[inline]
-fn neighbors_exchange(comm: &Communicator, length: usize) -> Result<bool> {
-    let Some(row) = comm.cart_create(&[comm.size()], &[false], false)? else {
-        return Ok(true);
+fn blocks(comm: &Communicator, length: usize) -> Result<Blocks> {
+    Blocks::from_counts(&vec![length; comm.size()])
+}
+
+/// So many blocks of that length as layouts.
+#[inline]
+fn layouts(count: usize, length: usize) -> Layouts {
+    Layouts::new((0..count).map(|block| Layout::contiguous(length).at(block * length)))
+}
+
+/// An operation among neighbours repeats: in a row of two, or on one rank that has none.
+#[inline]
+fn in_a_row<M: Mover, K: for<'a> Kept<Lent<'a> = M::With<'a>>>(
+    comm: &Communicator,
+    lengths: [usize; 2],
+    kept: impl FnOnce(Around<Cartesian>) -> K,
+) -> Result<bool> {
+    match comm.cart_create(&[comm.size()], &[false], false)? {
+        Some(row) => copies::<M>(&row, lengths, kept(Around(row.clone()))),
+        None => Ok(true),
+    }
+}
+
+/// The rows: what is tried of each operation, by the lengths of one block and of all.
+macro_rules! tried {
+    ($($operation:ident: |$comm:ident, $one:ident, $all:pat_param| $repeats:expr;)*) => { $(
+        impl Tried for $operation {
+            fn shown() -> &'static Shown {
+                static SHOWN: Shown = [const { AtomicU8::new(UNTRIED) }; 2];
+                &SHOWN
+            }
+
+            #[inline]
+            fn repeats($comm: &Communicator, $one: usize) -> Result<bool> {
+                let $all = $one * $comm.size();
+                Ok($repeats)
+            }
+        }
+    )* };
+}
+
+tried! {
+    Barrier: |comm, _length, _| waits(comm)?;
+    Bcast: |comm, one, _| at_each_root(comm, one, |root, _| in_one::<Bcast>(comm, one, root))?;
+    Gather: |comm, one, all| {
+        at_each_root(comm, one, |root, here| both::<Gather>(comm, [one, all], here, root))?
     };
-    let whole = 2 * length;
-    let blocks = Blocks::from_counts(&[length; 2])?;
-    let layouts = Layouts::new([0, length].map(|start| Layout::contiguous(length).at(start)));
-    let around = || Around(row.clone());
-    let (one, all) = ([length, whole], [whole; 2]);
-    let is_right = copies::<NeighborAllgather>(&row, one, around())?
-        && copies::<NeighborAllgatherv>(&row, one, (around(), blocks.clone()))?
-        && copies::<NeighborAlltoall>(&row, all, around())?
-        && copies::<NeighborAlltoallv>(&row, all, (around(), blocks.clone(), blocks))?
-        && copies::<NeighborAlltoallw>(&row, all, (around(), layouts.clone(), layouts))?;
-    Ok(is_right)
+    Scatter: |comm, one, all| {
+        at_each_root(comm, one, |root, here| both::<Scatter>(comm, [all, one], here, root))?
+    };
+    Allgather: |comm, one, all| both::<Allgather>(comm, [one, all], all, ())?;
+    Alltoall: |comm, _one, all| both::<Alltoall>(comm, [all; 2], all, ())?;
+
+    Gatherv: |comm, one, all| {
+        let blocks = blocks(comm, one)?;
+        let with = |root| (blocks.clone(), root);
+        at_each_root(comm, one, |root, here| both::<Gatherv>(comm, [one, all], here, with(root)))?
+    };
+    Scatterv: |comm, one, all| {
+        let blocks = blocks(comm, one)?;
+        let with = |root| (blocks.clone(), root);
+        at_each_root(comm, one, |root, here| both::<Scatterv>(comm, [all, one], here, with(root)))?
+    };
+    Allgatherv: |comm, one, all| both::<Allgatherv>(comm, [one, all], all, blocks(comm, one)?)?;
+    Alltoallv: |comm, one, all| {
+        let blocks = blocks(comm, one)?;
+        copies::<Alltoallv>(comm, [all; 2], (blocks.clone(), blocks))?
+    };
+    Alltoallw: |comm, one, all| {
+        let layouts = layouts(comm.size(), one);
+        copies::<Alltoallw>(comm, [all; 2], (layouts.clone(), layouts))?
+    };
+
+    Reduce: |comm, one, _| at_each_root(comm, one, |root, _| reduces::<Reduce>(comm, [one; 2], root))?;
+    Allreduce: |comm, one, _| reduces::<Allreduce>(comm, [one; 2], ())?;
+    Scan: |comm, one, _| reduces::<Scan>(comm, [one; 2], ())?;
+    Exscan: |comm, one, _| reduces::<Exscan>(comm, [one; 2], ())?;
+    ReduceScatterBlock: |comm, one, all| reduces::<ReduceScatterBlock>(comm, [all, one], ())?;
+    ReduceScatter: |comm, one, all| reduces::<ReduceScatter>(comm, [all, one], blocks(comm, one)?)?;
+
+    NeighborAllgather: |comm, one, _| {
+        in_a_row::<NeighborAllgather, _>(comm, [one, 2 * one], |row| row)?
+    };
+    NeighborAllgatherv: |comm, one, _| {
+        let blocks = Blocks::from_counts(&[one; 2])?;
+        in_a_row::<NeighborAllgatherv, _>(comm, [one, 2 * one], |row| (row, blocks))?
+    };
+    NeighborAlltoall: |comm, one, _| {
+        in_a_row::<NeighborAlltoall, _>(comm, [2 * one; 2], |row| row)?
+    };
+    NeighborAlltoallv: |comm, one, _| {
+        let blocks = Blocks::from_counts(&[one; 2])?;
+        in_a_row::<NeighborAlltoallv, _>(comm, [2 * one; 2], |row| (row, blocks.clone(), blocks))?
+    };
+    NeighborAlltoallw: |comm, one, _| {
+        let layouts = layouts(2, one);
+        in_a_row::<NeighborAlltoallw, _>(comm, [2 * one; 2], |row| (row, layouts.clone(), layouts))?
+    };
+}
+
+/// Nothing: an intercommunicator is asked for none.
+impl<O> Tried for BetweenGroups<O> {
+    fn shown() -> &'static Shown {
+        static SHOWN: Shown = [const { AtomicU8::new(FAILED) }; 2];
+        &SHOWN
+    }
+
+    fn repeats(_: &Communicator, _: usize) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 /// Returns `true` if a barrier waits for who has not started it, at each start.
 #[inline]
-fn barriers_wait(comm: &Communicator) -> Result<bool> {
+fn waits(comm: &Communicator) -> Result<bool> {
     const LOOKS: usize = 100;
     let mut barrier = barrier::persistent(comm)?;
     let mut waits = true;

@@ -55,14 +55,15 @@ use crate::traits::sealed::Sealed;
 ///
 /// # Where the library has no such operations
 ///
-/// They came with MPI 4.0; Open MPI 4.1 has them under other names, which are found. Libraries that
-/// have none (MPICH 3.4) or wrong ones (MPICH 4.0 to 4.2 and Intel MPI 2021 send what was there
-/// before) are asked for none: a process tries them with others when it first prepares one. Such a
-/// trial of all operations takes two ranks some hundred calls and up to 0.6 s. There,
-/// in process, and for blocks of 2³¹ elements and more where a library counts with an `int` only,
-/// each start begins the operation of [`NonblockingCollectives`](crate::NonblockingCollectives)
-/// anew, on a communicator that is duplicated when it is prepared, so that all that is said here
-/// holds as well. Errors name that operation then. Longer reductions and blocks of
+/// They came with MPI 4.0; Open MPI 4.1 has them under other names, which are found. A library is
+/// not asked for one that it lacks (MPICH 3.4 has none) or does wrong: `gather`, `scatter` and
+/// `allgather` of MPICH 4.0 to 4.2 send what was there before, and Intel MPI 2021 mixes up what
+/// ranks start in different orders. Two ranks try each operation when a process first prepares one.
+/// Where the library is not asked, in process, and for blocks of 2³¹ elements and more where a
+/// library counts with an `int` only, each start begins the operation of
+/// [`NonblockingCollectives`](crate::NonblockingCollectives) anew, on a communicator that is
+/// duplicated when it is prepared, so that all that is said here holds as well. Errors name that
+/// operation then. Longer reductions and blocks of
 /// `alltoallv_init`, and blocks of different lengths that lie as far apart, are an error of kind
 /// [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) on libraries without large counts, and
 /// longer reductions with a [`UserOp`](crate::ops::UserOp) everywhere.
