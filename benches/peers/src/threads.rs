@@ -1,5 +1,5 @@
 //! By channels between two threads and by a pool of two: `threads PEER OPERATION BYTES CALLS …`,
-//! where the peer is `mpsc`, `crossbeam` or `rayon`.
+//! where the peer is `mpsc`, `crossbeam`, `rayon` or `rayon-twice`.
 //!
 //! A channel carries vectors. To have what a message has, whose slices remain the caller's, the
 //! sender copies into a vector and the receiver copies out of it; `pingpong_moved` hands one vector
@@ -36,7 +36,8 @@ fn main() {
                 );
                 pair([(there.0, back.1), (back.0, there.1)], &row)
             }
-            "rayon" => pool(&row),
+            "rayon" => pool(&row, false),
+            "rayon-twice" => pool(&row, true),
             _ => panic!("no peer is named {peer}"),
         };
         if let Some(microseconds) = microseconds {
@@ -145,8 +146,9 @@ fn measure(me: usize, end: &impl End, row: &Row) -> Option<f64> {
     })
 }
 
-/// The sum of two slices by a pool of two threads, which all of them see then.
-fn pool(row: &Row) -> Option<f64> {
+/// The sum of two slices by a pool of two threads, which all of them see then; `twice`: each of two
+/// owners gets it in a slice of its own, as ranks do.
+fn pool(row: &Row, twice: bool) -> Option<f64> {
     if row.operation != "allreduce" {
         return None;
     }
@@ -155,14 +157,23 @@ fn pool(row: &Row) -> Option<f64> {
         .build()
         .unwrap();
     let n = row.len();
-    let (one, other, mut sum) = (vec![1f64; n], vec![1f64; n], vec![1f64; n]);
+    let (one, other) = (vec![1f64; n], vec![1f64; n]);
+    let [mut sum, mut copy] = [vec![1f64; n], vec![1f64; if twice { n } else { 0 }]];
     Some(pool.install(|| {
         row.time(|calls| {
             for _ in 0..calls {
                 let terms = one.par_iter().zip(&other).with_min_len(8192);
-                sum.par_iter_mut()
-                    .zip(terms)
-                    .for_each(|(sum, (one, other))| *sum = one + other);
+                if twice {
+                    let sums = sum.par_iter_mut().zip(&mut copy);
+                    sums.zip(terms).for_each(|((sum, copy), (one, other))| {
+                        *sum = one + other;
+                        *copy = *sum;
+                    });
+                } else {
+                    sum.par_iter_mut()
+                        .zip(terms)
+                        .for_each(|(sum, (one, other))| *sum = one + other);
+                }
             }
         })
     }))

@@ -6,7 +6,7 @@ use super::peers::{MULTIPLE, WITHOUT_RDMA};
 use crate::bench::samples::{Row, Run, Spread, cell};
 
 /// The order of columns; the yardsticks come first.
-const PEERS: [&str; 11] = [
+const PEERS: [&str; 12] = [
     "C",
     "mpsc",
     WITHOUT_RDMA,
@@ -18,6 +18,7 @@ const PEERS: [&str; 11] = [
     "mpi4py",
     "crossbeam",
     "rayon",
+    "rayon-twice",
 ];
 
 /// The protocol, whose table of operations is the page's.
@@ -29,6 +30,7 @@ const OPENING: &str = "\
 Written by `cargo xtask bench times`, which builds the programs of `benches/peers` and runs them by turns: in every round each program once on each MPI, C before and after the others.
 Two ranks on one machine, each bound to a core, all at `MPI_THREAD_SINGLE` but for those marked \"multiple\"; in process two threads, bound to nothing. All are started by the MPI's own
 `mpiexec`, with none of the variables that `ranks run` sets. \"No RDMA\" is with the parameters that ranks sets for Open MPI: [which, and why](../guide/performance.md#open-mpi-in-shared-memory).
+Threads of rayon's pool see one result; \"rayon-twice\" writes one for each, as ranks do.
 
 A time is the median over rounds of the median block, in µs, with its quartiles. A ratio is the median over rounds of the time over that of the first column in the same round, with its
 quartiles: more than 1 is slower. Where the quartiles lie on both sides of 1, there is no difference that this run shows. [times.csv](times.csv) has the same figures.

@@ -236,7 +236,7 @@ fn not_standard(installation: &Installation) -> Result<(), String> {
 
 fn in_process(ranks: &Path, folder: &Path) -> Result<Track, String> {
     let threads = cargo("threads", folder, &[])?;
-    let peers = ["mpsc", "crossbeam", "rayon"].map(|name| Peer {
+    let peers = ["mpsc", "crossbeam", "rayon", "rayon-twice"].map(|name| Peer {
         name: name.to_owned(),
         command: vec![threads.clone().into(), name.into()],
         environment: Vec::new(),

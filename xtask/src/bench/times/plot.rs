@@ -22,7 +22,7 @@ fn colour(peer: &str) -> &'static str {
         "ranks" => "#e6550d",
         "rsmpi" | "crossbeam" => "#3182bd",
         "ferrompi" | "rayon" => "#31a354",
-        "mpi4py" => "#8c6bb1",
+        "mpi4py" | "rayon-twice" => "#8c6bb1",
         _ => "#999999",
     }
 }
