@@ -114,7 +114,7 @@ fn read(folder: &Path) -> Vec<Counts> {
     files.map(|file| read(file.unwrap())).collect()
 }
 
-/// A process tries the library's persistent collectives before it relies on them; the trial was
+/// A process tries a persistent collective of the library before it relies on it; the trial was
 /// among the calls of the program.
 #[test]
 #[ignore = "needs an MPI"]
@@ -124,9 +124,30 @@ fn the_trial_of_persistent_collectives_is_in_no_statistics() {
         let job = job(&["counted", "prepared"]).on(installation).ranks(2);
         let outcome = job.env("RANKS_STATS", "1").run().unwrap();
         let said = said(&outcome);
-        assert!(said.contains("MPI_Allreduce_init"), "{name}: {outcome}");
-        for tried in ["MPI_Alltoallw_init", "MPI_Gatherv", "MPI_Scan"] {
-            assert!(!said.contains(tried), "{name}: {outcome}");
+        let mut words = said.split_whitespace();
+        assert!(words.any(|word| word == "MPI_Allreduce_init"), "{outcome}");
+        for tried in ["MPI_Allreduce", "MPI_Comm_split"] {
+            let mut words = said.split_whitespace();
+            assert!(!words.any(|word| word == tried), "{name}: {outcome}");
         }
+    }
+}
+
+/// One that is begun anew at each start has a communicator of its own. MPICH 4.0, which prepares
+/// a gather wrongly, was not asked for an allreduce either.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_library_prepares_the_allreduce_that_it_does_right() {
+    /// Has none, and mixes them up.
+    const WITHOUT: [&str; 2] = ["mpich-3.4", "impi-2021"];
+    for installation in named() {
+        let duplicates = |part| {
+            let count = |calls: Counts| calls.get("MPI_Comm_dup").copied().unwrap_or(0);
+            counts(&installation, part).into_iter().map(count).max()
+        };
+        let name = &installation.name;
+        let begun_anew = WITHOUT.iter().any(|without| name.starts_with(without));
+        let expected = duplicates("nothing").map(|count| count + usize::from(begun_anew));
+        assert_eq!(duplicates("prepared"), expected, "{name}");
     }
 }
