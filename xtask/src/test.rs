@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     offline: bool,
     /// Leaves out what takes long: examples of the documentation, whole jobs, what takes gigabytes,
-    /// and the libraries for GPUs.
+    /// emulated hosts, and GPUs.
     #[arg(long)]
     quick: bool,
     /// Tests whose names contain one of these; all if there is none.
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
 
 /// The parts that `--quick` and `--arch` leave out, in words.
 const LEFT_OUT: &str =
-    "examples of the documentation, whole jobs, what takes gigabytes, and the libraries for GPUs";
+    "examples of the documentation, whole jobs, what takes gigabytes, emulated hosts, and GPUs";
 
 /// The name of the emulator among libraries with known faults.
 const EMULATOR: &str = "qemu";
@@ -104,7 +104,7 @@ pub(crate) fn main(mut arguments: Arguments) -> Outcome {
         let mut cargo = suites::cargo_test(&arguments.package);
         prepare(&mut cargo);
         if arguments.quick {
-            cargo.arg("--tests");
+            cargo::be_quick(&mut cargo, &arguments.package);
         }
         suites::binaries(cargo)?
     };

@@ -50,6 +50,17 @@ pub(super) fn test(
     Ok(counter.end(failed.is_none(), &failed.unwrap_or_default()))
 }
 
+/// Has cargo leave out examples of the documentation, and the packages whose tests are whole jobs, or
+/// are for emulated hosts or GPUs.
+pub(super) fn be_quick(cargo: &mut Command, packages: &[String]) {
+    cargo.arg("--tests");
+    if packages.is_empty() {
+        cargo.args(
+            ["ranks-jobs", "ranks-cluster", "ranks-gpu"].map(|name| format!("--exclude={name}")),
+        );
+    }
+}
+
 /// The commands that test these packages; if it is to be `quick`, without the examples of the
 /// documentation, each of which is a program of its own.
 ///
@@ -58,7 +69,7 @@ pub(super) fn test(
 fn commands(packages: &[String], quick: bool) -> Vec<Command> {
     let mut all = cargo_test(packages);
     if quick {
-        all.arg("--tests");
+        be_quick(&mut all, packages);
         return vec![all];
     }
     if !packages.is_empty() && !packages.iter().any(|package| package == GUIDE) {
