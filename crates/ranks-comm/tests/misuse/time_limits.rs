@@ -18,6 +18,7 @@ fn in_vain(comm: &Communicator, origin: &str) {
         assert!(text.starts_with(operation), "{operation}: {text}");
         let limit = format!("timed out after 60ms ({origin}) on rank 0 of ");
         assert!(text.contains(&limit), "{text}");
+        text
     };
     let mut buf = [7u8; 4];
     late("MPI_Recv", comm.recv(&mut buf, 1, 5).map(drop));
@@ -40,11 +41,13 @@ fn in_vain(comm: &Communicator, origin: &str) {
     assert_eq!(buf, [7; 4]);
     // Over MPI it stayed pending, and took the next message of that tag.
     // In process the operation that is waited for was not named.
-    late(
+    let text = late(
         "MPI_Wait (of MPI_Irecv): ",
         comm.irecv(vec![0u8; 4], 1, 8)
             .and_then(|r| r.wait().map(drop)),
     );
+    assert!(text.contains("; begun last: rank "), "{text}");
+    assert!(text.contains(", tag 8"), "{text}");
     // Over MPICH it waited without an end. They are still pending: they take the next messages of
     // their tags.
     let prepared = [10, 13].map(|tag| comm.recv_init(vec![0u8; 4], 1, tag));

@@ -89,13 +89,36 @@ impl Report<'_> {
             None if what.kind.class == Class::Message && what.peer == ANY => {
                 f.write_str("; it waits for any rank")?;
             }
-            None => return Ok(()),
+            None => return self.begun_last(f),
         }
-        match what.tag {
-            NONE => Ok(()),
-            ANY => f.write_str(", any tag"),
-            tag => write!(f, ", tag {tag}"),
+        tag(f, what.tag)
+    }
+
+    /// The messages that this rank has begun last by the operation that a wait completes.
+    fn begun_last(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 3;
+        let (about, operation) = (&self.of.recorder, *lock(&self.of.end_of));
+        let entries = about.messages.entries();
+        let begun = entries.iter().rev().map(|entry| entry.call);
+        let begun = begun.filter(|call| Some(call.operation()) == operation && call.peer != NONE);
+        for (index, call) in begun.take(MOST).enumerate() {
+            f.write_str(if index == 0 { "; begun last: " } else { "; " })?;
+            match usize::try_from(call.peer) {
+                Ok(peer) => write!(f, "rank {}", about.world_rank(peer).unwrap_or(peer))?,
+                Err(_) => f.write_str("any rank")?,
+            }
+            tag(f, call.tag)?;
         }
+        Ok(())
+    }
+}
+
+/// The tag of a message, after its rank.
+fn tag(f: &mut fmt::Formatter<'_>, tag: i32) -> fmt::Result {
+    match tag {
+        NONE => Ok(()),
+        ANY => f.write_str(", any tag"),
+        tag => write!(f, ", tag {tag}"),
     }
 }
 
