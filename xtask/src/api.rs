@@ -1,11 +1,10 @@
 //! `cargo xtask api`: lists the public items of all published crates, or checks the lists. A program
 //! of its own does, `xtask/api`.
 
-use std::process::ExitCode;
-
 use ranks_harness::workspace;
 
 use crate::Outcome;
+use crate::command::ends_as;
 
 /// The action on the lists.
 #[derive(clap::Args)]
@@ -21,9 +20,5 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     if arguments.check {
         cargo.arg("--check");
     }
-    Ok(if cargo.status()?.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    ends_as(&mut cargo)
 }

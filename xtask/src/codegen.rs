@@ -2,11 +2,11 @@
 //! `ranks-nvshmem-sys` from the headers of pinned wheels.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use ranks_harness::mpi::folder;
 use ranks_harness::workspace;
 
+use crate::command::ends_as;
 use crate::{Outcome, mpi};
 
 /// The action on the generated files.
@@ -52,13 +52,7 @@ pub(crate) fn generated() -> PathBuf {
 /// Builds and runs the generator. It is a program of its own, so that the other chores need no
 /// libclang.
 pub(crate) fn generator(arguments: &[&Path]) -> Outcome {
-    let status = workspace::cargo()
-        .args(["run", "--quiet", "--package", "codegen", "--"])
-        .args(arguments)
-        .status()?;
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    let mut cargo = workspace::cargo();
+    cargo.args(["run", "--quiet", "--package", "codegen", "--"]);
+    ends_as(cargo.args(arguments))
 }

@@ -1,6 +1,8 @@
-//! Commands that have to succeed.
+//! Commands that have to succeed, and the exit codes of this one.
 
-use std::process::Command;
+use std::process::{Command, ExitCode};
+
+use crate::Outcome;
 
 /// Runs a command to its end, and returns the text that it printed.
 ///
@@ -19,4 +21,18 @@ pub(crate) fn succeeded(command: &mut Command) -> Result<String, String> {
         output.status,
         why.trim()
     ))
+}
+
+/// Runs a command that talks to the user itself; the exit code is that of one that ends as it does.
+pub(crate) fn ends_as(command: &mut Command) -> Outcome {
+    Ok(exit(command.status()?.success()))
+}
+
+/// The exit code of a command that succeeded, or did not.
+pub(crate) fn exit(success: bool) -> ExitCode {
+    if success {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

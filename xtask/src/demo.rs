@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use ranks_harness::place::cores;
@@ -10,6 +9,7 @@ use ranks_harness::table::aligned;
 use ranks_harness::workspace;
 use ranks_launch::{Installation, Job};
 
+use crate::command::exit;
 use crate::{Outcome, mpi};
 
 mod executable;
@@ -79,11 +79,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     for fault in &demo.faults {
         println!("FAULT: {fault}");
     }
-    Ok(if demo.faults.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(exit(demo.faults.is_empty()))
 }
 
 const NO_MPI: &str = "\

@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode};
 use ranks_harness::workspace;
 
 use crate::Outcome;
+use crate::command::ends_as;
 
 /// What lets several ranks share a GPU, from NCCL 2.30 on: leave to do so, few blocks for each, and
 /// nothing of a network.
@@ -82,11 +83,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
             }
         }
     }
-    Ok(if command.status()?.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    ends_as(&mut command)
 }
 
 /// The NVSHMEM of the packages that `python3` sees: PyTorch brings one.

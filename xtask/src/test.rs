@@ -2,13 +2,14 @@
 //! what ran on what.
 
 use std::collections::BTreeMap;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use ranks_harness::place::{self, Place};
 use ranks_harness::tally::{Cell, Failure, Row, Tally};
 use ranks_harness::{faults, suites};
 use ranks_test::driver::{Binary, Case, KnownFault, Suite};
 
+use crate::command::exit;
 use crate::{Outcome, lanes, mpi};
 use emulated::Emulated;
 
@@ -155,11 +156,7 @@ pub(crate) fn main(mut arguments: Arguments) -> Outcome {
     libraries::run(&libraries, &binaries, !arguments.offline, in_ci, &mut tally)?;
     println!("\n{}", tally.table());
     println!("{}", tally.last_line());
-    Ok(if tally.total.failed > 0 {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(exit(tally.total.failed == 0))
 }
 
 /// The suites that run on MPIs.

@@ -86,11 +86,7 @@ pub(crate) fn check(folder: &Path, headers: &[std::path::PathBuf]) -> Result<Exi
         }
         bad |= !report.differences.is_empty();
     }
-    Ok(if bad {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(ExitCode::from(u8::from(bad)))
 }
 
 /// The family of a header, by what it says itself.

@@ -1,7 +1,6 @@
 //! `cargo xtask bench calls`: instructions per call, C against ranks, library by library.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use ranks_harness::programs;
 use ranks_launch::Installation;
@@ -9,6 +8,7 @@ use ranks_launch::Installation;
 use super::gates::Gates;
 use super::report::{Column, Report};
 use super::{heap, profile, yardstick};
+use crate::command::exit;
 use crate::{Outcome, lanes, mpi};
 
 /// The choice of what to count on.
@@ -85,11 +85,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         "where they go: callgrind_annotate on the profiles in {}",
         folder.display()
     );
-    Ok(if arguments.check && missed > 0 {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(exit(!arguments.check || missed == 0))
 }
 
 /// Counts both programs on one library, at each thread level.
