@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ranks_harness::workspace;
-use serde::Deserialize;
 
 use crate::command::succeeded;
+use crate::tidy::metadata::{Metadata, Node, Package};
 use crate::zig::{self, System};
 
 /// A package that is built, or all of a workspace, and the workspace's folder.
@@ -19,53 +19,6 @@ const OF_RUST: &str = "share/doc/rust/COPYRIGHT-library.html";
 
 /// The beginnings of names of files with licences.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
-
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-    workspace_members: Vec<String>,
-    resolve: Resolve,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    id: String,
-    name: String,
-    version: String,
-    license: Option<String>,
-    /// Absent for one that is a folder.
-    source: Option<String>,
-    manifest_path: PathBuf,
-    targets: Vec<Target>,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    kind: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Resolve {
-    nodes: Vec<Node>,
-}
-
-#[derive(Deserialize)]
-struct Node {
-    id: String,
-    deps: Vec<Edge>,
-}
-
-#[derive(Deserialize)]
-struct Edge {
-    pkg: String,
-    dep_kinds: Vec<Kind>,
-}
-
-#[derive(Deserialize)]
-struct Kind {
-    /// Absent for a normal one.
-    kind: Option<String>,
-}
 
 /// Copies them to a folder, with a list of all packages.
 pub(super) fn copy(
@@ -80,8 +33,7 @@ pub(super) fn copy(
         let mut cargo = Command::new(workspace::cargo().get_program());
         cargo.current_dir(folder);
         cargo.args(["metadata", "--format-version=1", "--filter-platform"]);
-        let metadata = succeeded(cargo.arg(system.target()))?;
-        let metadata: Metadata = serde_json::from_str(&metadata)?;
+        let metadata = Metadata::told_by(cargo.arg(system.target()))?;
         for package in metadata.linked(*package) {
             let Package { name, version, .. } = package;
             let licence = package.license.as_deref().unwrap_or("see its files");
@@ -146,18 +98,8 @@ impl Metadata {
             .collect();
         let mut seen = BTreeSet::new();
         while let Some(id) = next.pop() {
-            let is_derive = |package: &&&Package| {
-                package
-                    .targets
-                    .iter()
-                    .any(|target| target.kind.iter().any(|kind| kind == "proc-macro"))
-            };
-            if packages
-                .get(id)
-                .filter(|package| !is_derive(package))
-                .is_none()
-                || !seen.insert(id)
-            {
+            let derives = |package: &&Package| package.has_target("proc-macro");
+            if packages.get(id).is_none_or(derives) || !seen.insert(id) {
                 continue;
             }
             let edges = nodes.get(id).into_iter().flat_map(|node| &node.deps);

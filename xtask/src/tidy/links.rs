@@ -51,11 +51,7 @@ fn in_packages(metadata: &Metadata) -> Vec<Finding> {
                 "take the key out: libraries are opened at run time",
             ));
         }
-        if package
-            .targets
-            .iter()
-            .any(|target| target.kind.iter().any(|kind| kind == "custom-build"))
-        {
+        if package.has_target("custom-build") {
             let what = format!("{} has a build script", package.name);
             findings.push(Finding::new(
                 "Cargo.toml",
