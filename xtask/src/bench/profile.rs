@@ -5,6 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::command::succeeded;
+use crate::package::empty;
+
 /// The profile of an empty loop: what counting itself costs.
 const EMPTY: &str = "empty";
 
@@ -22,19 +25,12 @@ pub(super) struct Counted {
 /// # Errors
 /// The advice if there is none.
 pub(super) fn valgrind() -> Result<(), String> {
-    let found = Command::new("valgrind")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    if found {
-        Ok(())
-    } else {
-        Err("instructions are counted with callgrind, and there is no valgrind here: \
-             apt install valgrind on Debian and Ubuntu, dnf install valgrind valgrind-devel on Fedora"
-            .into())
-    }
+    let found = succeeded(Command::new("valgrind").arg("--version"));
+    found.map(drop).map_err(|_| {
+        "instructions are counted with callgrind, and there is no valgrind here: \
+         apt install valgrind on Debian and Ubuntu, dnf install valgrind valgrind-devel on Fedora"
+            .into()
+    })
 }
 
 /// Runs `program level calls` under callgrind. `folder` is emptied first and keeps the profiles for
@@ -50,10 +46,7 @@ pub(super) fn count(
     folder: &Path,
 ) -> Result<Counted, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(failed)?;
-    }
-    fs::create_dir_all(folder).map_err(failed)?;
+    empty(folder).map_err(failed)?;
     let output = Command::new("valgrind")
         .args(["-q", "--tool=callgrind", "--instr-atstart=no"])
         .arg(format!(

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use ranks_harness::programs;
 
+use crate::command::succeeded;
 use crate::dist::sum;
 
 /// An executable and what identifies it.
@@ -78,12 +79,7 @@ impl fmt::Display for Executable {
 
 /// The library names that `ldd` prints, without the places that the loader finds them in.
 fn linked_with(path: &Path) -> Option<Vec<String>> {
-    let output = Command::new("ldd")
-        .arg(path)
-        .output()
-        .ok()
-        .filter(|output| output.status.success())?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = succeeded(Command::new("ldd").arg(path)).ok()?;
     let names = text
         .lines()
         .filter_map(|line| line.split_whitespace().next());

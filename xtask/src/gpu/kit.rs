@@ -10,6 +10,7 @@ use ranks_harness::programs::built_by;
 use ranks_harness::workspace;
 
 use super::libraries;
+use crate::command::succeeded;
 use crate::glibc;
 use crate::zig::System;
 
@@ -100,20 +101,14 @@ fn kernel(cubin: &Path, provision: bool) -> Result<String, String> {
     let home = library.ancestors().nth(2).ok_or("NVSHMEM has no folder")?;
     let nvcc = compiler(provision)?;
     let object = cubin.with_extension("o");
-    let run = |arguments: &[&str], paths: [(&str, &Path); 2]| -> Result<(), String> {
+    let run = |arguments: &[&str], paths: [(&str, &Path); 2]| {
         let mut command = Command::new(&nvcc);
         command.args(["-std=c++17", &format!("-arch={ARCHITECTURE}")]);
         command.args(arguments);
         for (option, path) in paths {
             command.arg(format!("{option}{}", path.display()));
         }
-        let output = command.output().map_err(|error| error.to_string())?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let first = said.lines().next().unwrap_or("no word");
-        Err(format!("{}: {first}", nvcc.display()))
+        succeeded(&mut command)
     };
     let source = workspace::root().join(KERNEL);
     run(
@@ -132,9 +127,7 @@ fn kernel(cubin: &Path, provision: bool) -> Result<String, String> {
     );
     let _ = fs::remove_file(&object);
     linked?;
-    let said = Command::new(&nvcc).arg("--version").output();
-    let said = said.map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let said = succeeded(Command::new(&nvcc).arg("--version"))?;
     let version = said.lines().find(|line| line.contains("release"));
     Ok(format!(
         "{}, with the headers of {wheel}",
@@ -166,21 +159,17 @@ fn compiler(provision: bool) -> Result<PathBuf, String> {
     let mut install = Command::new(folder.join("bin/pip"));
     install.args(["install", "--quiet"]).args(COMPILER);
     for mut command in [make, install] {
-        let status = command.status().map_err(|error| error.to_string())?;
-        if !status.success() {
-            return Err(format!("{command:?} ended with {status}"));
-        }
+        succeeded(&mut command)?;
     }
     found().ok_or_else(|| "the packages of Python have no nvcc".to_owned())
 }
 
 /// The commit, if there is one, and whether it is what was compiled.
 fn revision() -> String {
-    let said = Command::new("git")
-        .current_dir(workspace::root())
-        .args(["describe", "--always", "--dirty"])
-        .output();
-    let said = said.ok().filter(|output| output.status.success());
-    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    said.unwrap_or_else(|| "of an unknown revision".to_owned())
+    let mut git = Command::new("git");
+    git.current_dir(workspace::root());
+    let said = succeeded(git.args(["describe", "--always", "--dirty"]));
+    said.map_or("of an unknown revision".to_owned(), |said| {
+        said.trim().to_owned()
+    })
 }

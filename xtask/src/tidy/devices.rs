@@ -4,6 +4,7 @@
 use ranks_harness::workspace;
 
 use super::finding::Finding;
+use crate::command::succeeded;
 
 const OF_GPUS: [&str; 5] = [
     "ranks-cuda",
@@ -14,14 +15,11 @@ const OF_GPUS: [&str; 5] = [
 ];
 
 pub(super) fn check() -> Vec<Finding> {
-    let output = workspace::cargo()
-        .args(["tree", "--package=ranks", "--edges=normal"])
-        .args(["--prefix=none", "--format={p}"])
-        .output();
-    match output {
-        Ok(output) if output.status.success() => of_gpus(&String::from_utf8_lossy(&output.stdout)),
-        Ok(output) => cannot_tell(&String::from_utf8_lossy(&output.stderr)),
-        Err(error) => cannot_tell(&error.to_string()),
+    let mut cargo = workspace::cargo();
+    cargo.args(["tree", "--package=ranks", "--edges=normal"]);
+    match succeeded(cargo.args(["--prefix=none", "--format={p}"])) {
+        Ok(packages) => of_gpus(&packages),
+        Err(why) => vec![Finding::new("Cargo.toml", 0, why, "see what cargo says")],
     }
 }
 
@@ -40,11 +38,6 @@ fn of_gpus(packages: &str) -> Vec<Finding> {
         )
     };
     found.into_iter().map(finding).collect()
-}
-
-fn cannot_tell(why: &str) -> Vec<Finding> {
-    let what = format!("cargo tree: {}", why.trim());
-    vec![Finding::new("Cargo.toml", 0, what, "see what cargo says")]
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::process::Command;
 use ranks_harness::workspace;
 
 use super::code::{Blank, strip};
+use crate::command::succeeded;
 
 /// Paths from the root, with `/`, and the texts of those that are text.
 #[derive(Debug, Default)]
@@ -23,28 +24,12 @@ impl Tree {
     /// # Errors
     /// A sentence if git cannot list them.
     pub(crate) fn of_workspace() -> Result<Self, String> {
-        let output = Command::new("git")
-            .args([
-                "ls-files",
-                "-z",
-                "--cached",
-                "--others",
-                "--exclude-standard",
-            ])
-            .current_dir(workspace::root())
-            .output()
-            .map_err(|error| format!("git: {error}"))?;
-        if !output.status.success() {
-            return Err(format!(
-                "git ls-files: {}",
-                String::from_utf8_lossy(&output.stderr)
-            ));
-        }
+        let mut git = Command::new("git");
+        git.current_dir(workspace::root());
+        git.args(["ls-files", "-z", "--cached", "--others"]);
+        let paths = succeeded(git.arg("--exclude-standard"))?;
         let mut files = BTreeMap::new();
-        for path in String::from_utf8_lossy(&output.stdout)
-            .split('\0')
-            .filter(|path| !path.is_empty())
-        {
+        for path in paths.split_terminator('\0') {
             // One that was deleted and is still in the index is no file of the tree.
             if let Ok(bytes) = fs::read(workspace::root().join(path)) {
                 files.insert(path.to_owned(), String::from_utf8(bytes).ok());
