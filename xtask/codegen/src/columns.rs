@@ -156,10 +156,7 @@ pub(crate) fn file(model: &Model, functions: usize) -> File {
         }
         text.push_str("};\n");
     }
-    File {
-        path: "columns.rs".to_owned(),
-        text,
-    }
+    File::new("columns.rs", text)
 }
 
 fn symbol(value: Option<&Value>) -> String {

@@ -112,10 +112,7 @@ pub(crate) fn file(model: &Model) -> Result<File> {
         };
         constant(&mut text, about(row)?, &row.name, &ty, value)?;
     }
-    Ok(File {
-        path: "constants.rs".to_owned(),
-        text,
-    })
+    Ok(File::new("constants.rs", text))
 }
 
 fn constant(text: &mut String, about: &str, name: &str, ty: &str, value: &str) -> Result<()> {

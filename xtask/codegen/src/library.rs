@@ -71,18 +71,9 @@ pub(crate) fn files_of(
     let types = preamble(&format!("The types and constants of {what}."), header)
         + &format!("\nuse core::ffi::{{{used}}};\n\n{types}");
     Ok(vec![
-        File {
-            path: "mod.rs".to_owned(),
-            text,
-        },
-        File {
-            path: "types.rs".to_owned(),
-            text: types,
-        },
-        File {
-            path: "table.rs".to_owned(),
-            text: table(what, header, functions, ages)?,
-        },
+        File::new("mod.rs", text),
+        File::new("types.rs", types),
+        File::new("table.rs", table(what, header, functions, ages)?),
     ])
 }
 

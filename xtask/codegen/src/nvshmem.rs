@@ -145,10 +145,7 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<File>> {
         &ages(&functions)?,
     )?;
     files[0].text.push_str("pub mod reductions;\n");
-    files.push(File {
-        path: "reductions.rs".to_owned(),
-        text: elements(&reductions)?,
-    });
+    files.push(File::new("reductions.rs", elements(&reductions)?));
     Ok(files)
 }
 

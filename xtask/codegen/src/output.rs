@@ -15,6 +15,13 @@ pub(crate) struct File {
     pub text: String,
 }
 
+impl File {
+    pub(crate) fn new(path: impl Into<String>, text: String) -> Self {
+        let path = path.into();
+        Self { path, text }
+    }
+}
+
 /// The first lines of a file.
 pub(crate) fn preamble(about: &str, headers: &str) -> String {
     format!(
@@ -28,10 +35,7 @@ pub(crate) fn root() -> File {
         "What is generated from the headers of MPI libraries.",
         "the headers of MPI libraries",
     ) + "\npub(crate) mod columns;\npub mod constants;\npub mod functions;\npub mod types;\n";
-    File {
-        path: "mod.rs".to_owned(),
-        text,
-    }
+    File::new("mod.rs", text)
 }
 
 /// Runs rustfmt over each.

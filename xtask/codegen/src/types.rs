@@ -48,8 +48,5 @@ pub(crate) fn file(header: &Header) -> Result<File> {
              pub struct {name}(pub *mut c_void);"
         )?;
     }
-    Ok(File {
-        path: "types.rs".to_owned(),
-        text,
-    })
+    Ok(File::new("types.rs", text))
 }
