@@ -5,36 +5,9 @@ use anyhow::{Result, ensure};
 use crate::headers::Function;
 use crate::kinds::Kind;
 
-/// Functions that return something other than an error code: name and reason are in the standard,
-/// the type alone does not tell (`MPI_Comm_toint` returns an `int`).
-pub(crate) const NO_CODE: &[&str] = &[
-    "MPI_Aint_add",
-    "MPI_Aint_diff",
-    "MPI_Comm_fromint",
-    "MPI_Comm_toint",
-    "MPI_Errhandler_fromint",
-    "MPI_Errhandler_toint",
-    "MPI_File_fromint",
-    "MPI_File_toint",
-    "MPI_Group_fromint",
-    "MPI_Group_toint",
-    "MPI_Info_fromint",
-    "MPI_Info_toint",
-    "MPI_Message_fromint",
-    "MPI_Message_toint",
-    "MPI_Op_fromint",
-    "MPI_Op_toint",
-    "MPI_Request_fromint",
-    "MPI_Request_toint",
-    "MPI_Session_fromint",
-    "MPI_Session_toint",
-    "MPI_Type_fromint",
-    "MPI_Type_toint",
-    "MPI_Win_fromint",
-    "MPI_Win_toint",
-    "MPI_Wtick",
-    "MPI_Wtime",
-];
+/// Functions that return something other than an error code, besides those between handles and
+/// integers: name and reason are in the standard, the type alone does not tell.
+const NO_CODE: &[&str] = &["MPI_Aint_add", "MPI_Aint_diff", "MPI_Wtick", "MPI_Wtime"];
 
 /// By hand for another reason than an argument: emulated where a library lacks them, or, as
 /// attributes, with a value whose meaning depends on the key.
@@ -99,8 +72,7 @@ pub(crate) fn class(
         ensure!(name == "MPI_Pcontrol", "{name} is variadic");
         return Ok("variadic".to_owned());
     }
-    let int = name.ends_with("_toint") || name.ends_with("_fromint");
-    if int || BY_HAND.contains(&name) || kinds.iter().any(|kind| kind.by_hand) {
+    if is_of_integers(name) || BY_HAND.contains(&name) || kinds.iter().any(|kind| kind.by_hand) {
         return Ok("hand".to_owned());
     }
     if kinds.iter().all(Kind::is_same) {
@@ -128,6 +100,16 @@ pub(crate) fn class(
         "shim"
     }
     .to_owned())
+}
+
+/// Returns `true` if what it returns is no error code.
+pub(crate) fn has_no_code(name: &str) -> bool {
+    is_of_integers(name) || NO_CODE.contains(&name)
+}
+
+/// Returns `true` if it makes an integer of a handle, or the other way round.
+fn is_of_integers(name: &str) -> bool {
+    name.ends_with("_toint") || name.ends_with("_fromint")
 }
 
 /// Communication that starts or completes at once: what sets up, attaches or frees is not.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::{Result, ensure};
 
 use crate::called::called;
-use crate::classes::{NO_CODE, check_lists, class};
+use crate::classes::{check_lists, class, has_no_code};
 use crate::families::{FAMILIES, family};
 use crate::headers::{Function, Headers};
 use crate::kinds::{Kind, kind};
@@ -28,7 +28,7 @@ pub(crate) fn files(headers: &Headers) -> Result<Vec<File>> {
     let mut files = Vec::new();
     let mut used = Vec::new();
     let mut hot = Vec::new();
-    for (name, about) in FAMILIES {
+    for (name, about, _) in FAMILIES {
         let mut text = preamble(&format!("Functions of MPI: {about}."), "mpi_abi.h");
         text.push_str("\nuse super::scope::*;\n\nfunctions! {\n");
         for function in functions {
@@ -43,17 +43,11 @@ pub(crate) fn files(headers: &Headers) -> Result<Vec<File>> {
         if text.contains("\n    hot ") {
             hot.push(*name);
         }
-        files.push(File {
-            path: format!("functions/{name}.rs"),
-            text,
-        });
+        files.push(File::new(format!("functions/{name}.rs"), text));
     }
     used.sort();
     used.dedup();
-    files.push(File {
-        path: "functions/mod.rs".to_owned(),
-        text: root(&used, &hot),
-    });
+    files.push(File::new("functions/mod.rs", root(&used, &hot)));
     Ok(files)
 }
 
@@ -74,7 +68,7 @@ fn entry(
         .collect::<Result<Vec<Kind>>>()?;
     let class = class(function, family, &kinds, names)?;
     let since = headers.since(name);
-    let result = if NO_CODE.contains(&name.as_str()) {
+    let result = if has_no_code(name) {
         format!("Same<{}>", function.result)
     } else {
         ensure!(
@@ -143,11 +137,11 @@ fn root(used: &[String], hot: &[&str]) -> String {
         let _ = writeln!(text, "//! * `{kind}`{}", about(kind));
     }
     text.push_str(SCOPE);
-    for (name, _) in FAMILIES {
+    for (name, ..) in FAMILIES {
         let _ = writeln!(text, "pub mod {name};");
     }
     text.push('\n');
-    for (name, _) in FAMILIES {
+    for (name, ..) in FAMILIES {
         let _ = writeln!(text, "pub use {name}::*;");
     }
     text.push_str("\n/// The functions that take and give values in the library's own form.\npub mod native {\n");
@@ -157,7 +151,7 @@ fn root(used: &[String], hot: &[&str]) -> String {
     text.push_str(
         "}\n\n/// The table of each family.\npub(crate) static FAMILIES: &[&[Function]] = &[\n",
     );
-    for (name, _) in FAMILIES {
+    for (name, ..) in FAMILIES {
         let _ = writeln!(text, "    {name}::FUNCTIONS,");
     }
     text.push_str("];\n");
