@@ -102,7 +102,7 @@ fn owner_of(line: &str) -> Option<String> {
     let line = line.strip_prefix("unsafe ").unwrap_or(line);
     let named = if let Some(rest) = line.strip_prefix("impl") {
         let rest = if rest.starts_with('<') {
-            behind_generics(rest)
+            &rest[code::bracketed(rest, ['<', '>'])?..]
         } else {
             rest
         };
@@ -117,22 +117,6 @@ fn owner_of(line: &str) -> Option<String> {
         .collect();
     let name = name.trim_end_matches(':').rsplit("::").next()?.to_owned();
     (!name.is_empty()).then_some(name)
-}
-
-/// The rest behind the `<…>` that `text` begins with.
-fn behind_generics(text: &str) -> &str {
-    let mut depth = 0;
-    for (index, c) in text.char_indices() {
-        match c {
-            '<' => depth += 1,
-            '>' => depth -= 1,
-            _ => continue,
-        }
-        if depth == 0 {
-            return &text[index + 1..];
-        }
-    }
-    ""
 }
 
 /// The name of the item that a line declares; a variant's is its first word.

@@ -50,6 +50,18 @@ pub(crate) fn before_tests(code: &str) -> &str {
     code.split("\nmod tests {").next().unwrap_or_default()
 }
 
+/// The length of what `text` begins with, from the first such bracket to the one that closes it.
+pub(crate) fn bracketed(text: &str, [open, close]: [char; 2]) -> Option<usize> {
+    let mut depth = 0;
+    for (index, c) in text.match_indices([open, close]) {
+        depth += if c.starts_with(open) { 1 } else { -1 };
+        if depth == 0 {
+            return Some(index + 1);
+        }
+    }
+    None
+}
+
 pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }

@@ -1,5 +1,6 @@
 //! The umbrella crate has no code of its own: it names what lies in the others.
 
+use super::code::bracketed;
 use super::finding::Finding;
 use super::tree::Tree;
 
@@ -28,7 +29,7 @@ fn only_names(code: &str) -> Result<(), usize> {
         let skipped = if rest.is_empty() {
             return if depth == 0 { Ok(()) } else { Err(code.len()) };
         } else if rest.starts_with("#[") || rest.starts_with("#![") {
-            closing_bracket(rest)
+            bracketed(rest, ['[', ']'])
         } else if rest.starts_with('}') && depth > 0 {
             depth -= 1;
             Some(1)
@@ -45,22 +46,6 @@ fn only_names(code: &str) -> Result<(), usize> {
         };
         rest = &rest[skipped.ok_or(here)?..];
     }
-}
-
-/// The length of the attribute that `text` begins with.
-fn closing_bracket(text: &str) -> Option<usize> {
-    let mut depth = 0;
-    for (index, c) in text.char_indices() {
-        match c {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            _ => continue,
-        }
-        if depth == 0 {
-            return Some(index + 1);
-        }
-    }
-    None
 }
 
 #[cfg(test)]
