@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::gates::Gates;
 use super::profile::{self, Counts};
+use super::report::HEADINGS;
 
 /// The end of the name of an operation where C calls it.
 const IN_C: &str = "_c";
@@ -27,11 +28,7 @@ pub(super) fn show(
 ) -> Result<usize, fmt::Error> {
     let mut missed = 0;
     writeln!(out, "\nsymmetric heap, on the double of NVSHMEM")?;
-    writeln!(
-        out,
-        "  {:<16}{:>9}{:>9}{:>9}  gate",
-        "call", "C", "ranks", "added"
-    )?;
+    writeln!(out, "{HEADINGS}")?;
     for gate in &gates.heap {
         let call = gate.call.as_str();
         let c = counts.get(&format!("{call}{IN_C}"));

@@ -28,6 +28,9 @@ fn in_c(call: &str) -> &str {
     if call == "rank" { "rank_table" } else { call }
 }
 
+/// Above the costs of calls.
+pub(super) const HEADINGS: &str = "  call                    C    ranks    added  gate";
+
 /// Rounded as it is shown, and never a negative zero.
 fn difference(ours: f64, c: f64) -> f64 {
     ((ours - c) * 10.0).round() / 10.0 + 0.0
@@ -54,11 +57,7 @@ impl Report {
                 column.mpi,
                 column.level.to_uppercase()
             )?;
-            writeln!(
-                out,
-                "  {:<16}{:>9}{:>9}{:>9}  gate",
-                "call", "C", "ranks", "added"
-            )?;
+            writeln!(out, "{HEADINGS}")?;
             for call in gates.calls() {
                 let Some(limit) = gates.limit(call, column.level, column.standard) else {
                     continue;
