@@ -9,188 +9,140 @@ pub(crate) struct Group {
     pub name: &'static str,
     /// The sort of one constant of it.
     pub about: &'static str,
-    /// Beginnings of the names.
-    pub beginnings: &'static [&'static str],
-    /// Whole names.
-    pub names: &'static [&'static str],
-    /// Names that begin so and are not meant.
-    pub except: &'static [&'static str],
+    /// Its names; `*` stands for any end, and a name behind `!` is not meant.
+    pub names: &'static str,
 }
 
 impl Group {
     pub(crate) fn holds(&self, name: &str) -> bool {
-        let begins = self
-            .beginnings
-            .iter()
-            .any(|beginning| name.starts_with(beginning));
-        self.names.contains(&name)
-            || (begins && !self.except.iter().any(|except| name.starts_with(except)))
+        let fits = |pattern: &str| match pattern.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => name == pattern,
+        };
+        let mut names = self.names.split_whitespace();
+        let is_left_out = |other: &str| other.strip_prefix('!').is_some_and(fits);
+        !names.clone().any(is_left_out) && names.any(fits)
     }
 }
 
-const fn begins(
-    name: &'static str,
-    about: &'static str,
-    beginnings: &'static [&'static str],
-) -> Group {
-    Group {
-        name,
-        about,
-        beginnings,
-        names: &[],
-        except: &[],
-    }
-}
-
-const fn named(name: &'static str, about: &'static str, names: &'static [&'static str]) -> Group {
-    Group {
-        name,
-        about,
-        beginnings: &[],
-        names,
-        except: &[],
-    }
+const fn group(name: &'static str, about: &'static str, names: &'static str) -> Group {
+    Group { name, about, names }
 }
 
 /// Integers whose values a library chooses for itself.
 pub(crate) const VALUES: &[Group] = &[
-    named("UNDEFINED", "Not defined.", &["MPI_UNDEFINED"]),
-    named(
+    group("UNDEFINED", "Not defined.", "MPI_UNDEFINED"),
+    group(
         "RANK",
         "A rank that is no process.",
-        &["MPI_ANY_SOURCE", "MPI_PROC_NULL", "MPI_ROOT"],
+        "MPI_ANY_SOURCE MPI_PROC_NULL MPI_ROOT",
     ),
-    named("TAG", "Any tag.", &["MPI_ANY_TAG"]),
-    begins(
-        "THREAD_LEVEL",
-        "A level of thread support.",
-        &["MPI_THREAD_"],
-    ),
-    begins(
+    group("TAG", "Any tag.", "MPI_ANY_TAG"),
+    group("THREAD_LEVEL", "A level of thread support.", "MPI_THREAD_*"),
+    group(
         "SPLIT_TYPE",
         "How `MPI_Comm_split_type` splits.",
-        &["MPI_COMM_TYPE_"],
+        "MPI_COMM_TYPE_*",
     ),
-    named(
+    group(
         "COMPARISON",
         "The result of a comparison.",
-        &["MPI_CONGRUENT", "MPI_IDENT", "MPI_SIMILAR", "MPI_UNEQUAL"],
+        "MPI_CONGRUENT MPI_IDENT MPI_SIMILAR MPI_UNEQUAL",
     ),
-    named(
+    group(
         "TOPOLOGY",
         "A kind of process topology.",
-        &["MPI_CART", "MPI_DIST_GRAPH", "MPI_GRAPH"],
+        "MPI_CART MPI_DIST_GRAPH MPI_GRAPH",
     ),
-    begins(
-        "ORDER",
-        "The order of an array's elements.",
-        &["MPI_ORDER_"],
-    ),
-    begins(
+    group("ORDER", "The order of an array's elements.", "MPI_ORDER_*"),
+    group(
         "DISTRIBUTION",
         "How a dimension of an array is distributed.",
-        &["MPI_DISTRIBUTE_"],
+        "MPI_DISTRIBUTE_*",
     ),
-    begins("TYPECLASS", "A class of datatypes.", &["MPI_TYPECLASS_"]),
-    begins(
+    group("TYPECLASS", "A class of datatypes.", "MPI_TYPECLASS_*"),
+    group(
         "COMBINER",
         "The constructor of a datatype.",
-        &["MPI_COMBINER_"],
+        "MPI_COMBINER_*",
     ),
-    begins("LOCK_TYPE", "A type of lock on a window.", &["MPI_LOCK_"]),
-    begins(
+    group("LOCK_TYPE", "A type of lock on a window.", "MPI_LOCK_*"),
+    group(
         "ASSERT",
         "An assertion about accesses to a window; a bit.",
-        &["MPI_MODE_NO"],
+        "MPI_MODE_NO*",
     ),
-    begins("WIN_FLAVOR", "How a window was made.", &["MPI_WIN_FLAVOR_"]),
-    named(
+    group("WIN_FLAVOR", "How a window was made.", "MPI_WIN_FLAVOR_*"),
+    group(
         "WIN_MODEL",
         "The memory model of a window.",
-        &["MPI_WIN_SEPARATE", "MPI_WIN_UNIFIED"],
+        "MPI_WIN_SEPARATE MPI_WIN_UNIFIED",
     ),
-    Group {
-        name: "FILE_MODE",
-        about: "How a file is opened; a bit.",
-        beginnings: &["MPI_MODE_"],
-        names: &[],
-        except: &["MPI_MODE_NO"],
-    },
-    begins(
+    group(
+        "FILE_MODE",
+        "How a file is opened; a bit.",
+        "MPI_MODE_* !MPI_MODE_NO*",
+    ),
+    group(
         "WHENCE",
         "From where a position in a file counts.",
-        &["MPI_SEEK_"],
+        "MPI_SEEK_*",
     ),
-    named(
+    group(
         "DISPLACEMENT",
         "The current displacement of a file.",
-        &["MPI_DISPLACEMENT_CURRENT"],
+        "MPI_DISPLACEMENT_CURRENT",
     ),
-    named(
+    group(
         "KEYVAL_INVALID",
         "No key of an attribute.",
-        &["MPI_KEYVAL_INVALID"],
+        "MPI_KEYVAL_INVALID",
     ),
-    named(
+    group(
         "COMM_KEYVAL",
         "The key of a predefined attribute of communicators.",
-        &[
-            "MPI_APPNUM",
-            "MPI_HOST",
-            "MPI_IO",
-            "MPI_LASTUSEDCODE",
-            "MPI_TAG_UB",
-            "MPI_UNIVERSE_SIZE",
-            "MPI_WTIME_IS_GLOBAL",
-        ],
+        "MPI_APPNUM MPI_HOST MPI_IO MPI_LASTUSEDCODE MPI_TAG_UB MPI_UNIVERSE_SIZE \
+         MPI_WTIME_IS_GLOBAL",
     ),
-    named(
+    group(
         "WIN_KEYVAL",
         "The key of a predefined attribute of windows.",
-        &[
-            "MPI_WIN_BASE",
-            "MPI_WIN_CREATE_FLAVOR",
-            "MPI_WIN_DISP_UNIT",
-            "MPI_WIN_MODEL",
-            "MPI_WIN_SIZE",
-        ],
+        "MPI_WIN_BASE MPI_WIN_CREATE_FLAVOR MPI_WIN_DISP_UNIT MPI_WIN_MODEL MPI_WIN_SIZE",
     ),
-    Group {
-        name: "ERROR_CLASS",
-        about: "An error class.",
-        beginnings: &["MPI_ERR_", "MPI_T_ERR_"],
-        names: &["MPI_SUCCESS"],
-        except: &["MPI_ERR_LASTCODE"],
-    },
-    begins(
+    group(
+        "ERROR_CLASS",
+        "An error class.",
+        "MPI_ERR_* MPI_T_ERR_* MPI_SUCCESS !MPI_ERR_LASTCODE",
+    ),
+    group(
         "TOOL_VERBOSITY",
         "Whom a variable of the tool interface concerns.",
-        &["MPI_T_VERBOSITY_"],
+        "MPI_T_VERBOSITY_*",
     ),
-    begins(
+    group(
         "TOOL_BIND",
         "The kind of object that a variable or event is bound to.",
-        &["MPI_T_BIND_"],
+        "MPI_T_BIND_*",
     ),
-    begins(
+    group(
         "TOOL_SCOPE",
         "Where a control variable must be changed.",
-        &["MPI_T_SCOPE_"],
+        "MPI_T_SCOPE_*",
     ),
-    begins(
+    group(
         "TOOL_CLASS",
         "A class of performance variables.",
-        &["MPI_T_PVAR_CLASS_"],
+        "MPI_T_PVAR_CLASS_*",
     ),
-    begins(
+    group(
         "TOOL_SAFETY",
         "What a callback of an event may do.",
-        &["MPI_T_CB_REQUIRE_"],
+        "MPI_T_CB_REQUIRE_*",
     ),
-    begins(
+    group(
         "TOOL_ORDERING",
         "Whether a source of events keeps their order.",
-        &["MPI_T_SOURCE_"],
+        "MPI_T_SOURCE_*",
     ),
 ];
 
@@ -264,18 +216,11 @@ pub(crate) const FUNCTIONS: &[(&str, &str)] = &[
 
 /// Lengths, versions and positions: a library's own differ, and nothing that is passed to it says
 /// so.
-pub(crate) const LIMITS: Group = Group {
-    name: "LIMITS",
-    about: "A length, a version or the layout of a Fortran status, as in the standard ABI.",
-    beginnings: &["MPI_ABI_", "MPI_F_", "MPI_MAX_"],
-    names: &[
-        "MPI_BSEND_OVERHEAD",
-        "MPI_ERR_LASTCODE",
-        "MPI_SUBVERSION",
-        "MPI_VERSION",
-    ],
-    except: &[],
-};
+pub(crate) const LIMITS: Group = group(
+    "LIMITS",
+    "A length, a version or the layout of a Fortran status, as in the standard ABI.",
+    "MPI_ABI_* MPI_F_* MPI_MAX_* MPI_BSEND_OVERHEAD MPI_ERR_LASTCODE MPI_SUBVERSION MPI_VERSION",
+);
 
 /// Integers that must be equal in every library because they pass unconverted.
 pub(crate) const EQUAL: &[&str] = &["MPI_SUCCESS", "MPI_UNDEFINED"];
