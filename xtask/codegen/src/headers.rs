@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -120,33 +120,38 @@ pub(crate) fn use_libclang(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The folder of the C compiler's `stddef.h`, which the wheel of libclang lacks.
-pub(crate) fn compiler_headers() -> Result<PathBuf> {
+/// Bindgen for headers, which include those in some folders and the C compiler's own, such as the
+/// `stddef.h` that the wheel of libclang lacks.
+pub(crate) fn reader(headers: &str, include: &[&Path]) -> Result<bindgen::Builder> {
     let output = Command::new("cc")
         .arg("-print-file-name=include")
         .output()
         .context("cc")?;
-    Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim()))
+    let of_compiler = String::from_utf8(output.stdout)?;
+    let include = include
+        .iter()
+        .map(|folder| format!("-I{}", folder.display()));
+    Ok(bindgen::Builder::default()
+        .header_contents("all.h", headers)
+        .clang_args(include)
+        .clang_args(["-isystem", of_compiler.trim()])
+        .default_enum_style(bindgen::EnumVariation::Consts)
+        .prepend_enum_name(false)
+        .layout_tests(false)
+        .generate_comments(false)
+        .formatter(bindgen::Formatter::None))
 }
 
 impl Header {
     fn read(path: &Path, more: &str) -> Result<Header> {
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let folder = path.parent().context("a header lies in a folder")?;
-        let rust = bindgen::Builder::default()
-            .header_contents("all.h", &format!("#include \"{}\"\n{more}", path.display()))
-            .clang_arg(format!("-I{}", folder.display()))
-            .clang_arg("-isystem")
-            .clang_arg(compiler_headers()?.display().to_string())
+        let headers = format!("#include \"{}\"\n{more}", path.display());
+        let rust = reader(&headers, &[folder])?
             .allowlist_item("MPI_.*")
             // MPICH's enumerations have names of its own; their constants are the standard's.
             .allowlist_type("MPIR_.*")
-            .default_enum_style(bindgen::EnumVariation::Consts)
-            .prepend_enum_name(false)
-            .layout_tests(false)
-            .generate_comments(false)
             .default_macro_constant_type(bindgen::MacroTypeVariation::Signed)
-            .formatter(bindgen::Formatter::None)
             .generate()
             .with_context(|| path.display().to_string())?
             .to_string();

@@ -9,33 +9,20 @@ use anyhow::{Context, Result, ensure};
 use quote::{ToTokens, quote};
 use syn::{ForeignItem, ForeignItemFn, Item, ItemType};
 
-use crate::cuda_stubs;
-use crate::headers::compiler_headers;
 use crate::output::{File, preamble};
+use crate::{cuda_stubs, headers};
 
 /// Bindgen for headers in `include`, beside which those of CUDA are in `folder`. An id by which
 /// anybody can join is not to be printed.
 pub(crate) fn reader(
     folder: &Path,
     include: &Path,
-    headers: &str,
+    text: &str,
     id: &str,
 ) -> Result<bindgen::Builder> {
     let stubs = cuda_stubs::written(folder)?;
-    Ok(bindgen::Builder::default()
-        .header_contents("all.h", headers)
-        .clang_args(["-x", "c"])
-        .clang_arg(format!("-I{}", stubs.display()))
-        .clang_arg(format!("-I{}", include.display()))
-        .clang_arg("-isystem")
-        .clang_arg(compiler_headers()?.display().to_string())
-        .default_enum_style(bindgen::EnumVariation::Consts)
-        .prepend_enum_name(false)
-        .layout_tests(false)
-        .generate_comments(false)
-        .no_debug(id)
-        .use_core()
-        .formatter(bindgen::Formatter::None))
+    let reader = headers::reader(text, &[&stubs, include])?;
+    Ok(reader.clang_args(["-x", "c"]).no_debug(id).use_core())
 }
 
 /// Takes bindgen's text apart: types and constants as text, functions by name.
