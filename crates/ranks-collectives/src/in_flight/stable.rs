@@ -218,57 +218,19 @@ pub(crate) fn nowhere() -> RawSlice {
     unsafe { RawSlice::of::<u8>(&mut []) }
 }
 
-/// Begins an operation that uses no memory.
-#[inline(always)]
-pub(crate) fn without_memory(
-    comm: &Communicator,
-    role: &'static OpInfo,
-    begin: impl FnOnce() -> Result<StartedOp>,
-) -> Result<Request<()>> {
-    // SAFETY: the operation works on no memory but what is in what was begun.
-    unsafe { Request::begun(comm, role, (), |()| begin()) }
-}
-
-/// Begins an operation whose only memory is `buffer`, which the request owns until it is over.
-pub(crate) fn owned_one<B>(
+/// Begins an operation on the slices of `buffer`, which the request owns until it is over.
+#[inline]
+pub(crate) fn owned<B: Send + 'static, T: Pod, const ONE: bool>(
     comm: &Communicator,
     role: &'static OpInfo,
     buffer: B,
-    begin: impl FnOnce(Stable<Slices<'_, B::Element>>) -> Result<StartedOp>,
-) -> Result<Request<B>>
-where
-    B: RecvBuffer + Send + 'static,
-{
-    let begin = |buffer: &mut B| {
-        let recv = buffer.as_mut_slice();
-        begin(Stable(Slices { send: None, recv }))
-    };
-    // SAFETY: the operation works on the elements of `buffer`, which by its trait stay where they
-    // are when it moves.
+    Shape(slices): Shape<B, T, ONE>,
+    begin: impl FnOnce(Stable<Slices<'_, T>>) -> Result<StartedOp>,
+) -> Result<Request<B>> {
+    let begin = |buffer: &mut B| begin(Stable(slices(buffer)));
+    // SAFETY: the operation works on the slices of `buffer`, which stay where they are when that
+    // moves, as `Shape` says.
     unsafe { Request::begun(comm, role, buffer, begin) }
-}
-
-/// Begins an operation from `send` to `recv`, both of which the request owns until it is over.
-pub(crate) fn owned<S, R>(
-    comm: &Communicator,
-    role: &'static OpInfo,
-    send: S,
-    recv: R,
-    begin: impl FnOnce(Stable<Slices<'_, R::Element>>) -> Result<StartedOp>,
-) -> Result<Request<(S, R)>>
-where
-    S: SendBuffer<Element = R::Element> + Send + 'static,
-    R: RecvBuffer + Send + 'static,
-{
-    let begin = |(send, recv): &mut (S, R)| {
-        begin(Stable(Slices::between(
-            send.as_slice(),
-            recv.as_mut_slice(),
-        )))
-    };
-    // SAFETY: the operation works on the elements of both, which by their traits stay where they
-    // are when they move.
-    unsafe { Request::begun(comm, role, (send, recv), begin) }
 }
 
 /// The way to the slices of an operation in a `B`, which owns them: elements of buffers that by

@@ -5,7 +5,7 @@ use ranks_comm::record::{self, Class, Kind};
 use ranks_comm::{Communicator, Persistent, Request, Result};
 
 use crate::agreement::{CallSignature, begin};
-use crate::in_flight::stable::{Shape, prepared, without_memory};
+use crate::in_flight::stable::{Shape, owned, prepared};
 use crate::operation::trial::kept;
 use crate::operation::with_deadline::carry_out_in_time;
 use crate::{in_process, mpi};
@@ -43,7 +43,7 @@ fn slow_path(comm: &Communicator) -> Result<()> {
 /// Nonblocking.
 #[inline]
 pub(crate) fn nonblocking(comm: &Communicator) -> Result<Request<()>> {
-    without_memory(comm, &IBARRIER_ROLE, || ibarrier(comm))
+    owned(comm, &IBARRIER_ROLE, (), Shape::none(), |_| ibarrier(comm))
 }
 
 #[inline(always)]

@@ -4,10 +4,7 @@
 use bytemuck::Pod;
 use ranks_comm::backend::{InProcessComm, MpiComm, StartedOp, TypeOf};
 use ranks_comm::record::{self, Kind, Recorded};
-use ranks_comm::{
-    Communicator, Neighborhood, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest,
-    SendBuffer,
-};
+use ranks_comm::{Communicator, Neighborhood, Persistent, Result};
 
 use crate::agreement::{CallSignature, begin};
 use crate::arguments::blocks::Blocks;
@@ -172,7 +169,7 @@ pub(crate) fn slow_path<M: Mover, T: Pod>(
 
 /// Nonblocking.
 #[inline]
-fn begun<M: Mover, T: Pod>(
+pub(crate) fn begun<M: Mover, T: Pod>(
     comm: &Communicator,
     slices: Stable<Slices<'_, T>>,
     with: M::With<'_>,
@@ -204,57 +201,6 @@ fn proven<'a, 'w: 'a, M: Mover, T: Pod>(
     // SAFETY: a row makes its proof of the slices and of divisions, and is passed no other
     // elements.
     unsafe { slices.proven(|slices| M::prove(call, slices, with)) }
-}
-
-/// Nonblocking, from one buffer to another, which the request owns.
-pub(crate) fn owned<M, S, R>(
-    comm: &Communicator,
-    send: S,
-    recv: R,
-    with: M::With<'_>,
-) -> Result<Request<(S, R)>>
-where
-    M: Mover,
-    S: SendBuffer<Element = R::Element> + Send + 'static,
-    R: RecvBuffer + Send + 'static,
-{
-    stable::owned(comm, M::NONBLOCKING_ROLE, send, recv, |slices| {
-        begun::<M, _>(comm, slices, with)
-    })
-}
-
-/// Nonblocking, in one buffer.
-pub(crate) fn owned_one<M: Mover + OneSlice, B: RecvBuffer + Send + 'static>(
-    comm: &Communicator,
-    buffer: B,
-    with: M::With<'_>,
-) -> Result<Request<B>> {
-    stable::owned_one(comm, M::NONBLOCKING_ROLE, buffer, |slices| {
-        begun::<M, _>(comm, slices, with)
-    })
-}
-
-/// Nonblocking, from one slice to another, which the scope borrows.
-pub(crate) fn scoped<'scope, M: Mover, T: Pod>(
-    scope: &'scope Scope<'scope, '_>,
-    send: &'scope [T],
-    recv: &'scope mut [T],
-    with: M::With<'_>,
-) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-    stable::scoped(scope, M::NONBLOCKING_ROLE, Some(send), recv, |slices| {
-        begun::<M, T>(scope.communicator(), slices, with)
-    })
-}
-
-/// Nonblocking, in one slice.
-pub(crate) fn scoped_one<'scope, M: Mover + OneSlice, T: Pod>(
-    scope: &'scope Scope<'scope, '_>,
-    data: &'scope mut [T],
-    with: M::With<'_>,
-) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-    stable::scoped(scope, M::NONBLOCKING_ROLE, None, data, |slices| {
-        begun::<M, T>(scope.communicator(), slices, with)
-    })
 }
 
 /// Persistent, on the slices of `buffer`, with what else the program has passed, which is kept for

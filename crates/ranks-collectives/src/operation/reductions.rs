@@ -4,9 +4,7 @@
 use bytemuck::Pod;
 use ranks_comm::backend::{InProcessComm, MpiComm, StartedOp};
 use ranks_comm::record::{self, Kind};
-use ranks_comm::{
-    Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer,
-};
+use ranks_comm::{Communicator, Persistent, Result};
 
 use crate::agreement::{CallSignature, begin};
 use crate::arguments::blocks::Blocks;
@@ -162,7 +160,7 @@ fn slow_path<R: Reducer, T: Pod, O: Reduction<T>>(
 
 /// Nonblocking.
 #[inline]
-fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
+pub(crate) fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Communicator,
     mut slices: Stable<Slices<'_, T>>,
     op: O,
@@ -210,72 +208,6 @@ fn proven<'a, 'w: 'a, R: Reducer, T>(
     };
     // SAFETY: a row makes its proof of the slices and of blocks, and is passed no other elements.
     unsafe { slices.proven(prove) }
-}
-
-/// Nonblocking, from one buffer to another, which the request owns.
-pub(crate) fn owned<M, S, R, O>(
-    comm: &Communicator,
-    send: S,
-    recv: R,
-    op: O,
-    with: M::With<'_>,
-) -> Result<Request<(S, R)>>
-where
-    M: Reducer,
-    S: SendBuffer<Element = R::Element> + Send + 'static,
-    R: RecvBuffer + Send + 'static,
-    O: Reduction<R::Element> + Send + 'static,
-{
-    stable::owned(comm, M::NONBLOCKING_ROLE, send, recv, |slices| {
-        begun::<M, _, _>(comm, slices, op, with)
-    })
-}
-
-/// Nonblocking, in one buffer.
-pub(crate) fn owned_one<M, B, O>(
-    comm: &Communicator,
-    buffer: B,
-    op: O,
-    with: M::With<'_>,
-) -> Result<Request<B>>
-where
-    M: Reducer + OneSlice,
-    B: RecvBuffer + Send + 'static,
-    O: Reduction<B::Element> + Send + 'static,
-{
-    stable::owned_one(comm, M::NONBLOCKING_ROLE, buffer, |slices| {
-        begun::<M, _, _>(comm, slices, op, with)
-    })
-}
-
-/// Nonblocking, from one slice to another, which the scope borrows.
-pub(crate) fn scoped<'scope, R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
-    scope: &'scope Scope<'scope, '_>,
-    send: &'scope [T],
-    recv: &'scope mut [T],
-    op: O,
-    with: R::With<'_>,
-) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-    stable::scoped(scope, R::NONBLOCKING_ROLE, Some(send), recv, |slices| {
-        begun::<R, T, O>(scope.communicator(), slices, op, with)
-    })
-}
-
-/// Nonblocking, in one slice.
-pub(crate) fn scoped_one<'scope, R, T, O>(
-    scope: &'scope Scope<'scope, '_>,
-    data: &'scope mut [T],
-    op: O,
-    with: R::With<'_>,
-) -> Result<ScopedRequest<'scope, &'scope mut [T]>>
-where
-    R: Reducer + OneSlice,
-    T: Pod,
-    O: Reduction<T> + Send + 'static,
-{
-    stable::scoped(scope, R::NONBLOCKING_ROLE, None, data, |slices| {
-        begun::<R, T, O>(scope.communicator(), slices, op, with)
-    })
 }
 
 /// Persistent, on the slices of `buffer`, with what else the program has passed, which is kept for

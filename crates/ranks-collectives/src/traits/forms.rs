@@ -53,8 +53,10 @@ macro_rules! nonblocking {
                 $($O: $Bound<R::Element> + Send + 'static,)?
             {
                 $(let $around = self;)?
-                let comm = self.communicator();
-                $rows::owned::<functions::$operation, S, R $(, $O)?>(comm, send, recv, $($op,)? ($($with),*))
+                let (comm, role) = (self.communicator(), functions::$operation::NONBLOCKING_ROLE);
+                stable::owned(comm, role, (send, recv), Shape::both(), |slices| {
+                    $rows::begun::<functions::$operation, _ $(, $O)?>(comm, slices, $($op,)? ($($with),*))
+                })
             }
         }
     };
@@ -73,8 +75,10 @@ macro_rules! nonblocking {
                 B: RecvBuffer + Send + 'static,
                 $($O: $Bound<B::Element> + Send + 'static,)?
             {
-                let comm = self.communicator();
-                $rows::owned_one::<functions::$operation, B $(, $O)?>(comm, buffer, $($op,)? ($($with),*))
+                let (comm, role) = (self.communicator(), functions::$operation::NONBLOCKING_ROLE);
+                stable::owned(comm, role, buffer, Shape::one(), |slices| {
+                    $rows::begun::<functions::$operation, _ $(, $O)?>(comm, slices, $($op,)? ($($with),*))
+                })
             }
         }
     };
@@ -102,7 +106,10 @@ macro_rules! scoped {
             ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
                 let scope = self.scope();
                 $(let $around = of_scope::<functions::$operation>(scope, $around)?;)?
-                $rows::scoped::<functions::$operation, T $(, $O)?>(scope, send, recv, $($op,)? ($($with),*))
+                let (comm, role) = (scope.communicator(), functions::$operation::NONBLOCKING_ROLE);
+                stable::scoped(scope, role, Some(send), recv, |slices| {
+                    $rows::begun::<functions::$operation, T $(, $O)?>(comm, slices, $($op,)? ($($with),*))
+                })
             }
         }
     };
@@ -124,7 +131,10 @@ macro_rules! scoped {
             $(where $O: $Bound<T> + Send + 'static)?
             {
                 let scope = self.scope();
-                $rows::scoped_one::<functions::$operation, T $(, $O)?>(scope, buffer, $($op,)? ($($with),*))
+                let (comm, role) = (scope.communicator(), functions::$operation::NONBLOCKING_ROLE);
+                stable::scoped(scope, role, None, buffer, |slices| {
+                    $rows::begun::<functions::$operation, T $(, $O)?>(comm, slices, $($op,)? ($($with),*))
+                })
             }
         }
     };

@@ -4,8 +4,8 @@ use bytemuck::Pod;
 use ranks_comm::{Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest};
 
 use crate::arguments::blocks::Blocks;
-use crate::in_flight::stable::Shape;
-use crate::mpi::functions;
+use crate::in_flight::stable::{self, Shape};
+use crate::mpi::functions::{self, Named};
 use crate::operation::{moves, reductions};
 use crate::ops::{Op, Reduction};
 use crate::traits::sealed::{ScopeSealed, Sealed};

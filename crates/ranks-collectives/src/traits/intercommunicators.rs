@@ -6,8 +6,8 @@ use ranks_comm::{
 };
 
 use crate::arguments::crossing::RootGroup;
-use crate::in_flight::stable::Shape;
-use crate::mpi::functions::{Allgather, Allreduce, Bcast};
+use crate::in_flight::stable::{self, Shape};
+use crate::mpi::functions::{Allgather, Allreduce, Bcast, Named};
 use crate::operation::barrier;
 use crate::operation::between_groups::BetweenGroups;
 use crate::operation::moves;
@@ -109,7 +109,14 @@ pub trait IntercommunicatorCollectives: Between {
     where
         B: RecvBuffer + Send + 'static,
     {
-        moves::owned_one::<BetweenGroups<Bcast>, B>(handle(self.between()), buffer, root)
+        let comm = handle(self.between());
+        stable::owned(
+            comm,
+            Bcast::NONBLOCKING_ROLE,
+            buffer,
+            Shape::one(),
+            |slices| moves::begun::<BetweenGroups<Bcast>, _>(comm, slices, root),
+        )
     }
 
     /// Prepares to copy `buffer` of the root to every rank of the other group, where it is as long.
@@ -159,7 +166,10 @@ pub trait IntercommunicatorCollectives: Between {
         O: Reduction<R::Element> + Send + 'static,
     {
         let comm = handle(self.between());
-        reductions::owned::<BetweenGroups<Allreduce>, _, _, _>(comm, send, recv, op, ())
+        let (role, buffers) = (Allreduce::NONBLOCKING_ROLE, (send, recv));
+        stable::owned(comm, role, buffers, Shape::both(), |slices| {
+            reductions::begun::<BetweenGroups<Allreduce>, _, O>(comm, slices, op, ())
+        })
     }
 
     /// Prepares to reduce the `send` of all ranks of the other group with `op`, element by element,
@@ -217,7 +227,10 @@ pub trait IntercommunicatorCollectives: Between {
         R: RecvBuffer + Send + 'static,
     {
         let comm = handle(self.between());
-        moves::owned::<BetweenGroups<Allgather>, _, _>(comm, send, recv, ())
+        let (role, buffers) = (Allgather::NONBLOCKING_ROLE, (send, recv));
+        stable::owned(comm, role, buffers, Shape::both(), |slices| {
+            moves::begun::<BetweenGroups<Allgather>, _>(comm, slices, ())
+        })
     }
 
     /// Prepares to collect the `send` of all ranks of the other group in `recv` of every rank, in

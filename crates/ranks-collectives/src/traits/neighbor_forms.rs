@@ -10,7 +10,7 @@ use ranks_comm::{
 use crate::arguments::blocks::Blocks;
 use crate::arguments::kept::Around;
 use crate::arguments::layouts::Layouts;
-use crate::in_flight::stable::Shape;
+use crate::in_flight::stable::{self, Shape};
 use crate::mpi::functions::{self, Named};
 use crate::operation::moves;
 use crate::traits::sealed::{ScopeSealed, Sealed};

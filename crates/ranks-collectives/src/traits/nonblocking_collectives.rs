@@ -4,7 +4,8 @@ use ranks_comm::{Communicator, RecvBuffer, Request, Result, SendBuffer};
 
 use crate::arguments::blocks::Blocks;
 use crate::arguments::layouts::Layouts;
-use crate::mpi::functions;
+use crate::in_flight::stable::{self, Shape};
+use crate::mpi::functions::{self, Named};
 use crate::operation::{barrier, moves, reductions};
 use crate::ops::{Op, Reduction};
 use crate::traits::sealed::Sealed;

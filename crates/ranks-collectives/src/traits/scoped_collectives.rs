@@ -5,7 +5,8 @@ use ranks_comm::{Result, Scope, ScopedRequest};
 
 use crate::arguments::blocks::Blocks;
 use crate::arguments::layouts::Layouts;
-use crate::mpi::functions;
+use crate::in_flight::stable;
+use crate::mpi::functions::{self, Named};
 use crate::operation::{moves, reductions};
 use crate::ops::{Op, Reduction};
 use crate::traits::sealed::ScopeSealed;
