@@ -2,7 +2,7 @@ use ranks_collectives::Collectives;
 use ranks_comm::Communicator;
 
 use crate::model::Depth::{self, All, EachOnce};
-use crate::model::{Guarded, Particle, Sample, block, case, lengths};
+use crate::model::{Guarded, Particle, Sample, block, case, for_types, lengths};
 
 fn collects_everywhere<T: Sample>(world: &Communicator, depth: Depth) {
     for len in lengths::<T>(depth) {
@@ -19,17 +19,11 @@ fn collects_everywhere<T: Sample>(world: &Communicator, depth: Depth) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn numbers_are_collected_on_all_ranks(world: Communicator) {
-    collects_everywhere::<i8>(&world, EachOnce);
-    collects_everywhere::<u16>(&world, EachOnce);
-    collects_everywhere::<i32>(&world, EachOnce);
-    collects_everywhere::<u64>(&world, EachOnce);
-    collects_everywhere::<f32>(&world, EachOnce);
+    for_types!(collects_everywhere(&world, EachOnce): i8, u16, i32, u64, f32);
     collects_everywhere::<f64>(&world, All);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn any_pod_is_collected_on_all_ranks(world: Communicator) {
-    collects_everywhere::<Particle>(&world, EachOnce);
-    collects_everywhere::<[u8; 3]>(&world, EachOnce);
-    collects_everywhere::<()>(&world, EachOnce);
+    for_types!(collects_everywhere(&world, EachOnce): Particle, [u8; 3], ());
 }

@@ -3,7 +3,7 @@ use ranks_collectives::{Collectives, Integer, Number, Op, Ordered};
 use ranks_comm::Communicator;
 
 use crate::model::Depth::{All, EachOnce};
-use crate::model::{Guarded, LENGTHS, Sample, block, case, lengths};
+use crate::model::{Guarded, LENGTHS, Sample, block, case, for_types, lengths};
 use crate::reduce::folded;
 
 fn agrees<T: Sample + Number, O: Op<T>>(world: &Communicator, op: O, fold: fn(T, T) -> T) {
@@ -67,20 +67,12 @@ fn extremes<T: Sample + Ordered + Ord>(world: &Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn extremes_of_signed_integers(world: Communicator) {
-    extremes::<i8>(&world);
-    extremes::<i16>(&world);
-    extremes::<i32>(&world);
-    extremes::<i64>(&world);
-    extremes::<isize>(&world);
+    for_types!(extremes(&world): i8, i16, i32, i64, isize);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn extremes_of_unsigned_integers(world: Communicator) {
-    extremes::<u8>(&world);
-    extremes::<u16>(&world);
-    extremes::<u32>(&world);
-    extremes::<u64>(&world);
-    extremes::<usize>(&world);
+    for_types!(extremes(&world): u8, u16, u32, u64, usize);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
@@ -139,11 +131,7 @@ fn truths<T: Integer + Sample + TryFrom<usize>>(world: &Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn truths_of_every_pattern(world: Communicator) {
-    truths::<i8>(&world);
-    truths::<u16>(&world);
-    truths::<i32>(&world);
-    truths::<u64>(&world);
-    truths::<usize>(&world);
+    for_types!(truths(&world): i8, u16, i32, u64, usize);
 }
 
 #[ranks_test::ranks(2, 3, 4)]

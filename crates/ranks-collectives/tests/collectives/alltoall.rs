@@ -2,7 +2,7 @@ use ranks_collectives::Collectives;
 use ranks_comm::Communicator;
 
 use crate::model::Depth::{self, All, EachOnce};
-use crate::model::{Guarded, Particle, Sample, block, case, lengths};
+use crate::model::{Guarded, Particle, Sample, block, case, for_types, lengths};
 
 fn transposes<T: Sample>(world: &Communicator, depth: Depth) {
     for len in lengths::<T>(depth) {
@@ -18,17 +18,11 @@ fn transposes<T: Sample>(world: &Communicator, depth: Depth) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn numbers_change_places(world: Communicator) {
-    transposes::<i8>(&world, EachOnce);
-    transposes::<u16>(&world, EachOnce);
-    transposes::<i32>(&world, EachOnce);
-    transposes::<u64>(&world, EachOnce);
-    transposes::<f32>(&world, EachOnce);
+    for_types!(transposes(&world, EachOnce): i8, u16, i32, u64, f32);
     transposes::<f64>(&world, All);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn any_pod_changes_places(world: Communicator) {
-    transposes::<Particle>(&world, EachOnce);
-    transposes::<[u8; 3]>(&world, EachOnce);
-    transposes::<()>(&world, EachOnce);
+    for_types!(transposes(&world, EachOnce): Particle, [u8; 3], ());
 }

@@ -2,7 +2,7 @@ use ranks_collectives::Collectives;
 use ranks_comm::Communicator;
 
 use crate::model::Depth::{self, All, EachOnce};
-use crate::model::{Guarded, Particle, Sample, block, case, lengths, roots};
+use crate::model::{Guarded, Particle, Sample, block, case, for_types, lengths, roots};
 
 fn copies_the_root<T: Sample>(world: &Communicator, depth: Depth) {
     for (call, len) in lengths::<T>(depth).into_iter().enumerate() {
@@ -20,20 +20,13 @@ fn copies_the_root<T: Sample>(world: &Communicator, depth: Depth) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn numbers_arrive_from_every_root(world: Communicator) {
-    copies_the_root::<i8>(&world, EachOnce);
-    copies_the_root::<u16>(&world, EachOnce);
-    copies_the_root::<i32>(&world, EachOnce);
-    copies_the_root::<u64>(&world, EachOnce);
-    copies_the_root::<isize>(&world, EachOnce);
-    copies_the_root::<f32>(&world, EachOnce);
+    for_types!(copies_the_root(&world, EachOnce): i8, u16, i32, u64, isize, f32);
     copies_the_root::<f64>(&world, All);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn any_pod_arrives_from_every_root(world: Communicator) {
-    copies_the_root::<Particle>(&world, EachOnce);
-    copies_the_root::<[u8; 3]>(&world, EachOnce);
-    copies_the_root::<()>(&world, EachOnce);
+    for_types!(copies_the_root(&world, EachOnce): Particle, [u8; 3], ());
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]

@@ -2,7 +2,7 @@ use ranks_collectives::Collectives;
 use ranks_comm::Communicator;
 
 use crate::model::Depth::{self, All, EachOnce};
-use crate::model::{Guarded, Particle, Sample, block, case, lengths, roots};
+use crate::model::{Guarded, Particle, Sample, block, case, for_types, lengths, roots};
 
 fn collects_in_rank_order<T: Sample>(world: &Communicator, depth: Depth) {
     for (call, len) in lengths::<T>(depth).into_iter().enumerate() {
@@ -27,18 +27,11 @@ fn collects_in_rank_order<T: Sample>(world: &Communicator, depth: Depth) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn numbers_are_collected_at_every_root(world: Communicator) {
-    collects_in_rank_order::<u8>(&world, EachOnce);
-    collects_in_rank_order::<i16>(&world, EachOnce);
-    collects_in_rank_order::<u32>(&world, EachOnce);
-    collects_in_rank_order::<i64>(&world, EachOnce);
-    collects_in_rank_order::<usize>(&world, EachOnce);
-    collects_in_rank_order::<f32>(&world, EachOnce);
+    for_types!(collects_in_rank_order(&world, EachOnce): u8, i16, u32, i64, usize, f32);
     collects_in_rank_order::<f64>(&world, All);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn any_pod_is_collected_at_every_root(world: Communicator) {
-    collects_in_rank_order::<Particle>(&world, EachOnce);
-    collects_in_rank_order::<[u8; 3]>(&world, EachOnce);
-    collects_in_rank_order::<()>(&world, EachOnce);
+    for_types!(collects_in_rank_order(&world, EachOnce): Particle, [u8; 3], ());
 }

@@ -5,7 +5,7 @@ use ranks_collectives::{Blocks, InPlaceCollectives, Number, Op, VaryingCollectiv
 use ranks_comm::{Communicator, ErrorKind};
 
 use crate::model::Depth::{self, All, EachOnce};
-use crate::model::{Guarded, Particle, Sample, block, case, lengths, long, roots};
+use crate::model::{Guarded, Particle, Sample, block, case, for_types, lengths, long, roots};
 use crate::reduce::folded;
 
 fn reductions<T: Sample + Number, O: Op<T>>(
@@ -107,10 +107,8 @@ fn moves<T: Sample>(world: &Communicator, depth: Depth) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn moves_of_every_width(world: Communicator) {
-    moves::<u8>(&world, EachOnce);
+    for_types!(moves(&world, EachOnce): u8, Particle, ());
     moves::<f64>(&world, All);
-    moves::<Particle>(&world, EachOnce);
-    moves::<()>(&world, EachOnce);
 }
 
 /// As S3 of another binding: a slice that cannot be cut into blocks.

@@ -6,6 +6,8 @@ use ranks_collectives::ops::{MaxLoc, MinLoc};
 use ranks_collectives::{Collectives, InPlaceCollectives, Locate, Located};
 use ranks_comm::Communicator;
 
+use crate::model::for_types;
+
 /// At index 0 all ranks have the same, at index i the rank that is i modulo the number of ranks has
 /// the largest.
 fn value(size: usize, rank: usize, index: usize) -> i8 {
@@ -57,9 +59,5 @@ fn extremes<T: Locate + PartialOrd + From<i8> + Debug>(world: &Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn of_every_type(world: Communicator) {
-    extremes::<i16>(&world);
-    extremes::<i32>(&world);
-    extremes::<i64>(&world);
-    extremes::<f32>(&world);
-    extremes::<f64>(&world);
+    for_types!(extremes(&world): i16, i32, i64, f32, f64);
 }

@@ -44,6 +44,13 @@ pub(crate) fn roots(depth: Depth, size: usize, call: usize) -> std::ops::Range<u
     }
 }
 
+/// Calls `check` for elements of each of the types.
+macro_rules! for_types {
+    ($check:ident $arguments:tt: $($T:ty),+) => { $( $check::<$T> $arguments; )+ };
+}
+
+pub(crate) use for_types;
+
 /// A value that differs from its neighbours and from the same place on other ranks.
 pub(crate) trait Sample: Pod + PartialEq + Debug + Send {
     fn sample(rank: usize, index: usize) -> Self;

@@ -5,7 +5,7 @@ use ranks_collectives::{Blocks, Collectives, Number, Op, VaryingCollectives};
 use ranks_comm::{Communicator, ErrorKind, Result};
 
 use crate::model::Depth::{self, All, EachOnce};
-use crate::model::{Guarded, LENGTHS, Sample, block, case, lengths, long};
+use crate::model::{Guarded, LENGTHS, Sample, block, case, for_types, lengths, long};
 use crate::reduce::folded;
 
 fn scans<T: Sample + Number, O: Op<T>>(
@@ -136,7 +136,5 @@ fn cor_28_empty_slices(world: Communicator) {
             .unwrap();
         world.reduce_local::<T, _>(&[], &mut [], Sum).unwrap();
     }
-    nothing::<u8>(&world);
-    nothing::<u16>(&world);
-    nothing::<f64>(&world);
+    for_types!(nothing(&world): u8, u16, f64);
 }

@@ -2,7 +2,7 @@ use ranks_collectives::Collectives;
 use ranks_comm::Communicator;
 
 use crate::model::Depth::{self, All, EachOnce};
-use crate::model::{Guarded, Particle, Sample, block, case, lengths, roots};
+use crate::model::{Guarded, Particle, Sample, block, case, for_types, lengths, roots};
 
 fn deals_out_in_rank_order<T: Sample>(world: &Communicator, depth: Depth) {
     for (call, len) in lengths::<T>(depth).into_iter().enumerate() {
@@ -22,17 +22,11 @@ fn deals_out_in_rank_order<T: Sample>(world: &Communicator, depth: Depth) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn numbers_are_dealt_out_by_every_root(world: Communicator) {
-    deals_out_in_rank_order::<u8>(&world, EachOnce);
-    deals_out_in_rank_order::<i16>(&world, EachOnce);
-    deals_out_in_rank_order::<u32>(&world, EachOnce);
-    deals_out_in_rank_order::<i64>(&world, EachOnce);
-    deals_out_in_rank_order::<f32>(&world, EachOnce);
+    for_types!(deals_out_in_rank_order(&world, EachOnce): u8, i16, u32, i64, f32);
     deals_out_in_rank_order::<f64>(&world, All);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn any_pod_is_dealt_out_by_every_root(world: Communicator) {
-    deals_out_in_rank_order::<Particle>(&world, EachOnce);
-    deals_out_in_rank_order::<[u8; 3]>(&world, EachOnce);
-    deals_out_in_rank_order::<()>(&world, EachOnce);
+    for_types!(deals_out_in_rank_order(&world, EachOnce): Particle, [u8; 3], ());
 }

@@ -5,7 +5,9 @@ use ranks_collectives::{Blocks, Collectives, Gathered, VaryingCollectives};
 use ranks_comm::{Communicator, ErrorKind};
 
 use crate::model::Depth::{self, All, EachOnce};
-use crate::model::{Guarded, LONGEST, Particle, Sample, block, case, lengths, long, roots};
+use crate::model::{
+    Guarded, LONGEST, Particle, Sample, block, case, for_types, lengths, long, roots,
+};
 
 /// The counts of `size` ranks: some are none, and one is `longest`.
 fn counts(size: usize, longest: usize, scale: usize) -> Vec<usize> {
@@ -110,12 +112,8 @@ fn gathers<T: Sample>(world: &Communicator, depth: Depth) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn gathers_of_every_width(world: Communicator) {
-    gathers::<u8>(&world, EachOnce);
-    gathers::<u16>(&world, EachOnce);
+    for_types!(gathers(&world, EachOnce): u8, u16, Particle, [u8; 3], ());
     gathers::<f64>(&world, All);
-    gathers::<Particle>(&world, EachOnce);
-    gathers::<[u8; 3]>(&world, EachOnce);
-    gathers::<()>(&world, EachOnce);
 }
 
 /// Builds with debug assertions counted them one by one, for centuries.
@@ -182,11 +180,8 @@ fn scatters<T: Sample>(world: &Communicator, depth: Depth) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn scatters_of_every_width(world: Communicator) {
-    scatters::<u8>(&world, EachOnce);
-    scatters::<i16>(&world, EachOnce);
+    for_types!(scatters(&world, EachOnce): u8, i16, Particle, ());
     scatters::<f64>(&world, All);
-    scatters::<Particle>(&world, EachOnce);
-    scatters::<()>(&world, EachOnce);
 }
 
 /// What rank `from` sends to rank `to`.
@@ -226,10 +221,7 @@ fn exchanges_of_every_width(world: Communicator) {
         |counts: &[usize]| Blocks::from_counts(counts).unwrap(),
         scattered_about,
     ] {
-        exchanges::<u8>(&world, divide);
-        exchanges::<f64>(&world, divide);
-        exchanges::<Particle>(&world, divide);
-        exchanges::<()>(&world, divide);
+        for_types!(exchanges(&world, divide): u8, f64, Particle, ());
     }
 }
 
@@ -364,9 +356,7 @@ fn nothing<T: Sample>(world: &Communicator, depth: Depth) {
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn cor_28_empty_blocks(world: Communicator) {
     nothing::<u8>(&world, All);
-    nothing::<u16>(&world, EachOnce);
-    nothing::<f64>(&world, EachOnce);
-    nothing::<Particle>(&world, EachOnce);
+    for_types!(nothing(&world, EachOnce): u16, f64, Particle);
 }
 
 /// What is received again and again into the same memory, which grows and shrinks.
