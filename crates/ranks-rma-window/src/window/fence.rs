@@ -2,8 +2,6 @@
 //! same time.
 #![allow(unsafe_code)]
 
-use std::fmt;
-
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use ranks_comm::Result;
 use ranks_comm::record::{Class, Kind};
@@ -181,24 +179,6 @@ impl<T: Pod> Fenced<T> {
         inner.epochs.open().fenced = false;
         Ok(Window { inner })
     }
-
-    /// This rank.
-    #[must_use]
-    pub fn rank(&self) -> usize {
-        self.inner.comm.rank()
-    }
-
-    /// Number of ranks.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.inner.comm.size()
-    }
-
-    /// Number of elements of `rank`; 0 if there is no such rank.
-    #[must_use]
-    pub fn len_of(&self, rank: usize) -> usize {
-        self.inner.len_of(rank)
-    }
 }
 
 fn fence<T: Pod>(inner: &Inner<T>) -> Result<()> {
@@ -210,8 +190,4 @@ fn end_step<T: Pod>(inner: &Inner<T>) -> Result<()> {
     inner.call_to_end(FENCE, mpi::Window::fence, |window| window.fence())
 }
 
-impl<T: Pod> fmt::Debug for Fenced<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.describe(f, "Fenced")
-    }
-}
+state_of_window! { Fenced }

@@ -1,6 +1,37 @@
 //! Memory of each rank of a communicator that the others can access, in epochs; here it is quiet,
 //! and its owner's alone.
 
+/// What a window tells of itself in each of its states.
+macro_rules! state_of_window {
+    ($state:ident) => {
+        impl<T: Pod> $state<T> {
+            /// This rank.
+            #[must_use]
+            pub fn rank(&self) -> usize {
+                self.inner.comm.rank()
+            }
+
+            /// Number of ranks.
+            #[must_use]
+            pub fn size(&self) -> usize {
+                self.inner.comm.size()
+            }
+
+            /// Number of elements of `rank`; 0 if there is no such rank.
+            #[must_use]
+            pub fn len_of(&self, rank: usize) -> usize {
+                self.inner.len_of(rank)
+            }
+        }
+
+        impl<T: Pod> std::fmt::Debug for $state<T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.inner.describe(f, stringify!($state))
+            }
+        }
+    };
+}
+
 pub(crate) mod access;
 pub(crate) mod dynamic;
 pub(crate) mod exposure;
@@ -15,7 +46,6 @@ pub(crate) mod passive;
 pub(crate) mod requests;
 
 use std::any::type_name;
-use std::fmt;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -276,24 +306,6 @@ impl<T: Pod> Window<T> {
         }
     }
 
-    /// This rank.
-    #[must_use]
-    pub fn rank(&self) -> usize {
-        self.inner.comm.rank()
-    }
-
-    /// Number of ranks.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.inner.comm.size()
-    }
-
-    /// Number of elements of `rank`; 0 if there is no such rank.
-    #[must_use]
-    pub fn len_of(&self, rank: usize) -> usize {
-        self.inner.len_of(rank)
-    }
-
     /// This rank's elements.
     #[must_use]
     #[allow(unsafe_code)]
@@ -465,8 +477,4 @@ pub(crate) fn of_two_kinds() -> Error {
     Error::new(ErrorKind::Library, "MPI_Comm_dup", why)
 }
 
-impl<T: Pod> fmt::Debug for Window<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.describe(f, "Window")
-    }
-}
+state_of_window! { Window }

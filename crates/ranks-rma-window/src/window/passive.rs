@@ -1,8 +1,6 @@
 //! A window whose memory is accessed by the origins that lock it, while its owner need not call
 //! anything.
 
-use std::fmt;
-
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::record::{Call, Class, Kind};
@@ -155,31 +153,9 @@ impl<T: Pod> PassiveWindow<T> {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         Ok(Window { inner })
     }
-
-    /// This rank.
-    #[must_use]
-    pub fn rank(&self) -> usize {
-        self.inner.comm.rank()
-    }
-
-    /// Number of ranks.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.inner.comm.size()
-    }
-
-    /// Number of elements of `rank`; 0 if there is no such rank.
-    #[must_use]
-    pub fn len_of(&self, rank: usize) -> usize {
-        self.inner.len_of(rank)
-    }
 }
 
-impl<T: Pod> fmt::Debug for PassiveWindow<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.describe(f, "PassiveWindow")
-    }
-}
+state_of_window! { PassiveWindow }
 
 #[cfg(test)]
 mod tests {
