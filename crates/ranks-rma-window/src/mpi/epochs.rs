@@ -1,20 +1,16 @@
 //! Opening and closing of epochs.
 
-use std::ffi::c_int;
-
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::check;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Win, native};
 
+use super::NO_ASSERTION;
 use super::window::Window;
 use crate::epoch::epochs::{Epochs, Hold};
 use crate::epoch::lock_kind::LockKind;
 use crate::epoch::table::int;
-
-/// Nothing is asserted.
-const NO_ASSERTION: c_int = 0;
 
 impl<T: Pod> Window<T> {
     /// Ends an epoch and begins the next. Collective.

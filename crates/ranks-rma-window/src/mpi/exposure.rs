@@ -15,13 +15,9 @@ use ranks_comm::backend::check;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{Loaded, MPI_Comm, MPI_Group, MPI_Win};
 
-use super::nothing;
+use super::{NO_ASSERTION, nothing};
 use crate::epoch::dealings::Dealings;
 use crate::epoch::table::int;
-
-/// Nothing is asserted: `MPI_MODE_NOCHECK` makes the shared-memory windows of Open MPI 4.1 go
-/// wrong.
-const NO_ASSERTION: c_int = 0;
 
 /// Groups that a window keeps at most: of both directions of as many dimensions as programs have.
 const GROUPS: usize = 8;

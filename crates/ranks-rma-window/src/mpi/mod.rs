@@ -31,8 +31,12 @@ pub(crate) use dynamic::keeps_its_lock_after_a_failure;
 pub(crate) use own_comm::OwnComm;
 pub(crate) use window::Window;
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicU64;
+
+/// Nothing is asserted: `MPI_MODE_NOCHECK` makes the shared-memory windows of Open MPI 4.1 go
+/// wrong.
+const NO_ASSERTION: c_int = 0;
 
 static NOTHING: AtomicU64 = AtomicU64::new(0);
 
