@@ -96,7 +96,7 @@ impl<T: Pod> Window<T> {
     ) -> Result<StartedOp> {
         const NAME: &str = "MPI_Rget_accumulate";
         let (op, datatype) = self.known::<O>(NAME)?;
-        if is_in_pieces::<T>(op, data.len()) || data.len() > self.faults.got_at_once {
+        if self.is_got_in_pieces(op, data.len()) {
             // SAFETY: by contract.
             unsafe { self.get_accumulate::<O>(data, into, place) }?;
             narrow_sums::all_or_none(self.flush(place.rank), false)?;

@@ -154,7 +154,7 @@ impl<T: Pod> Window<T> {
     ) -> Result<()> {
         const NAME: &str = "MPI_Get_accumulate";
         let (op, datatype) = self.known::<O>(NAME)?;
-        if is_in_pieces::<T>(op, data.len()) || data.len() > self.faults.got_at_once {
+        if self.is_got_in_pieces(op, data.len()) {
             // SAFETY: by contract.
             return unsafe { self.get_accumulate_in_pieces::<O>(data, into, place) };
         }
@@ -267,6 +267,11 @@ impl<T: Pod> Window<T> {
         check_access(code, NAME, "to and from", 1, place)
     }
 
+    /// Returns `true` if so many elements are accumulated and read by more than one call, or may be.
+    pub(super) fn is_got_in_pieces(&self, op: MPI_Op, len: usize) -> bool {
+        is_in_pieces::<T>(op, len) || len > self.faults.got_at_once
+    }
+
     /// The operation and the datatype, if MPI computes with such elements, and the library does so
     /// rightly here.
     #[inline(always)]
@@ -355,7 +360,7 @@ fn failed(
 /// memory is not the library's; and others have no such call.
 const AT_ONCE: usize = 1 << 30;
 
-/// Returns true if so many elements are accumulated by more than one call, or may be.
+/// Returns `true` if so many elements are accumulated by more than one call, or may be.
 #[inline(always)]
 pub(super) fn is_in_pieces<T>(op: MPI_Op, len: usize) -> bool {
     narrow_sums::may_be_wrong(op, size_of::<T>()) || len * size_of::<T>() > AT_ONCE
