@@ -402,55 +402,45 @@ mod tests {
         assert_eq!(launcher, "srun: error: three\n7: four\n");
     }
 
-    #[test]
-    fn what_comes_in_parts_is_told_apart_by_whole_lines() {
-        let mut splitter = Splitter::new(Labels::Hydra, 2);
-        let mut seen: Vec<(Option<usize>, String)> = Vec::new();
-        for (part, at_end) in [
-            ("<ranks:ra", false),
-            ("nk:1>a\n<ranks:rank:0>", false),
-            ("b", true),
-        ] {
-            splitter.take(part.as_bytes(), at_end, &mut |rank, text| {
+    /// What a splitter for two ranks makes of the parts of an output.
+    fn in_parts(labels: Labels, parts: &[&str]) -> Vec<(Option<usize>, String)> {
+        let mut splitter = Splitter::new(labels, 2);
+        let mut seen = Vec::new();
+        for (at, part) in (1..).zip(parts) {
+            splitter.take(part.as_bytes(), at == parts.len(), &mut |rank, text| {
                 seen.push((rank, String::from_utf8_lossy(text).into_owned()));
             });
         }
+        seen
+    }
+
+    #[test]
+    fn what_comes_in_parts_is_told_apart_by_whole_lines() {
+        let parts = ["<ranks:ra", "nk:1>a\n<ranks:rank:0>", "b"];
         assert_eq!(
-            seen,
+            in_parts(Labels::Hydra, &parts),
             [(Some(1), "a\n".to_owned()), (Some(0), "b".to_owned())]
         );
     }
 
     #[test]
     fn without_labels_nothing_is_waited_for() {
-        let mut splitter = Splitter::new(Labels::Orte.without_loss(false), 2);
-        let mut seen: Vec<Vec<u8>> = Vec::new();
-        for (part, at_end) in [(&b"name? "[..], false), (b"", false), (b"\0\x1b[m\n", true)] {
-            splitter.take(part, at_end, &mut |rank, text| {
-                assert_eq!(rank, None);
-                seen.push(text.to_vec());
-            });
-        }
-        assert_eq!(seen, [&b"name? "[..], b"\0\x1b[m\n"]);
+        let labels = Labels::Orte.without_loss(false);
+        assert_eq!(
+            in_parts(labels, &["name? ", "", "\0\x1b[m\n"]),
+            [(None, "name? ".to_owned()), (None, "\0\x1b[m\n".to_owned())]
+        );
     }
 
     /// A backtrace came out as `[1] 0`, `[1] : `, `[1] __rustc`, each on a line of its own.
     #[test]
     fn what_a_rank_writes_in_pieces_is_handed_on_as_lines() {
-        let mut splitter = Splitter::new(Labels::Orte, 2);
-        let mut seen: Vec<(Option<usize>, String)> = Vec::new();
-        for (part, at_end) in [
-            (
-                "[1,1]<stderr>:   0[1,1]<stderr>:: [1,0]<stderr>:other\n",
-                false,
-            ),
-            ("[1,1]<stderr>:__rustc\n[1,1]<stderr>:unfin", false),
-            ("ished", true),
-        ] {
-            splitter.take(part.as_bytes(), at_end, &mut |rank, text| {
-                seen.push((rank, String::from_utf8_lossy(text).into_owned()));
-            });
-        }
+        let parts = [
+            "[1,1]<stderr>:   0[1,1]<stderr>:: [1,0]<stderr>:other\n",
+            "[1,1]<stderr>:__rustc\n[1,1]<stderr>:unfin",
+            "ished",
+        ];
+        let seen = in_parts(Labels::Orte, &parts);
         let seen: Vec<_> = seen.iter().map(|(rank, text)| (*rank, &**text)).collect();
         assert_eq!(
             seen,
