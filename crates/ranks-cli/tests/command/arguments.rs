@@ -9,8 +9,7 @@ use crate::{Scratch, said};
 fn a_number_of_ranks_that_cannot_be_is_an_error() {
     for number in ["0", "99999999999"] {
         let job = said(in_process().args(["-n", number, "echo"]));
-        let told = format!("{number} is not in 1..2147483648");
-        assert!(job.errors.contains(&told), "{}", job.errors);
+        job.complains(&[&format!("{number} is not in 1..2147483648")]);
     }
 }
 
@@ -41,15 +40,14 @@ fn an_option_that_is_not_known_is_an_error() {
 fn an_option_that_ranks_would_refuse_is_an_error_before_they_start() {
     let job = said(in_process().args(["--timeout", "3x", "echo"]));
     assert_eq!((job.status, job.text.as_str()), (Some(2), ""));
-    let told = "invalid value '3x' for '--timeout <TIME>': `x` is no unit";
-    assert!(job.errors.contains(told), "{}", job.errors);
+    job.complains(&["invalid value '3x' for '--timeout <TIME>': `x` is no unit"]);
     let scratch = Scratch::new("no-such-mpi");
     for (name, told) in [
         ("nope", "ranks: --mpi nope is no file, no family"),
         ("/no/such", "ranks: --mpi /no/such: there is no such file"),
     ] {
         let job = said(with_launchers(&scratch).args(["run", "--mpi", name, "echo"]));
-        assert!(job.errors.contains(told), "{}", job.errors);
+        job.complains(&[told]);
         assert!(!job.errors.contains("RANKS_MPI="), "{}", job.errors);
     }
 }
@@ -83,7 +81,7 @@ fn an_argument_that_launchers_do_not_hand_on_is_an_error() {
     let job = said(&mut command);
     assert_eq!((job.status, job.text.as_str()), (Some(1), ""));
     let told = "ranks: the program has an argument `:`, which launchers";
-    assert!(job.errors.contains(told), "{}", job.errors);
+    job.complains(&[told]);
     let job = said(in_process().args(["printf", "%s.", "a", ":", "b"]));
     assert_eq!(job.text, "a.:.b.", "{}", job.errors);
 }

@@ -161,7 +161,7 @@ fn the_process_of_a_rank_ends_by_the_signal_of_the_program() {
 fn threads_that_die_with_their_process_are_told_too() {
     let job = in_process("SIGSEGV", "");
     let told = "ranks: the program: killed by signal 11 (SIGSEGV)";
-    assert!(job.errors.contains(told), "{}", job.errors);
+    job.complains(&[told]);
     assert_eq!(job.status, Some(128 + 11), "{}", job.errors);
 }
 
@@ -182,7 +182,7 @@ fn rank_0_reads_what_the_command_is_given() {
 #[test]
 fn threads_read_what_the_command_is_given() {
     let job = in_process("input", &"ten bytes\n".repeat(1_000));
-    assert!(job.text.contains(READ), "{}{}", job.text, job.errors);
+    job.tells(&[READ]);
 }
 
 /// Each piece was a line of its own.

@@ -59,6 +59,41 @@ fn said(command: &mut Command) -> Said {
 }
 
 impl Said {
+    /// All of these are in what it tells.
+    #[track_caller]
+    fn tells(&self, parts: &[&str]) {
+        self.has(&self.text, parts);
+    }
+
+    /// All of these are in its errors.
+    #[track_caller]
+    fn complains(&self, parts: &[&str]) {
+        self.has(&self.errors, parts);
+    }
+
+    /// Its text has this so many times.
+    #[track_caller]
+    fn repeats(&self, part: &str, times: usize) {
+        let Said { text, errors, .. } = self;
+        assert_eq!(
+            text.matches(part).count(),
+            times,
+            "{part:?}: {text}{errors}"
+        );
+    }
+
+    #[track_caller]
+    fn has(&self, written: &str, parts: &[&str]) {
+        for part in parts {
+            assert!(
+                written.contains(part),
+                "no {part:?}: {}{}",
+                self.text,
+                self.errors
+            );
+        }
+    }
+
     /// The first lines of a report are this trouble and this remedy, of which parts are given, and
     /// it ends with 1.
     #[track_caller]

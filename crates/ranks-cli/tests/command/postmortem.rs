@@ -86,9 +86,5 @@ fn the_collective_in_which_ranks_of_a_job_differ() {
 fn a_folder_that_is_not_there_is_an_error() {
     let report = postmortem(Path::new("/nonexistent/dumps"), &[]);
     assert_eq!(report.status, Some(1));
-    assert!(
-        report.errors.contains("/nonexistent/dumps cannot be read"),
-        "{}",
-        report.errors
-    );
+    report.complains(&["/nonexistent/dumps cannot be read"]);
 }

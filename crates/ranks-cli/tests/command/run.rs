@@ -34,18 +34,8 @@ pub(crate) fn is_gone(pid: &str) -> bool {
 fn without_an_mpi_ranks_are_threads() {
     let job = said(in_process().args(["-n", "3", RANKS, "self-test"]));
     assert_eq!(job.status, Some(0), "{}{}", job.text, job.errors);
-    assert_eq!(
-        job.text.matches("ranks-self-test: done").count(),
-        3,
-        "{}",
-        job.text
-    );
-    assert_eq!(
-        job.text.matches("ranks-self-test: pass").count(),
-        15,
-        "{}",
-        job.text
-    );
+    job.repeats("ranks-self-test: done", 3);
+    job.repeats("ranks-self-test: pass", 15);
 }
 
 #[test]
@@ -59,12 +49,7 @@ fn the_status_is_the_programs() {
     assert_eq!(job.status, Some(128 + 9));
     let job = said(in_process().arg("/nonexistent/program"));
     assert_eq!(job.status, Some(127));
-    assert!(
-        job.errors
-            .contains("/nonexistent/program could not be started"),
-        "{}",
-        job.errors
-    );
+    job.complains(&["/nonexistent/program could not be started"]);
 }
 
 #[test]
@@ -77,7 +62,7 @@ fn options_reach_the_ranks_as_variables_and_a_failed_job_says_where_to_look() {
     let job = said(command.arg("--dump").arg(&dumps).args(["sh", "-c", print]));
     assert_eq!((job.status, job.text.as_str()), (Some(3), "3s,warn 1 t\n"));
     let advice = format!("`ranks postmortem {}` shows", dumps.display());
-    assert!(job.errors.contains(&advice), "{}", job.errors);
+    job.complains(&[&advice]);
 
     let scratch = Scratch::new("observing-hosts");
     let mut command = with_launchers(&scratch);
@@ -91,8 +76,7 @@ fn options_reach_the_ranks_as_variables_and_a_failed_job_says_where_to_look() {
         "program",
     ]);
     let job = said(&mut command);
-    let called = "env RANKS_STATS=s.txt program";
-    assert!(job.text.contains(called), "{}{}", job.text, job.errors);
+    job.tells(&["env RANKS_STATS=s.txt program"]);
 }
 
 #[test]
@@ -107,11 +91,7 @@ fn time_that_is_up_ends_the_whole_tree() {
     ]);
     let job = said(&mut command);
     assert_eq!(job.status, Some(124), "{}{}", job.text, job.errors);
-    assert!(
-        job.errors.contains("the time limit of 300ms was reached"),
-        "{}",
-        job.errors
-    );
+    job.complains(&["the time limit of 300ms was reached"]);
     assert!(is_gone(&job.text), "{}", job.text);
 }
 
@@ -175,9 +155,7 @@ fn hosts_are_given_to_each_launcher_in_its_own_way() {
         ]);
         let job = said(&mut command);
         assert_eq!(job.status, Some(0), "{}", job.errors);
-        for part in ["-n 3", hosts, "program --flag"] {
-            assert!(job.text.contains(part), "{part}: {}", job.text);
-        }
+        job.tells(&["-n 3", hosts, "program --flag"]);
     }
 }
 
@@ -192,23 +170,19 @@ fn a_job_that_is_to_go_on_without_a_rank_has_a_launcher_that_can() {
     };
     let job = said(&mut tolerant("openmpi-9", &["program"]));
     assert_eq!(job.status, Some(0), "{}", job.errors);
-    for part in ["-n 3", "--with-ft ulfm", " program"] {
-        assert!(job.text.contains(part), "{part}: {}", job.text);
-    }
+    job.tells(&["-n 3", "--with-ft ulfm", " program"]);
     // In an allocation too it is that launcher: `srun` ends a job that loses a task.
     let mut command = tolerant("openmpi-9", &["program"]);
     command.envs([("SLURM_JOB_ID", "7"), ("SLURM_JOB_NODELIST", "n[1-2]")]);
     let job = said(&mut command);
-    assert!(job.text.contains("--with-ft ulfm"), "{}", job.text);
+    job.tells(&["--with-ft ulfm"]);
 
     let job = said(&mut tolerant("mpich-9", &["program"]));
     assert_eq!((job.status, job.text.as_str()), (Some(1), ""));
-    for part in [
+    job.complains(&[
         "--fault-tolerant: the launcher of mpich-9 (MPICH) ends a job of which a rank dies",
         "use --mpi openmpi-9",
-    ] {
-        assert!(job.errors.contains(part), "{part}: {}", job.errors);
-    }
+    ]);
     let job = said(in_process().args(["--fault-tolerant", "sh", "-c", "exit 5"]));
     assert_eq!(job.status, Some(5), "{}", job.errors);
 }
@@ -224,18 +198,14 @@ fn in_an_allocation_of_slurm_it_is_srun_with_the_plugin_of_the_mpi() {
         ]);
         let job = said(&mut command);
         assert_eq!(job.status, Some(0), "{}", job.errors);
-        let (first, second) = job.text.split_once('\n').unwrap();
-        assert!(first.starts_with("[0] --ntasks=2 "), "{}", job.text);
-        for part in [
+        assert!(job.text.starts_with("[0] --ntasks=2 "), "{}", job.text);
+        job.tells(&[
             plugin,
             "--nodelist=n1",
             "--label",
             "--kill-on-bad-exit=1",
-            "program x",
-        ] {
-            assert!(first.contains(part), "{part}: {}", job.text);
-        }
-        assert_eq!(second, "[1] again\n");
+            "program x\n[1] again\n",
+        ]);
     }
 }
 
@@ -247,9 +217,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     command.env("TMPDIR", "/dev/null");
     let job = said(command.args(["run", "--mpi", "mpich-9", "program"]));
     assert_eq!(job.status, Some(1), "{}", job.text);
-    for part in ["no folder /dev/null/ranks-run-", "set TMPDIR"] {
-        assert!(job.errors.contains(part), "{part}: {}", job.errors);
-    }
+    job.complains(&["no folder /dev/null/ranks-run-", "set TMPDIR"]);
 }
 
 /// A launcher that was not built for PBS or LSF started all ranks on the first host.
@@ -300,7 +268,7 @@ fn in_an_instance_of_flux_it_is_flux_run_on_all_of_its_nodes() {
         // A task of Flux is no place to start others from.
         command.env("FLUX_TASK_RANK", "0");
         let job = said(&mut command);
-        assert!(job.text.contains("-n 2 "), "{}", job.text);
+        job.tells(&["-n 2 "]);
     }
 }
 
@@ -390,29 +358,24 @@ fn an_mpiexec_of_another_family_is_an_error_that_names_both() {
     let job = said(&mut run(&[], &mpiexec("openmpi-9")));
     assert_eq!((job.status, job.text.as_str()), (Some(1), ""));
     let library = scratch.path().join("mpich-9/lib/libmpi.so.12");
-    for part in [
-        format!("--mpiexec {} is Open MPI's", mpiexec("openmpi-9").display()),
-        format!(
-            "the MPI is MPICH ({}, by RANKS_MPI=mpich-9)",
-            library.display()
-        ),
-        format!("leave it out for {}", mpiexec("mpich-9").display()),
-        "--mpi openmpi".to_owned(),
-    ] {
-        assert!(job.errors.contains(&part), "{part}: {}", job.errors);
-    }
+    let library = library.display();
+    job.complains(&[
+        &format!("--mpiexec {} is Open MPI's", mpiexec("openmpi-9").display()),
+        &format!("the MPI is MPICH ({library}, by RANKS_MPI=mpich-9)"),
+        &format!("leave it out for {}", mpiexec("mpich-9").display()),
+        "--mpi openmpi",
+    ]);
     let job = said(&mut run(&["--mpi", "openmpi-9"], &mpiexec("openmpi-9")));
     assert_eq!(job.status, Some(0), "{}", job.errors);
-    assert!(job.text.contains("-n 3 "), "{}", job.text);
+    job.tells(&["-n 3 "]);
     // Where nothing else names the MPI, it does.
     let job = said(run(&[], &mpiexec("openmpi-9")).env_remove("RANKS_MPI"));
     assert_eq!(job.status, Some(0), "{}", job.errors);
-    assert!(job.text.contains("-x RANKS_MPI"), "{}", job.text);
+    job.tells(&["-x RANKS_MPI"]);
     let job = said(&mut run(&["--mpi", "none"], &mpiexec("mpich-9")));
     assert_eq!(job.status, Some(1), "{}", job.text);
     let job = said(&mut run(&[], Path::new("mpiexec-of-nobody")));
-    let expected = "--mpiexec mpiexec-of-nobody: no such file";
-    assert!(job.errors.contains(expected), "{}", job.errors);
+    job.complains(&["--mpiexec mpiexec-of-nobody: no such file"]);
 }
 
 /// Output of its ranks may be lost then.
@@ -423,7 +386,7 @@ fn a_launcher_that_a_signal_ends_is_told() {
     scratch.script("mpich-9/bin/mpiexec", "kill -PIPE $$");
     let job = said(command.args(["run", "--mpi", "mpich-9", "program"]));
     let told = "ranks: the launcher: killed by signal 13 (SIGPIPE)";
-    assert!(job.errors.contains(told), "{}", job.errors);
+    job.complains(&[told]);
     assert_eq!(job.status, Some(128 + 13), "{}", job.errors);
 }
 
@@ -432,11 +395,9 @@ fn an_mpi_that_is_not_there_is_an_error() {
     let scratch = Scratch::new("absent");
     let job = said(with_launchers(&scratch).args(["run", "--mpi", "mpihc-9", "program"]));
     assert_eq!(job.status, Some(1));
-    for part in ["mpihc-9", "mpich-9", "openmpi-9"] {
-        assert!(job.errors.contains(part), "{part}: {}", job.errors);
-    }
+    job.complains(&["mpihc-9", "mpich-9", "openmpi-9"]);
     let job = said(in_process().args(["--host", "a", "program"]));
-    assert!(job.errors.contains("cannot be on --host"), "{}", job.errors);
+    job.complains(&["cannot be on --host"]);
 }
 
 /// Ranks were threads, whatever was asked for.
@@ -465,11 +426,7 @@ fn an_mpi_that_is_asked_for_is_not_passed_over() {
     };
     let job = run("auto");
     assert_eq!(job.status, Some(0), "{}", job.errors);
-    assert!(
-        job.text.contains("world: 2 ranks, by no launcher"),
-        "{}",
-        job.text
-    );
+    job.tells(&["world: 2 ranks, by no launcher"]);
     for (backend, expected) in [
         ("mpi", "RANKS_BACKEND=mpi: no MPI is found; install one"),
         (
@@ -479,6 +436,6 @@ fn an_mpi_that_is_asked_for_is_not_passed_over() {
     ] {
         let job = run(backend);
         assert_eq!(job.status, Some(1), "{backend}: {}", job.text);
-        assert!(job.errors.contains(expected), "{backend}: {}", job.errors);
+        job.complains(&[expected]);
     }
 }
