@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::probe::Mpi;
 
 use super::gpus::Gpus;
+use Over::{Library, OrUs, Us};
 
 /// The backends, in the order of a row.
 pub(super) const BACKENDS: [&str; 4] = ["in process", "MPI", "NCCL", "NVSHMEM"];
@@ -29,69 +30,57 @@ enum Over {
     Us,
 }
 
-/// Each feature, what it needs of an MPI, and whether it is there in process, over NCCL and over
-/// NVSHMEM.
-const FEATURES: [(&str, Over, [bool; 3]); 16] = [
-    ("messages", Over::Library("MPI_Send"), [true, true, false]),
+/// Each feature, what it needs of an MPI, and whether it is there over NCCL and over NVSHMEM; in
+/// process all are.
+const FEATURES: [(&str, Over, [bool; 2]); 16] = [
+    ("messages", Library("MPI_Send"), [true, false]),
     (
         "communicators of some ranks",
-        Over::Library("MPI_Comm_split"),
-        [true, true, true],
+        Library("MPI_Comm_split"),
+        [true, true],
     ),
-    (
-        "collectives",
-        Over::Library("MPI_Allreduce"),
-        [true, true, true],
-    ),
+    ("collectives", Library("MPI_Allreduce"), [true, true]),
     (
         "collectives that are begun",
-        Over::Library("MPI_Iallreduce"),
-        [true, false, false],
+        Library("MPI_Iallreduce"),
+        [false, false],
     ),
     (
         "collectives prepared once",
-        Over::OrUs("MPI_Allreduce_init"),
-        [true, false, false],
+        OrUs("MPI_Allreduce_init"),
+        [false, false],
     ),
     (
         "exchanges of neighbours",
-        Over::Library("MPI_Neighbor_allgather"),
-        [true, false, false],
+        Library("MPI_Neighbor_allgather"),
+        [false, false],
     ),
     (
         "reductions of complex",
-        Over::Library("MPI_Allreduce"),
-        [true, false, false],
+        Library("MPI_Allreduce"),
+        [false, false],
     ),
-    ("reductions of f16, bf16", Over::Us, [true, true, true]),
+    ("reductions of f16, bf16", Us, [true, true]),
     (
         "reductions of one's own",
-        Over::Library("MPI_Op_create"),
-        [true, false, false],
+        Library("MPI_Op_create"),
+        [false, false],
     ),
-    ("reductions in one order", Over::Us, [true, false, false]),
+    ("reductions in one order", Us, [false, false]),
     (
         "partitioned messages",
-        Over::Library("MPI_Psend_init"),
-        [true, false, false],
+        Library("MPI_Psend_init"),
+        [false, false],
     ),
-    (
-        "counts beyond an int",
-        Over::OrUs("MPI_Send_c"),
-        [true, true, true],
-    ),
-    (
-        "one-sided windows",
-        Over::Library("MPI_Put"),
-        [true, true, true],
-    ),
+    ("counts beyond an int", OrUs("MPI_Send_c"), [true, true]),
+    ("one-sided windows", Library("MPI_Put"), [true, true]),
     (
         "memory shared on a node",
-        Over::Library("MPI_Win_allocate_shared"),
-        [true, false, false],
+        Library("MPI_Win_allocate_shared"),
+        [false, false],
     ),
-    ("values of any type (serde)", Over::Us, [true, false, false]),
-    ("halos of grids", Over::Us, [true, false, false]),
+    ("values of any type (serde)", Us, [false, false]),
+    ("halos of grids", Us, [false, false]),
 ];
 
 pub(super) fn table(mpi: Option<&Mpi>, gpus: &Gpus) -> Vec<Feature> {
@@ -111,16 +100,16 @@ pub(super) fn table(mpi: Option<&Mpi>, gpus: &Gpus) -> Vec<Feature> {
     };
     let over_mpi = |over: Over| match over {
         _ if mpi.is_none() => "no",
-        Over::Library(function) | Over::OrUs(function) if has(function) => "yes",
-        Over::Library(_) => "no",
-        Over::OrUs(_) | Over::Us => "by us",
+        Library(function) | OrUs(function) if has(function) => "yes",
+        Library(_) => "no",
+        OrUs(_) | Us => "by us",
     };
     let rows = FEATURES
         .iter()
-        .map(|&(name, over, [in_process, on_nccl, on_nvshmem])| Feature {
+        .map(|&(name, over, [on_nccl, on_nvshmem])| Feature {
             name,
             on: [
-                word(true, in_process),
+                "yes",
                 over_mpi(over),
                 word(nccl, on_nccl),
                 word(nvshmem, on_nvshmem),
@@ -165,8 +154,8 @@ mod tests {
     #[test]
     fn what_libraries_are_asked_for_is_what_features_need() {
         let needed = FEATURES.iter().filter_map(|(_, over, _)| match over {
-            Over::Library(function) | Over::OrUs(function) => Some(*function),
-            Over::Us => None,
+            Library(function) | OrUs(function) => Some(*function),
+            Us => None,
         });
         assert_eq!(BTreeSet::from(ASKED), needed.collect());
     }
