@@ -134,8 +134,7 @@ impl Dump {
     pub(super) fn failed_in_what(&self) -> Option<String> {
         let failed = |part: &Communicator| {
             let call = part.last().find(|call| self.failed_in(call))?;
-            let on = if part.name.is_empty() { "" } else { " on " };
-            Some(format!("{}{on}{}", part.describe(call), part.name))
+            Some(placed(&part.describe(call), &part.name))
         };
         self.communicators.iter().find_map(failed)
     }
@@ -227,6 +226,12 @@ impl fmt::Display for RecordedCall {
         }
         Ok(())
     }
+}
+
+/// A call and its communicator, if that has a name.
+pub(super) fn placed(call: &str, communicator: &str) -> String {
+    let on = if communicator.is_empty() { "" } else { " on " };
+    format!("{call}{on}{communicator}")
 }
 
 /// The name of a type without its path.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde::{Serialize, Serializer};
 
 use super::collectives::Group;
-use super::dump::{Communicator, Dump, RecordedCall};
+use super::dump::{Communicator, Dump, RecordedCall, placed};
 use super::job::Job;
 use super::messages;
 use super::rank_list::RankList;
@@ -40,12 +40,7 @@ impl Wait {
 
     /// The call and its communicator.
     pub(super) fn place(&self) -> String {
-        let on = if self.communicator.is_empty() {
-            ""
-        } else {
-            " on "
-        };
-        format!("{}{on}{}", self.call, self.communicator)
+        placed(&self.call, &self.communicator)
     }
 }
 
