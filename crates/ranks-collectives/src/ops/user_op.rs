@@ -104,35 +104,26 @@ impl<T: Pod, F: Fn(T, T) -> T + Sync + Copy> Op<T> for UserOp<F> {}
 impl<T: Pod, F: Fn(T, T) -> T + Sync> Reduction<T> for &UserOp<F> {}
 impl<T: Pod, F: Fn(T, T) -> T + Sync> Op<T> for &UserOp<F> {}
 
-impl<T: Pod, F: Fn(T, T) -> T + Sync> Describe<T> for UserOp<F> {
-    #[inline(always)]
-    fn predefined() -> Option<(MPI_Op, MPI_Datatype)> {
-        None
-    }
+macro_rules! describe {
+    ($($Op:ty),*) => { $(
+        impl<T: Pod, F: Fn(T, T) -> T + Sync> Describe<T> for $Op {
+            #[inline(always)]
+            fn predefined() -> Option<(MPI_Op, MPI_Datatype)> {
+                None
+            }
 
-    fn commutes(&self) -> bool {
-        self.commutes
-    }
+            fn commutes(&self) -> bool {
+                self.commutes
+            }
 
-    fn combine(&self, left: T, right: T) -> T {
-        (self.function)(left, right)
-    }
+            fn combine(&self, left: T, right: T) -> T {
+                (self.function)(left, right)
+            }
+        }
+    )* };
 }
 
-impl<T: Pod, F: Fn(T, T) -> T + Sync> Describe<T> for &UserOp<F> {
-    #[inline(always)]
-    fn predefined() -> Option<(MPI_Op, MPI_Datatype)> {
-        None
-    }
-
-    fn commutes(&self) -> bool {
-        self.commutes
-    }
-
-    fn combine(&self, left: T, right: T) -> T {
-        (self.function)(left, right)
-    }
-}
+describe! { UserOp<F>, &UserOp<F> }
 
 /// The message of a closure that panicked.
 pub(crate) struct Panicked(String);
