@@ -32,6 +32,7 @@ mod located;
 mod mistakes;
 mod model;
 mod neighbors;
+mod numbers;
 mod one_at_a_time;
 #[cfg(any(feature = "half", feature = "num-complex"))]
 mod other_numbers;

@@ -2,25 +2,31 @@
 
 use ranks_collectives::Collectives;
 use ranks_collectives::ops::Sum;
-use ranks_comm::{Communicator, ErrorKind, Result};
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::model::Guarded;
 
+/// An error of the kind that has these parts.
 #[track_caller]
-fn expect(result: Result<()>, kind: ErrorKind, parts: &[&str]) {
+pub(crate) fn refused(result: Result<()>, kind: ErrorKind, parts: &[&str]) -> Error {
     let error = result.expect_err("a mistake went through");
     assert_eq!(error.kind(), kind, "{error}");
-    assert_eq!(error.operation(), parts[0]);
     for part in parts {
         assert!(
             error.to_string().contains(part),
             "`{part}` is not in: {error}"
         );
     }
+    error
+}
+
+#[track_caller]
+fn expect(result: Result<()>, kind: ErrorKind, parts: &[&str]) {
+    assert_eq!(refused(result, kind, parts).operation(), parts[0]);
 }
 
 /// The communicator works as before.
-fn still_works(world: &Communicator) {
+pub(crate) fn still_works(world: &Communicator) {
     let mut sum = [0];
     world.allreduce(&[1_usize], &mut sum, Sum).unwrap();
     assert_eq!(sum[0], world.size());

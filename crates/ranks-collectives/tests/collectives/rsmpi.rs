@@ -1,28 +1,10 @@
 //! What the example programs of rsmpi assert of collectives.
 
 use ranks_collectives::ops::{Band, Bor, Bxor, Max, Prod, Sum, UserOp};
-use ranks_collectives::{Blocks, Collectives, VaryingCollectives};
+use ranks_collectives::{Collectives, VaryingCollectives};
 use ranks_comm::{Communicator, Result, Source};
 
-/// What rank r has of the table: the multiples of r + 1.
-fn multiples(rank: usize, count: usize) -> Vec<u64> {
-    (1..=count).map(|x| (x * (rank + 1)) as u64).collect()
-}
-
-fn multiplication_table(size: usize) -> Vec<u64> {
-    (0..size).flat_map(|rank| multiples(rank, size)).collect()
-}
-
-fn powers_of_two(size: usize) -> Vec<u64> {
-    (0..size).map(|rank| 2 << rank).collect()
-}
-
-/// Rank r has 0, 1, … r - 1.
-fn staircase(size: usize) -> (Vec<usize>, Blocks) {
-    let counts: Vec<usize> = (0..size).collect();
-    let all = (0..size).flat_map(|rank| 0..rank).collect();
-    (all, Blocks::from_counts(&counts).unwrap())
-}
+use crate::numbers::{multiples, multiplication_table, powers_of_two, staircase};
 
 #[ranks_test::ranks(2, 3, 4)]
 fn rsmpi_gather(world: Communicator) -> Result<()> {

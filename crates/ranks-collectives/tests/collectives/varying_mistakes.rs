@@ -1,31 +1,12 @@
 //! Blocks that do not fit their slices or the ranks: an `Err` before anything is sent or written.
 
 use ranks_collectives::ops::Sum;
-use ranks_collectives::{
-    Blocks, Collectives, InPlaceCollectives, NeighborCollectives, VaryingCollectives,
-};
+use ranks_collectives::{Blocks, InPlaceCollectives, NeighborCollectives, VaryingCollectives};
 use ranks_comm::{Communicator, ErrorKind, Result};
 
 use crate::in_process::without_comparing;
+use crate::mistakes::{refused, still_works};
 use crate::model::Guarded;
-
-#[track_caller]
-fn refused(result: Result<()>, kind: ErrorKind, parts: &[&str]) {
-    let error = result.expect_err("a mistake went through");
-    assert_eq!(error.kind(), kind, "{error}");
-    for part in parts {
-        assert!(
-            error.to_string().contains(part),
-            "`{part}` is not in: {error}"
-        );
-    }
-}
-
-fn still_works(world: &Communicator) {
-    let mut sum = [0];
-    world.allreduce(&[1_usize], &mut sum, Sum).unwrap();
-    assert_eq!(sum[0], world.size());
-}
 
 /// Each rank is the root of a call of its own: none gets as far as communicating.
 fn every_form_refuses(

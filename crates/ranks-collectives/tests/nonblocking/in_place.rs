@@ -11,7 +11,8 @@ use ranks_collectives::{
 };
 use ranks_comm::{Communicator, ErrorKind, Persistent, Request, Result};
 
-use crate::{staircase, still_works};
+use crate::numbers::staircase;
+use crate::still_works;
 
 const ROUNDS: usize = 3;
 

@@ -12,6 +12,8 @@ mod intercommunicators;
 mod layouts;
 mod mistakes;
 mod neighbors;
+#[path = "../collectives/numbers.rs"]
+mod numbers;
 mod persistent;
 mod rsmpi;
 
@@ -19,12 +21,7 @@ use ranks_collectives::ops::{Max, Sum, UserOp};
 use ranks_collectives::{Blocks, Collectives, NonblockingCollectives, ScopedCollectives};
 use ranks_comm::{Communicator, ErrorKind, Request, Result, Source};
 
-/// Rank r has 0, 1, … r - 1.
-fn staircase(size: usize) -> (Vec<usize>, Blocks) {
-    let counts: Vec<usize> = (0..size).collect();
-    let all = (0..size).flat_map(|rank| 0..rank).collect();
-    (all, Blocks::from_counts(&counts).unwrap())
-}
+use numbers::staircase;
 
 /// `send` and `recv` of an operation that is over.
 fn received<S: Send + 'static, R: Send + 'static>(request: Request<(S, R)>) -> Result<R> {
@@ -175,17 +172,20 @@ fn shares_of_a_reduction_differ_in_length(world: Communicator) -> Result<()> {
 
 /// Two numbers (factor, shift) are a map x → factor · x + shift; one after the other is associative
 /// and does not commute.
-#[ranks_test::ranks(1, 2, 3, 4)]
-fn operations_of_the_program_keep_the_order_of_ranks(world: Communicator) -> Result<()> {
-    const LENGTH: usize = 300;
-    let (me, size) = (world.rank(), world.size());
-    let modulus = 1_000_003_u64;
-    let compose = move |first: [u64; 2], then: [u64; 2]| {
+fn composition(modulus: u64) -> impl Fn([u64; 2], [u64; 2]) -> [u64; 2] + Copy + Sync {
+    move |first, then| {
         [
             first[0] * then[0] % modulus,
             (first[1] * then[0] + then[1]) % modulus,
         ]
-    };
+    }
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn operations_of_the_program_keep_the_order_of_ranks(world: Communicator) -> Result<()> {
+    const LENGTH: usize = 300;
+    let (me, size) = (world.rank(), world.size());
+    let compose = composition(1_000_003);
     // It holds the modulus, and must last longer than the calls that it is passed to.
     let op = UserOp::new(compose);
     let map = |rank: usize, index: usize| [(rank + index + 2) as u64, (7 * rank + index) as u64];

@@ -9,7 +9,8 @@ use ranks_collectives::{
 };
 use ranks_comm::{Active, Communicator, ErrorKind, Persistent, Result};
 
-use crate::{received, staircase, still_works};
+use crate::numbers::staircase;
+use crate::{composition, received, still_works};
 
 /// Once from start to end.
 fn done<B: Send + 'static>(request: Persistent<B>) -> Result<Persistent<B>> {
@@ -243,19 +244,11 @@ fn reductions_reduce_among_many(world: Communicator) -> Result<()> {
     reductions_reduce(&world)
 }
 
-/// Two numbers (factor, shift) are a map x → factor · x + shift; one after the other is associative
-/// and does not commute.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn operations_of_the_program_are_called_at_each_start(world: Communicator) -> Result<()> {
     const LENGTH: usize = 20;
     let (me, size) = (world.rank(), world.size());
-    let modulus = 1_000_003_u64;
-    let compose = move |first: [u64; 2], then: [u64; 2]| {
-        [
-            first[0] * then[0] % modulus,
-            (first[1] * then[0] + then[1]) % modulus,
-        ]
-    };
+    let compose = composition(1_000_003);
     let op = UserOp::new(compose);
     let map = |rank: usize, round: usize, index: usize| {
         [(rank + index + round + 2) as u64, (7 * rank + index) as u64]

@@ -4,20 +4,8 @@ use ranks_collectives::NonblockingCollectives;
 use ranks_collectives::ops::{Max, Prod, Sum, UserOp};
 use ranks_comm::{Communicator, Result, Source};
 
-use crate::{received, staircase, still_works};
-
-/// What rank r has of the table: the multiples of r + 1.
-fn multiples(rank: usize, count: usize) -> Vec<u64> {
-    (1..=count).map(|x| (x * (rank + 1)) as u64).collect()
-}
-
-fn multiplication_table(size: usize) -> Vec<u64> {
-    (0..size).flat_map(|rank| multiples(rank, size)).collect()
-}
-
-fn powers_of_two(size: usize) -> Vec<u64> {
-    (0..size).map(|rank| 2 << rank).collect()
-}
+use crate::numbers::{multiples, multiplication_table, powers_of_two, staircase};
+use crate::{received, still_works};
 
 #[ranks_test::ranks(2, 3, 4)]
 fn rsmpi_immediate_barrier(world: Communicator) -> Result<()> {
