@@ -50,8 +50,8 @@ pub(super) fn test(
     Ok(counter.end(failed.is_none(), &failed.unwrap_or_default()))
 }
 
-/// Has cargo leave out examples of the documentation, and the packages whose tests are whole jobs, or
-/// are for emulated hosts or GPUs.
+/// Has cargo leave out examples of the documentation, and the packages whose tests are whole jobs,
+/// or are for emulated hosts or GPUs.
 pub(super) fn be_quick(cargo: &mut Command, packages: &[String]) {
     cargo.arg("--tests");
     if packages.is_empty() {

@@ -402,7 +402,7 @@ mod tests {
         assert_eq!(launcher, "srun: error: three\n7: four\n");
     }
 
-    /// What a splitter for two ranks makes of the parts of an output.
+    /// The outcome of a splitter for two ranks, which is passed an output in these parts.
     fn in_parts(labels: Labels, parts: &[&str]) -> Vec<(Option<usize>, String)> {
         let mut splitter = Splitter::new(labels, 2);
         let mut seen = Vec::new();

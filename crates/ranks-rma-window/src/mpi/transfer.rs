@@ -267,7 +267,8 @@ impl<T: Pod> Window<T> {
         check_access(code, NAME, "to and from", 1, place)
     }
 
-    /// Returns `true` if so many elements are accumulated and read by more than one call, or may be.
+    /// Returns `true` if so many elements are accumulated and read by more than one call, or may
+    /// be.
     pub(super) fn is_got_in_pieces(&self, op: MPI_Op, len: usize) -> bool {
         is_in_pieces::<T>(op, len) || len > self.faults.got_at_once
     }

@@ -1,7 +1,7 @@
 //! Memory of each rank of a communicator that the others can access, in epochs; here it is quiet,
 //! and its owner's alone.
 
-/// What a window tells of itself in each of its states.
+/// The properties of a window in any of its states.
 macro_rules! state_of_window {
     ($state:ident) => {
         impl<T: Pod> $state<T> {
