@@ -336,6 +336,7 @@ unsafe fn slices_at<'a, T: Pod>(places: Places, is_one: bool) -> Stable<Slices<'
 
 /// Begins an operation from `send` to `recv`, or on that alone; they are borrowed until the scope
 /// ends.
+#[inline(always)]
 pub(crate) fn scoped<'scope, T: Pod>(
     scope: &'scope Scope<'scope, '_>,
     role: &'static OpInfo,

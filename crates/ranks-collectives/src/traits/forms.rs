@@ -96,6 +96,7 @@ macro_rules! scoped {
         $($persistent:tt)*
     ) => {
         method! { "Begins to" [$($docs)*] $section [$($name),*]
+            #[inline]
             fn $method<T: Pod $(, $O: $Bound<T> + Send + 'static)?>(
                 &'scope self,
                 $($around: &impl Neighborhood,)?
@@ -123,6 +124,7 @@ macro_rules! scoped {
         $($persistent:tt)*
     ) => {
         method! { "Begins to" [$($docs)*] $section [$($name),*]
+            #[inline]
             fn $method<T: Pod $(, $O)?>(
                 &'scope self,
                 buffer: &'scope mut [T],
