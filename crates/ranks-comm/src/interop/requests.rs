@@ -12,6 +12,7 @@ use crate::data::owned::RecvBuffer;
 use crate::data::raw_slice::{OpInfo, receive_of};
 use crate::interop::no_handles;
 use crate::op::request::Request;
+use crate::op::request::flight::Flight;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::Backend;
 use crate::transport::mpi;
@@ -46,9 +47,9 @@ impl<B: Send + 'static> Request<B> {
     /// `claimed`, and those of unknown length everywhere);
     /// [`ErrorKind::Argument`] if it is complete already, or is two requests in one.
     pub fn into_raw(mut self) -> std::result::Result<HandedOver<B>, (Self, Error)> {
-        let operation = self.flight_mut().operation();
+        let operation = self.operation();
         let refused = |why| Error::new(ErrorKind::Argument, operation, why);
-        let handed = match self.flight_mut() {
+        let handed = match self.op_mut().1 {
             PendingOp::Native(native) => Ok(native.hand_over()),
             PendingOp::Claim(_) => Err(no_request(operation)),
             PendingOp::Over(_) | PendingOp::Gone => {
@@ -230,7 +231,7 @@ impl Communicator {
             Backend::InProcess(_) => Err(no_handles(operation)),
         };
         // With an error the buffer is leaked: an operation may still work on it.
-        Ok(Request::of(self, flight?, buffer))
+        Ok(Request::of(self, Flight::of(flight?), buffer))
     }
 }
 

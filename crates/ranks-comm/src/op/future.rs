@@ -116,7 +116,7 @@ fn is_late<B: Send + 'static>(request: &mut Request<B>, since: &mut Instant) -> 
         return Ok(());
     }
     let since = std::mem::replace(since, Instant::now());
-    let operation = request.flight_mut().operation();
+    let operation = request.operation();
     let entered = request.comm().enter(record::WAIT)?;
     request.is_in_time(since)?;
     entered.is_late(operation)

@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::call::callback;
 use crate::call::limit::{self, Pause};
-use crate::call::record::{self, Call, Over as _};
+use crate::call::record;
 use crate::communicator::Communicator;
-use crate::data::in_flight::{KeepAlive, Over};
+use crate::data::in_flight::KeepAlive;
 use crate::data::raw_slice::OpInfo;
-use crate::result::status::{EMPTY_STATUS, Words};
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::{Backend, StartedOp};
 use crate::transport::completion::Completion;
@@ -115,39 +114,6 @@ impl PendingOp {
             }
         }
         self.is_refused()
-    }
-
-    /// Waits on the fast path: the status, and the proof that the operation is complete; `None` if
-    /// that, or the error, is for [`wait`](Self::wait).
-    #[inline(always)]
-    pub(crate) fn wait_fast(&mut self, comm: &Communicator) -> Option<(Status, Over)> {
-        let Self::Native(native) = self else {
-            return None;
-        };
-        let library = comm.fast_path(1).filter(|_| native.is_plain())?;
-        let recorded = comm.recorded(library, Call::of(record::WAIT));
-        let mut words = EMPTY_STATUS;
-        let outcome = native.wait_plain(&mut words);
-        recorded.over();
-        match outcome {
-            Ok(ended) => Some(ended),
-            Err(code) => {
-                self.has_ended(code, &words);
-                None
-            }
-        }
-    }
-
-    /// Keeps the outcome of a wait that is more than a status. One that is pending after the
-    /// failure of a rank is asked for again.
-    #[cold]
-    #[inline(never)]
-    fn has_ended(&mut self, code: i32, words: &Words) {
-        if let Self::Native(native) = self
-            && let Ok(outcome) = native.waited(code, words)
-        {
-            *self = Self::Over(outcome.map(Completion::plain));
-        }
     }
 
     /// Waits until all ranks have compared their calls, where that has a limit.

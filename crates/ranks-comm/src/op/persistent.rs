@@ -13,7 +13,7 @@ use crate::data::raw_slice::RecvTarget;
 use crate::data::source::Source;
 use crate::op::mpi::persistent::Silent;
 use crate::op::mpi::request_copies::{ROOMS, RequestCopies};
-use crate::result::status::EMPTY_STATUS;
+use crate::result::status::{EMPTY_STATUS, Words};
 use crate::result::{Result, Status};
 use crate::transport::backend::Backend;
 use crate::transport::completion::Completion;
@@ -142,7 +142,7 @@ impl<B: Send + 'static> Persistent<B> {
     ///
     /// MPI 5.0 §3.9 (`MPI_Start`).
     #[doc(alias = "MPI_Start")]
-    #[inline]
+    #[inline(always)]
     pub fn start(mut self) -> Result<Active<B>> {
         self.0.start()?;
         Ok(Active(self.0))
@@ -374,22 +374,28 @@ impl<B: Send + 'static> Inner<B> {
         if self.phase != Phase::Started || !self.calls.takes(1) {
             return None;
         }
-        let native = self.native.as_mut()?;
+        let native = self.native.as_mut().filter(|native| native.is_plain())?;
         let mut words = EMPTY_STATUS;
-        if !native.is_plain() {
-            return None;
-        }
         match native.wait_plain(&mut words) {
-            Ok((status, _)) => {
-                self.last = status;
+            Ok((kind, _)) => {
+                self.last = Status::new(kind, words);
                 self.rests();
-                Some(status)
+                Some(self.last)
             }
             Err(code) => {
-                self.flight = PendingOp::Over(native.outcome(code, &words).map(Completion::plain));
-                self.phase = Phase::Flying;
+                self.flies(code, &words);
                 None
             }
+        }
+    }
+
+    /// Keeps the outcome of a wait that is more than a status.
+    #[cold]
+    #[inline(never)]
+    fn flies(&mut self, code: i32, words: &Words) {
+        if let Some(native) = &mut self.native {
+            self.flight = PendingOp::Over(native.outcome(code, words).map(Completion::plain));
+            self.phase = Phase::Flying;
         }
     }
 

@@ -3,16 +3,20 @@
 
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::ptr;
 use std::time::{Duration, Instant};
+
+use flight::Flight;
 
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
 use crate::data::in_flight::InFlight;
 use crate::data::raw_slice::{OpInfo, RecvStorage};
+use crate::result::status::EMPTY_STATUS;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::{Backend, StartedOp};
 use crate::transport::pending_op::PendingOp;
+
+pub(crate) mod flight;
 
 /// A pending operation, which owns its buffer of type `B` until it is complete.
 ///
@@ -36,11 +40,8 @@ pub struct Request<B: Send + 'static>(ManuallyDrop<Parts<B>>);
 /// The parts of a request. It is dropped in flight, and they are not: a wait takes it to pieces.
 pub(crate) struct Parts<B> {
     pub(crate) comm: Communicator,
-    /// [`PendingOp::Gone`] in a request that is empty.
-    flight: PendingOp,
+    flight: Flight<B>,
     pub(crate) buffer: InFlight<B>,
-    /// Makes the buffer of a message of unknown length.
-    settle: Option<fn(RecvStorage) -> B>,
 }
 
 impl<B: Send + 'static> Request<B> {
@@ -54,8 +55,8 @@ impl<B: Send + 'static> Request<B> {
         buffer: B,
         begin: impl FnOnce(&mut B) -> Result<PendingOp>,
     ) -> Result<Self> {
-        let (buffer, flight) = InFlight::begun(buffer, begin)?;
-        Ok(Self::of(comm, flight, buffer))
+        let (buffer, op) = InFlight::begun(buffer, begin)?;
+        Ok(Self::of(comm, Flight::of(op), buffer))
     }
 
     /// Starts an operation of a sibling crate.
@@ -75,8 +76,8 @@ impl<B: Send + 'static> Request<B> {
     ) -> Result<Self> {
         let (buffer, begun) = InFlight::begun(buffer, begin)?;
         match (begun, comm.backend()) {
-            (StartedOp::Mpi(cell), Backend::Mpi(over)) => {
-                Ok(Self::of(comm, over.native(cell, role, 0), buffer))
+            (StartedOp::Mpi(cell), Backend::Mpi(_)) => {
+                Ok(Self::of(comm, Flight::plain(cell, role, 0), buffer))
             }
             (begun, _) => Self::begun_otherwise(comm, role, begun, buffer),
         }
@@ -91,17 +92,17 @@ impl<B: Send + 'static> Request<B> {
         begun: StartedOp,
         buffer: InFlight<B>,
     ) -> Result<Self> {
-        Ok(Self::of(comm, PendingOp::begun(comm, role, begun), buffer))
+        let op = PendingOp::begun(comm, role, begun);
+        Ok(Self::of(comm, Flight::of(op), buffer))
     }
 
     /// The request of a pending operation on that memory.
     #[inline(always)]
-    pub(crate) fn of(comm: &Communicator, flight: PendingOp, buffer: InFlight<B>) -> Self {
+    pub(crate) fn of(comm: &Communicator, flight: Flight<B>, buffer: InFlight<B>) -> Self {
         Self(ManuallyDrop::new(Parts {
             comm: comm.clone(),
             flight,
             buffer,
-            settle: None,
         }))
     }
 
@@ -131,12 +132,14 @@ impl<B: Send + 'static> Request<B> {
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]
     #[inline(always)]
-    pub fn wait(mut self) -> Result<(B, Status)> {
-        if let Some(ended) = self.complete_fast() {
-            return Ok(ended);
-        }
-        let (buffer, outcome) = self.complete_slow()?;
-        Ok((buffer, outcome?))
+    pub fn wait(self) -> Result<(B, Status)> {
+        self.end(
+            |buffer, status| Ok((buffer, status)),
+            |pending| {
+                let (buffer, outcome) = pending.complete_slow()?;
+                Ok((buffer, outcome?))
+            },
+        )
     }
 
     /// As [`wait`](Self::wait), but gives the buffer back even if the operation has failed, or was
@@ -148,38 +151,41 @@ impl<B: Send + 'static> Request<B> {
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[inline]
-    pub fn complete(mut self) -> Result<(B, Result<Status>)> {
-        match self.complete_fast() {
-            Some((buffer, status)) => Ok((buffer, Ok(status))),
-            None => self.complete_slow(),
-        }
+    pub fn complete(self) -> Result<(B, Result<Status>)> {
+        self.end(
+            |buffer, status| Ok((buffer, Ok(status))),
+            Self::complete_slow,
+        )
     }
 
-    /// The buffer and the status, if there is nothing else to it: the request is empty then, and is
-    /// only dropped.
+    /// Waits on the fast path, if that is all there is to it.
+    // Where this is inlined, a request is built in memory for `slow` alone.
     #[inline(always)]
-    fn complete_fast(&mut self) -> Option<(B, Status)> {
+    fn end<R>(self, fast: impl FnOnce(B, Status) -> R, slow: impl FnOnce(Self) -> R) -> R {
         let Parts {
             comm,
             flight,
             buffer,
-            ..
-        } = &mut *self.0;
-        let (status, over) = flight.wait_fast(comm)?;
-        // What is waited for so has nothing to drop, which the compiler cannot know.
-        std::mem::forget(std::mem::replace(flight, PendingOp::Gone));
-        // SAFETY: the request is not used any more, and drops nothing, as `flight` says.
-        let buffer = unsafe { ptr::read(buffer) };
-        // SAFETY: as above.
-        drop(unsafe { ptr::read(comm) });
-        Some((buffer.give_back(over), status))
+        } = self.into_parts();
+        let mut words = EMPTY_STATUS;
+        match flight.wait_fast(&comm, &mut words) {
+            Ok((kind, over)) => {
+                drop(comm);
+                fast(buffer.give_back(over), Status::new(kind, words))
+            }
+            Err(flight) => slow(Self(ManuallyDrop::new(Parts {
+                comm,
+                flight,
+                buffer,
+            }))),
+        }
     }
 
     #[cold]
     #[inline(never)]
     fn complete_slow(mut self) -> Result<(B, Result<Status>)> {
-        let Parts { comm, flight, .. } = &mut *self.0;
-        match flight.wait(comm) {
+        let (comm, op) = self.op_mut();
+        match op.wait(comm) {
             Err(late) if late.kind() == ErrorKind::TimedOut => self.complete_late(late),
             waited => waited.and_then(|()| self.finish()),
         }
@@ -187,26 +193,28 @@ impl<B: Send + 'static> Request<B> {
 
     /// As [`complete`](Self::complete), after that error of the wait: a receive is cancelled.
     pub(crate) fn complete_late(mut self, late: Error) -> Result<(B, Result<Status>)> {
-        let Parts { comm, flight, .. } = &mut *self.0;
-        flight.cancel_late(comm, late)?;
+        let (comm, op) = self.op_mut();
+        op.cancel_late(comm, late)?;
         self.finish()
     }
 
     /// As [`PendingOp::is_overdue`].
     #[cfg(feature = "async")]
     pub(crate) fn is_overdue(&self, waiting: Instant) -> bool {
-        self.0.flight.is_overdue(&self.0.comm, waiting)
+        let op = self.0.flight.op();
+        op.is_some_and(|op| op.is_overdue(&self.0.comm, waiting))
     }
 
     /// As [`PendingOp::is_in_time`].
     pub(crate) fn is_in_time(&self, waiting: Instant) -> Result<()> {
-        self.0.flight.is_in_time(&self.0.comm, waiting)
+        let op = self.0.flight.op();
+        op.map_or(Ok(()), |op| op.is_in_time(&self.0.comm, waiting))
     }
 
     /// As [`wait`](Self::wait); a receive that times out is cancelled.
     pub(crate) fn wait_or_cancel(mut self) -> Result<(B, Status)> {
-        let Parts { comm, flight, .. } = &mut *self.0;
-        flight.wait_or_cancel(comm)?;
+        let (comm, op) = self.op_mut();
+        op.wait_or_cancel(comm)?;
         let (buffer, outcome) = self.finish()?;
         Ok((buffer, outcome?))
     }
@@ -223,8 +231,8 @@ impl<B: Send + 'static> Request<B> {
     #[doc(alias = "MPI_Test")]
     #[doc(alias = "MPI_Request_get_status")]
     pub fn test(&mut self) -> Result<bool> {
-        let Parts { comm, flight, .. } = &mut *self.0;
-        flight.test(comm)
+        let (comm, op) = self.op_mut();
+        op.test(comm)
     }
 
     /// As [`test`](Self::test), but waits up to `limit`.
@@ -232,8 +240,8 @@ impl<B: Send + 'static> Request<B> {
     /// # Errors
     /// As [`test`](Self::test).
     pub fn wait_timeout(&mut self, limit: Duration) -> Result<bool> {
-        let Parts { comm, flight, .. } = &mut *self.0;
-        flight.wait_timeout(comm, limit)
+        let (comm, op) = self.op_mut();
+        op.wait_timeout(comm, limit)
     }
 
     /// Cancels a receive whose message has not arrived. Wait for the request as usual, and see
@@ -246,8 +254,8 @@ impl<B: Send + 'static> Request<B> {
     /// MPI 5.0 §3.8.4 (`MPI_Cancel`).
     #[doc(alias = "MPI_Cancel")]
     pub fn cancel(&mut self) -> Result<()> {
-        let Parts { comm, flight, .. } = &mut *self.0;
-        flight.cancel(comm)
+        let (comm, op) = self.op_mut();
+        op.cancel(comm)
     }
 
     /// The communicator of the operation; `None` if that was an
@@ -263,8 +271,15 @@ impl<B: Send + 'static> Request<B> {
         &self.0.comm
     }
 
-    pub(crate) fn flight_mut(&mut self) -> &mut PendingOp {
-        &mut self.0.flight
+    /// The C name of the pending operation.
+    pub(crate) fn operation(&self) -> &'static str {
+        self.0.flight.operation()
+    }
+
+    /// The operation, as any other than a plain one, and its communicator.
+    pub(crate) fn op_mut(&mut self) -> (&Communicator, &mut PendingOp) {
+        let Parts { comm, flight, .. } = &mut *self.0;
+        (comm, flight.op_mut(comm))
     }
 
     /// Takes a complete operation apart.
@@ -276,10 +291,12 @@ impl<B: Send + 'static> Request<B> {
                 "the operation is not complete",
             ));
         };
-        let mut parts = self.into_parts();
-        let outcome = parts.flight.take();
+        let parts = self.into_parts();
+        let mut other = parts.flight.into_other(&parts.comm);
+        // This may still put a message in its places in the buffer.
+        let outcome = other.op.take();
         let buffer = parts.buffer.give_back(over);
-        Ok(match (outcome, parts.settle) {
+        Ok(match (outcome, other.settle) {
             (Ok(landed), Some(settle)) => match landed.room {
                 Some(room) => (settle(room), Ok(landed.status)),
                 None => (buffer, Ok(landed.status)),
@@ -292,43 +309,40 @@ impl<B: Send + 'static> Request<B> {
 
 impl<T: Pod + Send> Request<Vec<T>> {
     /// A receive that allocates its vector when the length is known.
-    pub(crate) fn of_any_length(comm: &Communicator, flight: PendingOp) -> Self {
-        let mut request = Self::of(comm, flight, InFlight::new(Vec::new()));
-        request.0.settle = Some(RecvStorage::into_initialised);
-        request
+    pub(crate) fn of_any_length(comm: &Communicator, op: PendingOp) -> Self {
+        let flight = Flight::other(op, Some(RecvStorage::into_initialised));
+        Self::of(comm, flight, InFlight::new(Vec::new()))
     }
 }
 
 impl<B: Send + 'static> Drop for Request<B> {
     #[inline(always)]
     fn drop(&mut self) {
-        if !matches!(self.0.flight, PendingOp::Gone) {
-            self.let_go();
-        }
+        // SAFETY: the request is being dropped, and not used any more.
+        let_go(unsafe { ManuallyDrop::take(&mut self.0) });
     }
 }
 
-impl<B: Send + 'static> Request<B> {
-    /// Frees the buffer of a complete operation; leaves another to the runtime.
-    #[cold]
-    #[inline(never)]
-    fn let_go(&mut self) {
-        // SAFETY: the request is being dropped, and is not empty.
-        let parts = unsafe { ManuallyDrop::take(&mut self.0) };
-        match parts.flight.ended() {
-            Some(over) => drop(parts.buffer.give_back(over)),
-            None => parts
-                .flight
-                .abandon(&parts.comm, parts.buffer.into_keep_alive()),
-        }
+/// Frees the buffer of a complete operation; leaves another to the runtime.
+// By value: what only may drop a request need not have it in memory.
+#[cold]
+#[inline(never)]
+fn let_go<B: Send + 'static>(parts: Parts<B>) {
+    match parts.flight.ended() {
+        Some(over) => drop(parts.buffer.give_back(over)),
+        None => parts
+            .flight
+            .into_other(&parts.comm)
+            .op
+            .abandon(&parts.comm, parts.buffer.into_keep_alive()),
     }
 }
 
 impl<B: Send + 'static> fmt::Debug for Request<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
-            .field("operation", &self.0.flight.operation())
-            .field("over", &self.0.flight.is_over())
+            .field("operation", &self.operation())
+            .field("over", &self.0.flight.ended().is_some())
             .finish_non_exhaustive()
     }
 }

@@ -42,7 +42,7 @@ pub(crate) struct Kind(u64);
 
 impl Kind {
     /// No message; the words have no meaning.
-    const NULL: Self = Self(0);
+    pub(crate) const NULL: Self = Self(0);
     /// The words are the library's own.
     pub(crate) const MPI: Self = Self(1);
     /// The words are source, tag and length in bytes.

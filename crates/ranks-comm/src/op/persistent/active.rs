@@ -29,7 +29,7 @@ impl<B: Send + 'static> Active<B> {
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]
-    #[inline]
+    #[inline(always)]
     pub fn wait(mut self) -> Result<(Persistent<B>, Status)> {
         let status = match self.0.wait_silently() {
             Some(outcome) => outcome?,

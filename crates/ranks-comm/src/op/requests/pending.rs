@@ -75,7 +75,7 @@ impl<B: Send + 'static> sealed::Sealed for Request<B> {
     }
 
     fn flight(&mut self) -> Option<sealed::CallInFlight<'_>> {
-        Some(sealed::CallInFlight(self.flight_mut()))
+        Some(sealed::CallInFlight(self.op_mut().1))
     }
 }
 

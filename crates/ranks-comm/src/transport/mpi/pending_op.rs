@@ -10,7 +10,7 @@ use super::error::{check, failed, is_pending};
 use super::recv::{fits, not_received};
 use super::status::{self, CountWord};
 use crate::data::in_flight::{InFlight, Keep, Over};
-use crate::data::raw_slice::{Element, OpInfo};
+use crate::data::raw_slice::OpInfo;
 use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
 use crate::result::{Error, Result};
 use crate::transport::pending_op::PendingOp;
@@ -55,19 +55,30 @@ impl Comm {
     /// A request of the library that is over when it is complete.
     #[inline(always)]
     pub(crate) fn request(&self, cell: Cell, role: &'static OpInfo, capacity: usize) -> Native {
-        Native {
-            cell,
-            role,
-            capacity,
-            count_word: self.count_word,
-            cancelling: false,
-            keep: None,
-            persistent: false,
-        }
+        Native::plain(cell, role, capacity, self.count_word)
     }
 }
 
 impl Native {
+    /// A request that is over when it is complete, on a library with that word.
+    #[inline(always)]
+    pub(crate) fn plain(
+        cell: Cell,
+        role: &'static OpInfo,
+        capacity: usize,
+        count_word: CountWord,
+    ) -> Self {
+        Self {
+            cell,
+            role,
+            capacity,
+            count_word,
+            cancelling: false,
+            persistent: false,
+            keep: None,
+        }
+    }
+
     /// The outcome, if it is complete; with an outer error it is still pending.
     pub(crate) fn test(&mut self) -> Result<Option<Result<Status>>> {
         let mut words = EMPTY_STATUS;
@@ -115,27 +126,16 @@ impl Native {
         self.keep.is_none() && !self.cancelling
     }
 
-    /// Has the library wait for an operation that is [plain](Self::is_plain): its status, and the
-    /// proof that it is complete; if there is more to it, the library's code, for
-    /// [`waited`](Self::waited).
+    /// As [`wait_plain`], for this one, which [is plain](Self::is_plain).
     #[inline(always)]
-    pub(crate) fn wait_plain(&mut self, words: &mut Words) -> Result<(Status, Over), c_int> {
-        // SAFETY: the request was begun and is not over; the status is ours.
-        let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(words)) };
-        if code != sys::MPI_SUCCESS {
-            return Err(code);
-        }
-        let status = match self.role.element {
-            None => Status::null(),
-            Some(Element { width, .. })
-                if self.count_word.surely_fits(words, width, self.capacity) =>
-            {
-                Status::new(Kind::MPI, *words)
-            }
-            Some(_) => return Err(code),
-        };
-        // SAFETY: the library has said that it is complete.
-        Ok((status, unsafe { Over::new() }))
+    pub(crate) fn wait_plain(&mut self, words: &mut Words) -> Result<(Kind, Over), c_int> {
+        wait_plain(
+            &mut self.cell,
+            self.role,
+            self.capacity,
+            &self.count_word,
+            words,
+        )
     }
 
     /// The outcome; with an outer error it is still pending.
@@ -216,6 +216,31 @@ impl Native {
     }
 }
 
+/// Has the library wait for an operation of which there is nothing else to do than to look at the
+/// status: what that is, and the proof that it is complete; if there is more to it, the library's
+/// code, for [`Native::waited`].
+#[inline(always)]
+pub(crate) fn wait_plain(
+    cell: &mut Cell,
+    role: &OpInfo,
+    capacity: usize,
+    count_word: &CountWord,
+    words: &mut Words,
+) -> Result<(Kind, Over), c_int> {
+    // SAFETY: the request was begun and is not over; the status is ours.
+    let code = unsafe { native::MPI_Wait(&raw mut *cell, status::to_write(words)) };
+    if code != sys::MPI_SUCCESS {
+        return Err(code);
+    }
+    let kind = match &role.element {
+        None => Kind::NULL,
+        Some(element) if count_word.surely_fits(words, element, capacity) => Kind::MPI,
+        Some(_) => return Err(code),
+    };
+    // SAFETY: the library has said that it is complete.
+    Ok((kind, unsafe { Over::new() }))
+}
+
 /// The error of a receive that waits while a rank that might have sent has failed: others may still
 /// send.
 #[cold]
@@ -242,7 +267,7 @@ pub(crate) fn outcome(
             Err(not_received(code, role.operation, capacity, width, &status))
         }
         Some(element) => {
-            if !count_word.surely_fits(words, element.width, capacity) {
+            if !count_word.surely_fits(words, &element, capacity) {
                 fits(role.operation, element, words, capacity)?;
             }
             Ok(Status::new(Kind::MPI, *words))

@@ -106,8 +106,9 @@ impl Comm {
             Source::Any => capacity,
             Source::Rank(_) | Source::Null => usize::MAX / size_of::<T>().max(1),
         };
-        if !(self.count_word).surely_fits(words, size_of::<T>(), most) {
-            fits(operation, Element::of::<T>(), words, capacity)?;
+        let element = const { &Element::of::<T>() };
+        if !(self.count_word).surely_fits(words, element, most) {
+            fits(operation, *element, words, capacity)?;
         }
         Ok(Kind::MPI)
     }

@@ -11,6 +11,7 @@ use super::communicator::on_own_comm;
 use super::error::check;
 use super::session;
 use crate::call::thread_guard::THREAD_GUARD;
+use crate::data::raw_slice::Element;
 use crate::result::status::{EMPTY_STATUS, Reader, Status, Words};
 use crate::result::{Error, ErrorKind, Result};
 
@@ -150,11 +151,11 @@ impl CountWord {
     }
 
     /// Returns `true` if it is certain, without calling the library, that the message is a whole
-    /// number of elements of `width` bytes, and no more than `capacity` of them.
+    /// number of elements, and no more than `capacity` of them.
     #[inline(always)]
-    pub(crate) fn surely_fits(self, status: &Words, width: usize, capacity: usize) -> bool {
-        let bytes = self.of(status) as usize;
-        width.is_power_of_two() && bytes & (width - 1) == 0 && bytes <= capacity * width
+    pub(crate) fn surely_fits(self, status: &Words, element: &Element, capacity: usize) -> bool {
+        let bytes = self.of(status);
+        element.surely_divides(bytes) && bytes as usize <= capacity * element.width
     }
 
     /// The word of that status.
