@@ -1,16 +1,19 @@
 //! Blocking sends, in any mode.
 
+use std::ffi::c_int;
+
 use ranks_launch::Count;
+use ranks_mpi_sys as sys;
 
 use super::buffer::{is_small, to_read};
 use super::communicator::Comm;
-use super::error::check_with;
+use super::error::failed;
 use super::peer::STANDARD;
 use super::send_mode::SendMode;
 use crate::call::record::Over;
 use crate::data::element::Pod;
 use crate::data::source::Destination;
-use crate::result::Result;
+use crate::result::{Error, Result};
 
 impl Comm {
     /// # Safety
@@ -33,7 +36,7 @@ impl Comm {
         // SAFETY: `count` items are what `data` holds; rank and tag are checked; a receive is
         // posted, if that was promised.
         let code = unsafe { call(to_read(data), count, datatype, to, tag, self.canonical) };
-        check_with(code, mode.name(), || attempt(data.len(), dest))
+        sent(code, mode, data.len(), dest)
     }
 
     /// Sends as many items as an `int` can count, in a mode that this library does.
@@ -55,8 +58,23 @@ impl Comm {
         // posted, if that was promised.
         let code = unsafe { call(to_read(data), count, datatype, to, tag, comm.native) };
         comm.over();
-        check_with(code, mode.name(), || attempt(data.len(), dest))
+        sent(code, mode, data.len(), dest)
     }
+}
+
+/// The outcome of a send.
+#[inline(always)]
+fn sent(code: c_int, mode: SendMode, elements: usize, dest: Destination) -> Result<()> {
+    match code {
+        sys::MPI_SUCCESS => Ok(()),
+        _ => Err(not_sent(code, mode.name(), elements, dest)),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn not_sent(code: c_int, operation: &'static str, elements: usize, dest: Destination) -> Error {
+    failed(code, operation, &attempt(elements, dest))
 }
 
 /// The attempt, for an error.
