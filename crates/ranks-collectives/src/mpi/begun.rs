@@ -21,7 +21,10 @@ pub(super) fn begin(
     let mut cell = Cell::new();
     let code = call(&raw mut cell);
     check(code, name)?;
-    Ok(begun(cell, keep))
+    match keep {
+        None => Ok(StartedOp::Mpi(cell)),
+        keep => Ok(begun(cell, keep)),
+    }
 }
 
 /// Begins by a function in the standard's terms.
@@ -40,6 +43,8 @@ pub(super) fn begin_large(
     Ok(begun(cell, keep))
 }
 
+#[cold]
+#[inline(never)]
 fn begun(cell: Cell, keep: Option<Box<dyn Keep>>) -> StartedOp {
     match keep {
         None => StartedOp::Mpi(cell),

@@ -86,6 +86,12 @@ impl Communicator {
         self.0.way.calls()
     }
 
+    /// The distance of requests in an array of the library's: the logarithm of the bytes.
+    #[inline(always)]
+    pub(crate) fn request_shift(&self) -> u32 {
+        self.0.way.request_shift()
+    }
+
     /// As [`fast_path`](Self::fast_path) for a nonblocking call, which is recorded.
     #[inline(always)]
     pub(crate) fn fast_path_posted(&self, call: Call, items: usize) -> Option<&mpi::Comm> {

@@ -129,7 +129,10 @@ impl Communicator {
         };
         match result {
             Ok(value) => {
-                inner.finish()?;
+                if inner.finish()? {
+                    // There is nothing to drop.
+                    std::mem::forget(inner);
+                }
                 Ok(value)
             }
             Err(error) => {

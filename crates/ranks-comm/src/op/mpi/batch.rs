@@ -73,15 +73,11 @@ impl<R: Deref<Target = Rooms>> Batch<R> {
     /// A batch for requests on `comm`.
     #[inline(always)]
     pub(crate) fn new(comm: &Communicator, rooms: R) -> Self {
-        let shift = match comm.backend() {
-            Backend::Mpi(comm) => comm.request_shift,
-            Backend::InProcess(_) => 0,
-        };
         Self {
             rooms,
             used: Cell::new(0),
             holes: Cell::new(0),
-            shift,
+            shift: comm.request_shift(),
             cancelling: Cell::new(false),
         }
     }
@@ -297,7 +293,7 @@ impl<R: Deref<Target = Rooms>> Batch<R> {
         let place = self.place(0);
         // SAFETY: the request was begun and is not over, or the room were free; no status is asked
         // for.
-        let code = unsafe { native::MPI_Wait(place, native::status_ignore()) };
+        let code = unsafe { native::MPI_Wait(place, comm.status_ignore.pointer()) };
         comm.over();
         if code != sys::MPI_SUCCESS {
             return self.one_by_one(&comm, code);

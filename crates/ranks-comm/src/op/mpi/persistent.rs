@@ -1,7 +1,6 @@
 //! Persistent requests of the library.
 
 use std::ffi::c_void;
-use std::ptr;
 use std::sync::Arc;
 
 use ranks_mpi_sys as sys;
@@ -24,7 +23,7 @@ use crate::transport::mpi::peer::STANDARD;
 use crate::transport::mpi::pending_op::{Cell, Native};
 use crate::transport::mpi::receives::can_be_prepared;
 use crate::transport::mpi::send_mode::SendMode;
-use crate::transport::mpi::status;
+use crate::transport::mpi::status::{self, StatusIgnore};
 
 impl Comm {
     /// Prepares a persistent send.
@@ -141,10 +140,9 @@ impl Comm {
     }
 }
 
-/// Proof that an operation has no status to read at completion: the address of `MPI_STATUS_IGNORE`,
-/// one load away.
+/// Proof that an operation has no status to read at completion.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Silent(usize);
+pub(crate) struct Silent(StatusIgnore);
 
 impl Native {
     #[inline(always)]
@@ -167,16 +165,14 @@ impl Native {
     /// `Some` if the operation has no status to read at completion, unless it has failed.
     pub(crate) fn silent(&self) -> Option<Silent> {
         let silent = self.role.element.is_none() && self.keep.is_none();
-        silent.then(|| Silent(native::status_ignore().addr()))
+        silent.then(|| Silent(StatusIgnore::of_library()))
     }
 
     /// As [`finish`](Self::finish), for an operation that is [silent](Self::silent).
     #[inline(always)]
     pub(crate) fn finish_silently(&mut self, Silent(ignore): Silent) -> Result<()> {
-        let ignore = ptr::without_provenance_mut(ignore);
-        // SAFETY: the request was made by an `_init`; the library takes this address for no status
-        // at all.
-        let code = unsafe { native::MPI_Wait(&raw mut self.cell, ignore) };
+        // SAFETY: the request was made by an `_init`; no status is asked for.
+        let code = unsafe { native::MPI_Wait(&raw mut self.cell, ignore.pointer()) };
         check(code, self.role.operation)
     }
 

@@ -80,12 +80,15 @@ impl<'a> Inner<'a> {
         role: &'static OpInfo,
         begin: impl FnOnce() -> Result<StartedOp>,
     ) -> Result<RequestSlot> {
-        self.begin_by(begin, |begun| match (begun, self.batch.room()) {
-            (StartedOp::Mpi(request), Some(room)) => {
-                self.batch.adopt(room, role, &request);
-                RequestSlot::Batch(room)
-            }
-            (begun, _) => self.keep_other(role, begun),
+        self.begin_by(begin, |begun| match begun {
+            StartedOp::Mpi(request) => match self.batch.room() {
+                Some(room) => {
+                    self.batch.adopt(room, role, &request);
+                    RequestSlot::Batch(room)
+                }
+                None => self.keep_other(role, StartedOp::Mpi(request)),
+            },
+            begun => self.keep_other(role, begun),
         })
     }
 
@@ -227,17 +230,19 @@ impl<'a> Inner<'a> {
     }
 
     /// Waits for all operations; returns the first error. Those that are left after one (of a
-    /// forbidden thread, or of a time limit) are given up by `drop`.
+    /// forbidden thread, or of a time limit) are given up by `drop`, which `true` says has nothing
+    /// to do.
     #[inline(always)]
-    pub(super) fn finish(&self) -> Result<()> {
-        match self.rest.get() {
-            None if self.batch.is_empty() => Ok(()),
-            None => match self.comm.fast_path_recorded(Call::of(WAITALL)) {
-                Some(comm) => self.batch.wait_all(comm),
-                None => self.finish_batches(None),
-            },
-            Some(rest) => self.finish_all(rest),
+    pub(super) fn finish(&self) -> Result<bool> {
+        if self.rest.get().is_none() {
+            if self.batch.is_empty() {
+                return Ok(true);
+            }
+            if let Some(comm) = self.comm.fast_path_recorded(Call::of(WAITALL)) {
+                return self.batch.wait_all(comm).map(|()| true);
+            }
         }
+        self.finish_slow().map(|()| false)
     }
 
     /// Cancels the receives that have no message, and waits for all operations.
@@ -251,7 +256,10 @@ impl<'a> Inner<'a> {
 
     #[cold]
     #[inline(never)]
-    fn finish_all(&self, rest: &Rest) -> Result<()> {
+    fn finish_slow(&self) -> Result<()> {
+        let Some(rest) = self.rest.get() else {
+            return self.finish_batches(None);
+        };
         let batches = if self.batch.is_empty() && rest.batches.are_empty() {
             Ok(())
         } else {
@@ -265,8 +273,6 @@ impl<'a> Inner<'a> {
     }
 
     /// Waits for all batches, one after the other.
-    #[cold]
-    #[inline(never)]
     fn finish_batches(&self, batches: Option<&Batches>) -> Result<()> {
         if self.is_late() {
             return self.none_is_left();

@@ -16,7 +16,7 @@ use super::free_by_group::{Dropped, Members};
 use super::object_name::{LIMIT, name_from, object_name_within};
 use super::peer::Sentinels;
 use super::session::Session;
-use super::status::CountWord;
+use super::status::{CountWord, StatusIgnore};
 use super::topology::{count, ints};
 use super::unreceived;
 use crate::call::callback;
@@ -36,6 +36,7 @@ pub struct Comm {
     /// This rank, if messages to itself must be packed (see `oneself`); otherwise no rank.
     pub(crate) oneself: c_int,
     pub(crate) count_word: CountWord,
+    pub(crate) status_ignore: StatusIgnore,
     /// The distance of requests in an array of the library's: the logarithm of the bytes.
     pub(crate) request_shift: u32,
     pub(crate) session: Arc<Session>,
@@ -119,6 +120,7 @@ impl Comm {
             sentinels: session.sentinels,
             oneself: session.packed.rank_in(canonical),
             count_word: session.count_word,
+            status_ignore: StatusIgnore::of_library(),
             request_shift: native::request_stride().trailing_zeros(),
             compares: session.compares(),
             session,

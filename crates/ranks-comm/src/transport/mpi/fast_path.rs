@@ -23,6 +23,8 @@ pub(crate) struct Unclaimed<C>(pub(crate) C);
 pub(crate) struct CommFastPath {
     calls: &'static FastPath,
     receives: &'static FastPath,
+    /// [`Comm::request_shift`]; 0 if it is not over MPI.
+    request_shift: u32,
     /// If it is not over MPI, both tests are [`CLOSED`], which is always closed.
     backend: Backend,
 }
@@ -34,11 +36,11 @@ impl CommFastPath {
         // Where ranks may be lost a blocking collective is one that is begun and waited for.
         let calls = closed_if(comm.compares || fault_tolerance::is_on());
         let receives = closed_if(comm.claims_everything());
-        let backend = Backend::Mpi(comm);
         Self {
             calls,
             receives,
-            backend,
+            request_shift: comm.request_shift,
+            backend: Backend::Mpi(comm),
         }
     }
 
@@ -46,6 +48,7 @@ impl CommFastPath {
         Self {
             calls: &CLOSED,
             receives: &CLOSED,
+            request_shift: 0,
             backend: Backend::InProcess(comm),
         }
     }
@@ -62,6 +65,11 @@ impl CommFastPath {
     /// The test that [`fast_path`](Self::fast_path) makes.
     pub(crate) fn calls(&self) -> &'static FastPath {
         self.calls
+    }
+
+    #[inline(always)]
+    pub(crate) fn request_shift(&self) -> u32 {
+        self.request_shift
     }
 
     /// The library's communicator, if a call that moves `items` may take the fast path.

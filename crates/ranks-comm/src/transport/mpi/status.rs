@@ -1,6 +1,7 @@
 //! Statuses: the library's own, decoded on demand, and the standard's, decoded immediately.
 
 use std::ffi::c_int;
+use std::ptr;
 
 use ranks_mpi_sys::{
     MPI_BYTE, MPI_Comm, MPI_Count, MPI_Get_elements_x, MPI_SUCCESS, MPI_Status, native,
@@ -22,6 +23,22 @@ const _: () = assert!(align_of::<native::Status>() <= align_of::<Words>());
 #[inline(always)]
 pub(crate) fn to_write(words: &mut Words) -> *mut native::Status {
     (&raw mut *words).cast()
+}
+
+/// `MPI_STATUS_IGNORE`, as the library has it, one load away.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StatusIgnore(usize);
+
+impl StatusIgnore {
+    pub(crate) fn of_library() -> Self {
+        Self(native::status_ignore().addr())
+    }
+
+    /// The pointer, which the library takes for no status at all.
+    #[inline(always)]
+    pub(crate) fn pointer(self) -> *mut native::Status {
+        ptr::without_provenance_mut(self.0)
+    }
 }
 
 fn native(words: &Words) -> native::Status {
