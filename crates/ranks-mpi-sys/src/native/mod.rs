@@ -2,10 +2,11 @@
 //!
 //! The functions of this module have the names of the standard's and the library's own meaning of
 //! every argument: handles from [`comm`], [`datatype`], [`op`] and [`win`], ranks and tags that are
-//! either plain or come from [`any_source`], [`any_tag`] and [`proc_null`], statuses that stay as
-//! the library wrote them until they are [decoded](Status::source), or [`status_ignore`]. Only the
-//! code of an error is converted. A call costs what the C call costs, with a few instructions more
-//! in the MPICH family, whose handles are narrower than a word.
+//! either plain or come from [`any_source`], [`any_tag`] and [`proc_null`], locks from
+//! [`lock_type`], statuses that stay as the library wrote them until they are
+//! [decoded](Status::source), or [`status_ignore`]. Only the code of an error is converted. A call
+//! costs what the C call costs, with a few instructions more in the MPICH family, whose handles are
+//! narrower than a word.
 //!
 //! Everything else (the large-count forms, files, attributes, …) goes through the functions
 //! at the crate's root, in the standard's terms.
@@ -16,10 +17,11 @@ use std::mem::MaybeUninit;
 
 use crate::Family;
 use crate::abi::Abi;
+use crate::abi::column;
 use crate::abi::handle::{self, HandleKind, NativeHandle};
 use crate::abi::kinds::Conversion;
 use crate::abi::mpich::{self, Mpich};
-use crate::abi::numbers::{Codes, Ranks, Tags};
+use crate::abi::numbers::{Codes, LockTypes, Ranks, Tags};
 use crate::abi::openmpi::{self, OpenMpi};
 use crate::types::*;
 
@@ -299,6 +301,16 @@ pub fn any_tag() -> c_int {
         Family::Standard => crate::MPI_ANY_TAG,
         Family::Mpich => Tags::to_native::<Mpich>(crate::MPI_ANY_TAG),
         Family::OpenMpi => Tags::to_native::<OpenMpi>(crate::MPI_ANY_TAG),
+    }
+}
+
+/// `MPI_LOCK_SHARED` or `MPI_LOCK_EXCLUSIVE`, as the library has it.
+#[inline]
+pub fn lock_type(standard: c_int) -> c_int {
+    match crate::load::family() {
+        Family::Standard => standard,
+        Family::Mpich => column::to_native::<Mpich, LockTypes>(standard),
+        Family::OpenMpi => column::to_native::<OpenMpi, LockTypes>(standard),
     }
 }
 

@@ -79,6 +79,14 @@ fn attributes_of_a_window(world: Communicator) {
     ok(unsafe { MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win) });
     // SAFETY: as above.
     ok(unsafe { MPI_Win_unlock(0, win) });
+    for standard in [MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE] {
+        // SAFETY: the library is loaded.
+        let win = unsafe { native::win(win) };
+        // SAFETY: the window is live, and not locked.
+        ok(unsafe { native::MPI_Win_lock(native::lock_type(standard), 0, 0, win) });
+        // SAFETY: it is locked.
+        ok(unsafe { native::MPI_Win_unlock(0, win) });
+    }
     // SAFETY: made above, and freed once.
     ok(unsafe { MPI_Win_free(&raw mut win) });
     assert_eq!(win, MPI_WIN_NULL);

@@ -1,5 +1,7 @@
 //! Opening and closing of epochs.
 
+use std::ffi::c_int;
+
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::check;
@@ -11,6 +13,30 @@ use super::window::Window;
 use crate::epoch::epochs::{Epochs, Hold};
 use crate::epoch::lock_kind::LockKind;
 use crate::epoch::table::int;
+
+/// The kinds of locks, as the library has them.
+#[derive(Clone, Copy)]
+pub(super) struct LockTypes {
+    shared: c_int,
+    exclusive: c_int,
+}
+
+impl LockTypes {
+    pub(super) fn of_library() -> Self {
+        Self {
+            shared: native::lock_type(sys::MPI_LOCK_SHARED),
+            exclusive: native::lock_type(sys::MPI_LOCK_EXCLUSIVE),
+        }
+    }
+
+    #[inline]
+    fn of(self, kind: LockKind) -> c_int {
+        match kind {
+            LockKind::Shared => self.shared,
+            LockKind::Exclusive => self.exclusive,
+        }
+    }
+}
 
 impl<T: Pod> Window<T> {
     /// Ends an epoch and begins the next. Collective.
@@ -26,12 +52,9 @@ impl<T: Pod> Window<T> {
     }
 
     pub(crate) fn lock(&self, kind: LockKind, rank: usize) -> Result<()> {
-        let kind = match kind {
-            LockKind::Shared => sys::MPI_LOCK_SHARED,
-            LockKind::Exclusive => sys::MPI_LOCK_EXCLUSIVE,
-        };
+        let kind = self.lock_types.of(kind);
         // SAFETY: the window is alive and has such a rank, which is not locked, as `Epochs` knows.
-        let code = unsafe { sys::MPI_Win_lock(kind, int(rank), NO_ASSERTION, self.canonical) };
+        let code = unsafe { native::MPI_Win_lock(kind, int(rank), NO_ASSERTION, self.win) };
         check(code, "MPI_Win_lock")
     }
 

@@ -15,6 +15,7 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Win, native};
 
 use super::dynamic::Attachments;
+use super::epochs::LockTypes;
 use super::exposure::{Exposure, end_exposures};
 use super::faults::Faults;
 use super::nothing;
@@ -35,6 +36,7 @@ pub(crate) struct Window<T: Pod> {
     /// are one load away.
     pub(super) win: native::Win,
     pub(super) datatype: native::Datatype,
+    pub(super) lock_types: LockTypes,
     /// This rank's elements.
     pub(super) elements: Elements<T>,
     /// The handle in the terms of the standard ABI.
@@ -270,6 +272,7 @@ impl<T: Pod> Window<T> {
             win: unsafe { native::win(child.canonical) },
             // SAFETY: as above.
             datatype: unsafe { native::datatype(TypeOf::<T>::datatype()) },
+            lock_types: LockTypes::of_library(),
             elements: child.elements,
             canonical: child.canonical,
             faults: Faults::of(allocated),
@@ -288,6 +291,7 @@ impl<T: Pod> Window<T> {
         Window {
             win: self.win,
             datatype,
+            lock_types: self.lock_types,
             elements,
             canonical: self.canonical,
             start,

@@ -142,15 +142,15 @@ impl<T: Pod> Inner<T> {
 
     /// As [`dispatch`](Self::dispatch), for one call of the library, which goes ahead at once if it
     /// may.
+    // The call is made for each of the two paths: that of the fast one stays in registers.
     #[inline]
     pub(crate) fn call(
         &self,
-        call: impl Into<Call>,
+        call: impl Into<Call> + Copy,
         over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<()>,
         in_process: impl FnOnce(&LocalWindow) -> Result<()>,
     ) -> Result<()> {
-        let call = call.into();
-        match self.fast_path(call) {
+        match self.fast_path(call.into()) {
             Some((comm, window)) => comm.during(|_| over_mpi(window)),
             None => self.dispatch(call, over_mpi, in_process),
         }
@@ -160,12 +160,11 @@ impl<T: Pod> Inner<T> {
     #[inline(always)]
     pub(crate) fn call_to_end(
         &self,
-        call: impl Into<Call>,
+        call: impl Into<Call> + Copy,
         over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<()>,
         in_process: impl FnOnce(&LocalWindow) -> Result<()>,
     ) -> Result<()> {
-        let call = call.into();
-        if let Some((comm, window)) = self.fast_path(call) {
+        if let Some((comm, window)) = self.fast_path(call.into()) {
             return comm.during(|_| over_mpi(window));
         }
         let _entered = self.enter_to_end(call);
@@ -186,18 +185,18 @@ impl<T: Pod> Inner<T> {
     /// Lets go of a lock that this thread has taken.
     #[inline]
     pub(crate) fn unlock(&self, hold: Hold) -> Result<()> {
-        let call = match hold {
-            Hold::All => Call::of(UNLOCK_ALL),
-            Hold::Rank(rank) => Call::of(UNLOCK).peer(rank),
-        };
-        self.call_to_end(
-            call,
-            |window| window.unlock(hold),
-            |window| match hold {
-                Hold::All => window.unlock_all(),
-                Hold::Rank(rank) => window.unlock(rank),
-            },
-        )
+        match hold {
+            Hold::All => self.call_to_end(
+                UNLOCK_ALL,
+                |window| window.unlock(hold),
+                |window| window.unlock_all(),
+            ),
+            Hold::Rank(rank) => self.call_to_end(
+                (UNLOCK, rank),
+                |window| window.unlock(hold),
+                |window| window.unlock(rank),
+            ),
+        }
     }
 
     /// Lets go of the locks whose guards were forgotten: of all, whatever becomes of one.

@@ -8,7 +8,7 @@ use std::sync::MutexGuard;
 
 use bytemuck::Pod;
 use ranks_collectives::Integer;
-use ranks_comm::record::{Call, Class, Kind};
+use ranks_comm::record::{Class, Kind};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::epoch::accumulation::{Accumulation, Change};
@@ -266,7 +266,7 @@ impl<'a, T: Pod> Locked<'a, T> {
         let end = |under_way| match under_way {
             PendingTargets::Nothing => Ok(()),
             PendingTargets::To(rank) => {
-                let call = Call::of(FLUSH).peer(rank);
+                let call = (FLUSH, rank);
                 self.inner
                     .call_to_end(call, |window| window.flush(rank), DONE)
             }
@@ -293,7 +293,7 @@ impl<'a, T: Pod> Locked<'a, T> {
     #[doc(alias = "MPI_Win_flush")]
     pub fn flush(&self, rank: usize) -> Result<()> {
         self.check_target(FLUSH.operation, rank)?;
-        let call = Call::of(FLUSH).peer(rank);
+        let call = (FLUSH, rank);
         self.inner.call(call, |window| window.flush(rank), DONE)
     }
 
@@ -317,7 +317,7 @@ impl<'a, T: Pod> Locked<'a, T> {
     #[doc(alias = "MPI_Win_flush_local")]
     pub fn flush_local(&self, rank: usize) -> Result<()> {
         self.check_target(FLUSH_LOCAL.operation, rank)?;
-        let call = Call::of(FLUSH_LOCAL).peer(rank);
+        let call = (FLUSH_LOCAL, rank);
         self.inner
             .call(call, |window| window.flush_local(rank), DONE)
     }

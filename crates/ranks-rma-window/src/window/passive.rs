@@ -96,11 +96,11 @@ impl<T: Pod> PassiveWindow<T> {
         self.inner.table.check_rank(LOCK.operation, rank)?;
         let exclusive = kind == LockKind::Exclusive;
         self.hold(
-            Call::of(LOCK).peer(rank),
+            (LOCK, rank),
             Hold::Rank(rank),
             exclusive,
-            |window| window.lock(kind, rank),
-            |window| window.lock(exclusive, rank),
+            move |window| window.lock(kind, rank),
+            move |window| window.lock(exclusive, rank),
         )
     }
 
@@ -114,7 +114,7 @@ impl<T: Pod> PassiveWindow<T> {
     #[doc(alias = "MPI_Win_lock_all")]
     pub fn lock_all(&self) -> Result<Locked<'_, T>> {
         self.hold(
-            Call::of(LOCK_ALL),
+            LOCK_ALL,
             Hold::All,
             false,
             mpi::Window::lock_all,
@@ -125,13 +125,13 @@ impl<T: Pod> PassiveWindow<T> {
     #[inline]
     fn hold(
         &self,
-        call: Call,
+        call: impl Into<Call> + Copy,
         hold: Hold,
         exclusive: bool,
         over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<()>,
         in_process: impl FnOnce(&crate::in_process::LocalWindow) -> Result<()>,
     ) -> Result<Locked<'_, T>> {
-        self.inner.epochs.hold(call.operation(), hold)?;
+        self.inner.epochs.hold(call.into().operation(), hold)?;
         if let Err(error) = self.inner.call(call, over_mpi, in_process) {
             self.inner.epochs.release(hold);
             return Err(error);

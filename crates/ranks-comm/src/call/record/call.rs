@@ -148,6 +148,14 @@ impl From<&'static str> for Call {
     }
 }
 
+/// A call to that other rank.
+impl From<(&'static Kind, usize)> for Call {
+    #[inline(always)]
+    fn from((kind, peer): (&'static Kind, usize)) -> Self {
+        Self::of(kind).peer(peer)
+    }
+}
+
 impl From<&'static Kind> for Call {
     #[inline(always)]
     fn from(kind: &'static Kind) -> Self {
