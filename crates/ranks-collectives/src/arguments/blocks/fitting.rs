@@ -19,9 +19,12 @@ impl Blocks {
         name: &str,
         length: usize,
     ) -> Result<()> {
-        let holders = holders.into();
-        if self.len() != holders.count {
-            return Err(self.not_one_each(operation, holders));
+        let Holders {
+            count,
+            name: holder,
+        } = holders.into();
+        if self.len() != count {
+            return Err(self.not_one_each(operation, count, holder));
         }
         if self.end > length {
             return Err(self.beyond(operation, name, length));
@@ -53,7 +56,7 @@ impl Blocks {
         if self.is_disjoint() {
             return Ok(());
         }
-        Err(self.overlap(operation, holders.into(), name))
+        Err(self.overlap(operation, holders.into().name, name))
     }
 
     /// # Errors
@@ -67,15 +70,15 @@ impl Blocks {
     }
 
     #[cold]
-    fn not_one_each(&self, operation: &'static str, holders: Holders) -> Error {
-        let (blocks, Holders { count, name }) = (self.len(), holders);
+    fn not_one_each(&self, operation: &'static str, count: usize, holder: &'static str) -> Error {
+        let blocks = self.len();
         Error::new(
             ErrorKind::Length,
             operation,
             format_args!(
-                "{} for {}; each {name} has one",
+                "{} for {}; each {holder} has one",
                 Count(blocks, "block"),
-                Count(count, name)
+                Count(count, holder)
             ),
         )
     }
@@ -94,7 +97,7 @@ impl Blocks {
     }
 
     #[cold]
-    fn overlap(&self, operation: &'static str, holders: Holders, name: &str) -> Error {
+    fn overlap(&self, operation: &'static str, holder: &str, name: &str) -> Error {
         let mut ranks: Vec<usize> = (0..self.len())
             .filter(|&rank| self.counts[rank] > 0)
             .collect();
@@ -107,8 +110,7 @@ impl Blocks {
             ErrorKind::Argument,
             operation,
             format_args!(
-                "the blocks of {}s {} and {} in {name} overlap: {:?} and {:?}",
-                holders.name,
+                "the blocks of {holder}s {} and {} in {name} overlap: {:?} and {:?}",
                 pair[0],
                 pair[1],
                 self.range(pair[0]),

@@ -236,6 +236,8 @@ impl<'a, T, D: Division> Trade<'a, T, D> {
         let arriving = trade.incoming().filter(|edge| edge.from == me);
         for (sent, expected) in leaving.zip(arriving) {
             if sent.length != expected.length {
+                let (sent, expected) =
+                    ((sent.index, sent.length), (expected.index, expected.length));
                 return Err(differ(operation, sent, expected));
             }
         }
@@ -293,16 +295,17 @@ fn one_sided(operation: &'static str) -> Error {
     )
 }
 
+/// The error of two blocks of those numbers and lengths.
 #[cold]
-fn differ(operation: &'static str, sent: Edge, expected: Edge) -> Error {
+fn differ(operation: &'static str, sent: (usize, usize), expected: (usize, usize)) -> Error {
     length(
         operation,
         format_args!(
             "block {} of send, which this rank sends to itself, has {}, and block {} of recv, where it arrives, {}",
-            sent.index,
-            Count(sent.length, "element"),
-            expected.index,
-            expected.length
+            sent.0,
+            Count(sent.1, "element"),
+            expected.0,
+            expected.1
         ),
     )
 }
