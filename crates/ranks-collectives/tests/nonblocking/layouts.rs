@@ -251,3 +251,48 @@ fn neighbours_get_their_parts_at_each_start(world: Communicator) -> Result<()> {
 fn neighbours_get_their_parts_among_many(world: Communicator) -> Result<()> {
     neighbours_get_their_parts(&world)
 }
+
+/// MPICH 4.0.2 took as many counts of what a rank sends as it has sources, and wrote anywhere.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn a_rank_sends_to_more_than_it_receives_from(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    // Each rank receives from the last one, and the first ones from the first as well.
+    let all: Vec<usize> = (0..size).collect();
+    let both = &all[..size.div_ceil(2)];
+    let last = size - 1;
+    let sources = if both.contains(&me) {
+        vec![last, 0]
+    } else {
+        vec![last]
+    };
+    let mut destinations: Vec<usize> = Vec::new();
+    if me == last {
+        destinations.extend(all.iter().rev());
+    }
+    if me == 0 {
+        destinations.extend(both);
+    }
+    let graph = world.dist_graph_create_adjacent(&sources, None, &destinations, None, false)?;
+    let block = |from: usize, to: usize| vec![(from * size + to) as u32; 2 + 5 * from + to];
+    let sent: Vec<Vec<u32>> = destinations.iter().map(|&to| block(me, to)).collect();
+    let received: Vec<Vec<u32>> = sources.iter().map(|&from| block(from, me)).collect();
+    let layouts = |blocks: &[Vec<u32>]| {
+        let mut end = 0;
+        Layouts::new(blocks.iter().map(|block| {
+            end += block.len();
+            Layout::contiguous(block.len()).at(end - block.len())
+        }))
+    };
+    let (here, there) = (layouts(&sent), layouts(&received));
+    let (send, expected) = (sent.concat(), received.concat());
+    let room = || vec![CANARY; expected.len()];
+    let mut got = room();
+    graph.neighbor_alltoallw(&send, &here, &mut got, &there)?;
+    assert_eq!(got, expected);
+    let begun = graph.ineighbor_alltoallw(send.clone(), room(), &here, &there)?;
+    assert_eq!(begun.wait()?.0.1, expected);
+    let prepared = graph.neighbor_alltoallw_init(send, room(), &here, &there)?;
+    let (done, _) = prepared.start()?.wait()?;
+    assert_eq!(done.recv(), expected);
+    still_works(&world)
+}

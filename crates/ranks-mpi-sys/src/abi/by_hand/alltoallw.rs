@@ -5,7 +5,8 @@
 //! [`Datatypes`](crate::native::Datatypes).
 
 use std::ffi::{c_int, c_void};
-use std::ptr;
+use std::sync::OnceLock;
+use std::{ptr, slice};
 
 use super::{Handles, length, through};
 use crate::abi::Abi;
@@ -105,9 +106,45 @@ fn in_place<A: Abi>(buffer: *const c_void) -> *const c_void {
     <Buf as Arg<A>>::pass(&mut held)
 }
 
-/// A call that is done when it returns.
+/// The counts of both sides for the function of large counts.
+struct LargeCounts {
+    send: Vec<MPI_Count>,
+    receive: Vec<MPI_Count>,
+}
+
+impl LargeCounts {
+    /// Where the other function mixes them up: MPICH 4.0 to 4.0.2 copies as many of what is sent as
+    /// there are sources, and as many of what is received as there are destinations. The function
+    /// of large counts copies none, and does not read them after it has returned.
+    ///
+    /// # Safety
+    /// There is a count for every neighbour.
+    unsafe fn needed(comm: MPI_Comm, send: *const c_int, receive: *const c_int) -> Option<Self> {
+        const MIXED_UP: [&str; 3] = ["MPICH 4.0", "MPICH 4.0.1", "MPICH 4.0.2"];
+        static IS_NEEDED: OnceLock<bool> = OnceLock::new();
+        let is_needed = || crate::loaded().is_some_and(|loaded| MIXED_UP.contains(&loaded.name()));
+        if !*IS_NEEDED.get_or_init(is_needed) {
+            return None;
+        }
+        let (destinations, sources) = neighbors(comm);
+        let large = |counts: *const c_int, length: usize| match length {
+            0 => Vec::new(),
+            // SAFETY: by this function's contract.
+            _ => unsafe { slice::from_raw_parts(counts, length) }
+                .iter()
+                .map(|count| MPI_Count::from(*count))
+                .collect(),
+        };
+        (destinations != sources).then(|| Self {
+            send: large(send, destinations),
+            receive: large(receive, sources),
+        })
+    }
+}
+
+/// A call that is done when it returns; some by `$large`, where [`LargeCounts`] are needed.
 macro_rules! blocking {
-    ($name:ident in $family:ident, $peers:ident, $count:ty, $place:ty) => {
+    ($name:ident in $family:ident, $peers:ident, $count:ty, $place:ty $(, $large:path)?) => {
         pub(crate) unsafe extern "C" fn $name<A: Abi>(
             send_buffer: *const c_void,
             send_counts: *const $count,
@@ -130,6 +167,18 @@ macro_rules! blocking {
                 Types<A>,
                 <A as Abi>::Handle<MPI_Comm>,
             ) -> c_int;
+            $(
+                // SAFETY: the caller of MPI gives a count for every neighbour.
+                if let Some(large) = unsafe { LargeCounts::needed(comm, send_counts, counts) } {
+                    let (send_counts, counts) = (large.send.as_ptr(), large.receive.as_ptr());
+                    // SAFETY: the same call.
+                    return unsafe {
+                        $large(
+                            send_buffer, send_counts, send_places, send_types, buffer, counts, places, types, comm,
+                        )
+                    };
+                }
+            )?
             // SAFETY: the type of this function in the family's header.
             let call = unsafe { $family::$name::LIBRARY.function::<Call<A>>() };
             // SAFETY: the caller of MPI gives a datatype for every process.
@@ -154,9 +203,10 @@ macro_rules! blocking {
     };
 }
 
-/// A call that goes on after it has returned: nonblocking, or persistent with hints.
+/// A call that goes on after it has returned: nonblocking, or persistent with hints; some by
+/// `$large`, where [`LargeCounts`] are needed.
 macro_rules! continued {
-    ($name:ident in $family:ident, $count:ty, $place:ty $(, $info:ident: $info_type:ty)?) => {
+    ($name:ident in $family:ident, $count:ty, $place:ty $(, $info:ident: $info_type:ty)? $(; $large:path $(, $passed:ident)?)?) => {
         pub(crate) unsafe extern "C" fn $name<A: Abi>(
             send_buffer: *const c_void,
             send_counts: *const $count,
@@ -177,6 +227,17 @@ macro_rules! continued {
                 $(<A as Abi>::Handle<$info_type>,)?
                 *mut <A as Abi>::Handle<MPI_Request>,
             ) -> c_int;
+            $(
+                // SAFETY: the caller of MPI gives a count for every neighbour.
+                if let Some(large) = unsafe { LargeCounts::needed(comm, send_counts, counts) } {
+                    let (send_counts, counts) = (large.send.as_ptr(), large.receive.as_ptr());
+                    // SAFETY: the same call.
+                    return unsafe { $large(
+                        send_buffer, send_counts, send_places, send_types, buffer, counts, places, types, comm,
+                        $($passed,)? request,
+                    ) };
+                }
+            )?
             // SAFETY: the type of this function in the family's header.
             let call = unsafe { $family::$name::LIBRARY.function::<Call<A>>() };
             // SAFETY: the tables are filled: the caller has seen `load` return.
@@ -199,18 +260,18 @@ macro_rules! continued {
 blocking!(MPI_Alltoallw in coll, peers, c_int, c_int);
 #[cfg(feature = "whole")]
 blocking!(MPI_Alltoallw_c in coll, peers, MPI_Count, MPI_Aint);
-blocking!(MPI_Neighbor_alltoallw in neighbor, neighbors, c_int, MPI_Aint);
-#[cfg(feature = "whole")]
+blocking!(MPI_Neighbor_alltoallw in neighbor, neighbors, c_int, MPI_Aint, crate::MPI_Neighbor_alltoallw_c);
 blocking!(MPI_Neighbor_alltoallw_c in neighbor, neighbors, MPI_Count, MPI_Aint);
 continued!(MPI_Ialltoallw in coll, c_int, c_int);
 #[cfg(feature = "whole")]
 continued!(MPI_Ialltoallw_c in coll, MPI_Count, MPI_Aint);
-continued!(MPI_Ineighbor_alltoallw in neighbor, c_int, MPI_Aint);
-#[cfg(feature = "whole")]
+continued!(MPI_Ineighbor_alltoallw in neighbor, c_int, MPI_Aint; crate::MPI_Ineighbor_alltoallw_c);
 continued!(MPI_Ineighbor_alltoallw_c in neighbor, MPI_Count, MPI_Aint);
 continued!(MPI_Alltoallw_init in coll, c_int, c_int, info: MPI_Info);
 #[cfg(feature = "whole")]
 continued!(MPI_Alltoallw_init_c in coll, MPI_Count, MPI_Aint, info: MPI_Info);
-continued!(MPI_Neighbor_alltoallw_init in neighbor, c_int, MPI_Aint, info: MPI_Info);
-#[cfg(feature = "whole")]
+continued!(
+    MPI_Neighbor_alltoallw_init in neighbor, c_int, MPI_Aint, info: MPI_Info;
+    crate::MPI_Neighbor_alltoallw_init_c, info
+);
 continued!(MPI_Neighbor_alltoallw_init_c in neighbor, MPI_Count, MPI_Aint, info: MPI_Info);
