@@ -48,9 +48,6 @@ impl OpInfo {
 pub(crate) struct Element {
     /// Its size in bytes.
     pub(crate) width: usize,
-    /// One less if that is a power of two, or [`NEVER`](Self::NEVER): a length without bits of it
-    /// is a whole number of elements.
-    parts: u64,
     name: fn() -> &'static str,
 }
 
@@ -73,16 +70,9 @@ pub(crate) const NUMBERS: [Number; 10] = [
 ];
 
 impl Element {
-    /// A bit that no length has.
-    const NEVER: u64 = 1 << 63;
-
     pub(crate) const fn of<T>() -> Self {
         Self {
             width: size_of::<T>(),
-            parts: match size_of::<T>() {
-                width if width.is_power_of_two() => width as u64 - 1,
-                _ => Self::NEVER,
-            },
             name: type_name::<T>,
         }
     }
@@ -91,16 +81,8 @@ impl Element {
     const fn bytes_of<T>() -> Self {
         Self {
             width: 1,
-            parts: 0,
             name: type_name::<T>,
         }
-    }
-
-    /// Returns `true` if it is certain, without a division, that `bytes` are a whole number of
-    /// elements.
-    #[inline(always)]
-    pub(crate) fn surely_divides(&self, bytes: u32) -> bool {
-        (u64::from(bytes) | Self::NEVER) & self.parts == 0
     }
 
     /// Returns `true` if `bytes` are a whole number of elements.

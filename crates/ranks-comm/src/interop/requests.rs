@@ -12,7 +12,7 @@ use crate::data::owned::RecvBuffer;
 use crate::data::raw_slice::{OpInfo, receive_of};
 use crate::interop::no_handles;
 use crate::op::request::Request;
-use crate::op::request::flight::Flight;
+use crate::op::request::request_op::RequestOp;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::Backend;
 use crate::transport::mpi;
@@ -231,7 +231,7 @@ impl Communicator {
             Backend::InProcess(_) => Err(no_handles(operation)),
         };
         // With an error the buffer is leaked: an operation may still work on it.
-        Ok(Request::of(self, Flight::of(flight?), buffer))
+        Ok(Request::of(self, RequestOp::of(flight?), buffer))
     }
 }
 

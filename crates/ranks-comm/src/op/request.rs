@@ -5,7 +5,7 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant};
 
-use flight::Flight;
+use request_op::RequestOp;
 
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
@@ -16,7 +16,7 @@ use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::{Backend, StartedOp};
 use crate::transport::pending_op::PendingOp;
 
-pub(crate) mod flight;
+pub(crate) mod request_op;
 
 /// A pending operation, which owns its buffer of type `B` until it is complete.
 ///
@@ -37,10 +37,10 @@ pub(crate) mod flight;
 #[must_use = "an operation is complete only after a wait"]
 pub struct Request<B: Send + 'static>(ManuallyDrop<Parts<B>>);
 
-/// The parts of a request. It is dropped in flight, and they are not: a wait takes it to pieces.
+/// The parts of a request. It is dropped in op, and they are not: a wait takes it to pieces.
 pub(crate) struct Parts<B> {
     pub(crate) comm: Communicator,
-    flight: Flight<B>,
+    op: RequestOp<B>,
     pub(crate) buffer: InFlight<B>,
 }
 
@@ -56,7 +56,7 @@ impl<B: Send + 'static> Request<B> {
         begin: impl FnOnce(&mut B) -> Result<PendingOp>,
     ) -> Result<Self> {
         let (buffer, op) = InFlight::begun(buffer, begin)?;
-        Ok(Self::of(comm, Flight::of(op), buffer))
+        Ok(Self::of(comm, RequestOp::of(op), buffer))
     }
 
     /// Starts an operation of a sibling crate.
@@ -77,7 +77,7 @@ impl<B: Send + 'static> Request<B> {
         let (buffer, begun) = InFlight::begun(buffer, begin)?;
         match (begun, comm.backend()) {
             (StartedOp::Mpi(cell), Backend::Mpi(_)) => {
-                Ok(Self::of(comm, Flight::plain(cell, role, 0), buffer))
+                Ok(Self::of(comm, RequestOp::plain(cell, role, 0), buffer))
             }
             (begun, _) => Self::begun_otherwise(comm, role, begun, buffer),
         }
@@ -93,15 +93,15 @@ impl<B: Send + 'static> Request<B> {
         buffer: InFlight<B>,
     ) -> Result<Self> {
         let op = PendingOp::begun(comm, role, begun);
-        Ok(Self::of(comm, Flight::of(op), buffer))
+        Ok(Self::of(comm, RequestOp::of(op), buffer))
     }
 
     /// The request of a pending operation on that memory.
     #[inline(always)]
-    pub(crate) fn of(comm: &Communicator, flight: Flight<B>, buffer: InFlight<B>) -> Self {
+    pub(crate) fn of(comm: &Communicator, op: RequestOp<B>, buffer: InFlight<B>) -> Self {
         Self(ManuallyDrop::new(Parts {
             comm: comm.clone(),
-            flight,
+            op,
             buffer,
         }))
     }
@@ -162,22 +162,14 @@ impl<B: Send + 'static> Request<B> {
     // Where this is inlined, a request is built in memory for `slow` alone.
     #[inline(always)]
     fn end<R>(self, fast: impl FnOnce(B, Status) -> R, slow: impl FnOnce(Self) -> R) -> R {
-        let Parts {
-            comm,
-            flight,
-            buffer,
-        } = self.into_parts();
+        let Parts { comm, op, buffer } = self.into_parts();
         let mut words = EMPTY_STATUS;
-        match flight.wait_fast(&comm, &mut words) {
+        match op.wait_fast(&comm, &mut words) {
             Ok((kind, over)) => {
                 drop(comm);
                 fast(buffer.give_back(over), Status::new(kind, words))
             }
-            Err(flight) => slow(Self(ManuallyDrop::new(Parts {
-                comm,
-                flight,
-                buffer,
-            }))),
+            Err(op) => slow(Self(ManuallyDrop::new(Parts { comm, op, buffer }))),
         }
     }
 
@@ -201,13 +193,13 @@ impl<B: Send + 'static> Request<B> {
     /// As [`PendingOp::is_overdue`].
     #[cfg(feature = "async")]
     pub(crate) fn is_overdue(&self, waiting: Instant) -> bool {
-        let op = self.0.flight.op();
+        let op = self.0.op.op();
         op.is_some_and(|op| op.is_overdue(&self.0.comm, waiting))
     }
 
     /// As [`PendingOp::is_in_time`].
     pub(crate) fn is_in_time(&self, waiting: Instant) -> Result<()> {
-        let op = self.0.flight.op();
+        let op = self.0.op.op();
         op.map_or(Ok(()), |op| op.is_in_time(&self.0.comm, waiting))
     }
 
@@ -273,18 +265,18 @@ impl<B: Send + 'static> Request<B> {
 
     /// The C name of the pending operation.
     pub(crate) fn operation(&self) -> &'static str {
-        self.0.flight.operation()
+        self.0.op.operation()
     }
 
     /// The operation, as any other than a plain one, and its communicator.
     pub(crate) fn op_mut(&mut self) -> (&Communicator, &mut PendingOp) {
-        let Parts { comm, flight, .. } = &mut *self.0;
-        (comm, flight.op_mut(comm))
+        let Parts { comm, op, .. } = &mut *self.0;
+        (comm, op.op_mut(comm))
     }
 
     /// Takes a complete operation apart.
     fn finish(self) -> Result<(B, Result<Status>)> {
-        let Some(over) = self.0.flight.ended() else {
+        let Some(over) = self.0.op.ended() else {
             return Err(Error::new(
                 ErrorKind::Argument,
                 "MPI_Wait",
@@ -292,7 +284,7 @@ impl<B: Send + 'static> Request<B> {
             ));
         };
         let parts = self.into_parts();
-        let mut other = parts.flight.into_other(&parts.comm);
+        let mut other = parts.op.into_other(&parts.comm);
         // This may still put a message in its places in the buffer.
         let outcome = other.op.take();
         let buffer = parts.buffer.give_back(over);
@@ -310,8 +302,8 @@ impl<B: Send + 'static> Request<B> {
 impl<T: Pod + Send> Request<Vec<T>> {
     /// A receive that allocates its vector when the length is known.
     pub(crate) fn of_any_length(comm: &Communicator, op: PendingOp) -> Self {
-        let flight = Flight::other(op, Some(RecvStorage::into_initialised));
-        Self::of(comm, flight, InFlight::new(Vec::new()))
+        let op = RequestOp::other(op, Some(RecvStorage::into_initialised));
+        Self::of(comm, op, InFlight::new(Vec::new()))
     }
 }
 
@@ -328,10 +320,10 @@ impl<B: Send + 'static> Drop for Request<B> {
 #[cold]
 #[inline(never)]
 fn let_go<B: Send + 'static>(parts: Parts<B>) {
-    match parts.flight.ended() {
+    match parts.op.ended() {
         Some(over) => drop(parts.buffer.give_back(over)),
         None => parts
-            .flight
+            .op
             .into_other(&parts.comm)
             .op
             .abandon(&parts.comm, parts.buffer.into_keep_alive()),
@@ -342,7 +334,7 @@ impl<B: Send + 'static> fmt::Debug for Request<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("operation", &self.operation())
-            .field("over", &self.0.flight.ended().is_some())
+            .field("over", &self.0.op.ended().is_some())
             .finish_non_exhaustive()
     }
 }

@@ -10,7 +10,7 @@ use crate::data::raw_slice::{OpInfo, RawSlice, RecvTarget, receive_of};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::op::request::Request;
-use crate::op::request::flight::Flight;
+use crate::op::request::request_op::RequestOp;
 use crate::result::Result;
 use crate::transport::mpi::{Comm as MpiComm, SendMode};
 use crate::transport::pending_op::PendingOp;
@@ -83,8 +83,8 @@ impl Communicator {
             comm.irecv_begun(role, capacity, span, source, tag)
         })?;
         Ok(match begun {
-            Ok(cell) => Request::of(self, Flight::plain(cell, role, capacity), buffer),
-            Err(error) => Request::of(self, Flight::of(PendingOp::Over(Err(error))), buffer),
+            Ok(cell) => Request::of(self, RequestOp::plain(cell, role, capacity), buffer),
+            Err(error) => Request::of(self, RequestOp::of(PendingOp::Over(Err(error))), buffer),
         })
     }
 

@@ -9,7 +9,7 @@ use crate::data::in_flight::InFlight;
 use crate::data::owned::SendBuffer;
 use crate::data::source::Destination;
 use crate::op::request::Request;
-use crate::op::request::flight::Flight;
+use crate::op::request::request_op::RequestOp;
 use crate::result::Result;
 use crate::transport::backend::Backend;
 use crate::transport::in_process::Sent;
@@ -148,7 +148,7 @@ impl Communicator {
             // `SendBuffer` stays where it is.
             unsafe { comm.isend_begun(role, SendMode::Standard, data, dest, tag) }
         })?;
-        Ok(Request::of(self, Flight::plain(cell, role, 0), buffer))
+        Ok(Request::of(self, RequestOp::plain(cell, role, 0), buffer))
     }
 
     /// # Safety

@@ -234,7 +234,7 @@ pub(crate) fn wait_plain(
     }
     let kind = match &role.element {
         None => Kind::NULL,
-        Some(element) if count_word.surely_fits(words, element, capacity) => Kind::MPI,
+        Some(element) if count_word.surely_fits(words, element.width, capacity) => Kind::MPI,
         Some(_) => return Err(code),
     };
     // SAFETY: the library has said that it is complete.
@@ -267,7 +267,7 @@ pub(crate) fn outcome(
             Err(not_received(code, role.operation, capacity, width, &status))
         }
         Some(element) => {
-            if !count_word.surely_fits(words, &element, capacity) {
+            if !count_word.surely_fits(words, element.width, capacity) {
                 fits(role.operation, element, words, capacity)?;
             }
             Ok(Status::new(Kind::MPI, *words))

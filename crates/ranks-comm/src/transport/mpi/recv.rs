@@ -106,9 +106,8 @@ impl Comm {
             Source::Any => capacity,
             Source::Rank(_) | Source::Null => usize::MAX / size_of::<T>().max(1),
         };
-        let element = const { &Element::of::<T>() };
-        if !(self.count_word).surely_fits(words, element, most) {
-            fits(operation, *element, words, capacity)?;
+        if !(self.count_word).surely_fits(words, size_of::<T>(), most) {
+            fits(operation, Element::of::<T>(), words, capacity)?;
         }
         Ok(Kind::MPI)
     }

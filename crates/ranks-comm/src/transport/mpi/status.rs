@@ -12,7 +12,6 @@ use super::communicator::on_own_comm;
 use super::error::check;
 use super::session;
 use crate::call::thread_guard::THREAD_GUARD;
-use crate::data::raw_slice::Element;
 use crate::result::status::{EMPTY_STATUS, Reader, Status, Words};
 use crate::result::{Error, ErrorKind, Result};
 
@@ -168,11 +167,13 @@ impl CountWord {
     }
 
     /// Returns `true` if it is certain, without calling the library, that the message is a whole
-    /// number of elements, and no more than `capacity` of them.
+    /// number of elements of `width` bytes, and no more than `capacity` of them.
     #[inline(always)]
-    pub(crate) fn surely_fits(self, status: &Words, element: &Element, capacity: usize) -> bool {
-        let bytes = self.of(status);
-        element.surely_divides(bytes) && bytes as usize <= capacity * element.width
+    pub(crate) fn surely_fits(self, status: &Words, width: usize, capacity: usize) -> bool {
+        let bytes = self.of(status) as usize;
+        // Of a power of two, neither has a bit below it.
+        let is_whole = (bytes | width) & width.wrapping_sub(1) == 0;
+        is_whole && bytes <= capacity * width
     }
 
     /// The word of that status.

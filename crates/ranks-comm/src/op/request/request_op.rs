@@ -13,7 +13,7 @@ use crate::transport::mpi::{Cell, Native};
 use crate::transport::pending_op::PendingOp;
 
 /// The operation of a request: three words, as it is moved with it.
-pub(crate) enum Flight<B> {
+pub(crate) enum RequestOp<B> {
     /// Pending in the library, and [plain](Native::is_plain).
     Plain(Plain),
     /// Any other, or one that has been tested.
@@ -35,7 +35,7 @@ pub(crate) struct Other<B> {
     pub(crate) settle: Option<fn(RecvStorage) -> B>,
 }
 
-impl<B> Flight<B> {
+impl<B> RequestOp<B> {
     /// A request of the library that is over when it is complete.
     #[inline(always)]
     pub(crate) fn plain(cell: Cell, role: &'static OpInfo, capacity: usize) -> Self {
