@@ -10,13 +10,16 @@ use crate::transport::comparison::Comparison;
 /// A group is plain data; all its operations are local, need no library and no free. It comes from
 /// [`Communicator::group`](crate::Communicator::group) and becomes a communicator by
 /// [`Communicator::create`](crate::Communicator::create) or
-/// [`Communicator::create_group`](crate::Communicator::create_group).
+/// [`Communicator::create_group`](crate::Communicator::create_group). In process, where ranks are
+/// threads, those of two runs are in no group together.
 ///
 /// MPI 5.0 §7.3.
 #[doc(alias = "MPI_Group")]
 #[doc(alias = "MPI_Group_free")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
+    /// The number of the world in this process; 0 over MPI.
+    world: u64,
     /// Ranks of the world.
     members: Arc<[usize]>,
     /// My rank in the world.
@@ -24,10 +27,11 @@ pub struct Group {
 }
 
 impl Group {
-    /// The group of these world ranks; `index` is that of this process among them.
-    pub(crate) fn new(members: Vec<usize>, index: usize) -> Self {
+    /// The group of these ranks of a world; `index` is that of this process among them.
+    pub(crate) fn new(world: u64, members: Vec<usize>, index: usize) -> Self {
         let me = members[index];
         Self {
+            world,
             members: members.into(),
             me,
         }
@@ -36,8 +40,19 @@ impl Group {
     /// Another group, for the same process.
     pub(crate) fn with(&self, members: impl IntoIterator<Item = usize>) -> Self {
         Self {
+            world: self.world,
             members: members.into_iter().collect(),
             me: self.me,
+        }
+    }
+
+    /// The world ranks of those processes of `other` that may be in this group: none of another
+    /// world.
+    fn those_here<'a>(&self, other: &'a Self) -> &'a [usize] {
+        if self.world == other.world {
+            &other.members
+        } else {
+            &[]
         }
     }
 
@@ -137,7 +152,8 @@ impl Group {
     #[doc(alias = "MPI_Group_union")]
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        let new = other.difference(self);
+        let new = self.with(self.those_here(other).iter().copied());
+        let new = new.difference(self);
         self.with(self.members.iter().chain(&*new.members).copied())
     }
 
@@ -161,7 +177,7 @@ impl Group {
 
     /// The processes of this group that are in `other`, or are not.
     fn those(&self, other: &Self, are_in: bool) -> Self {
-        let theirs = sorted(&other.members);
+        let theirs = sorted(self.those_here(other));
         let mine = self.members.iter().copied();
         self.with(mine.filter(|rank| theirs.binary_search(rank).is_ok() == are_in))
     }
@@ -175,8 +191,9 @@ impl Group {
     /// MPI 5.0 §7.3.1 (`MPI_Group_translate_ranks`).
     #[doc(alias = "MPI_Group_translate_ranks")]
     pub fn translate(&self, ranks: &[usize], other: &Self) -> Result<Vec<Option<usize>>> {
+        let theirs = self.those_here(other);
         let translated = ranks.iter().map(|&rank| match self.members.get(rank) {
-            Some(member) => Ok(other.members.iter().position(|theirs| theirs == member)),
+            Some(member) => Ok(theirs.iter().position(|theirs| theirs == member)),
             None => Err(self.no_rank("MPI_Group_translate_ranks", rank)),
         });
         translated.collect()
@@ -189,9 +206,12 @@ impl Group {
     #[doc(alias = "MPI_Group_compare")]
     #[must_use]
     pub fn compare(&self, other: &Self) -> Comparison {
-        if self.members == other.members {
+        let theirs = self.those_here(other);
+        if theirs.len() != other.size() {
+            Comparison::Unequal
+        } else if *self.members == *theirs {
             Comparison::Identical
-        } else if self.size() == other.size() && sorted(&self.members) == sorted(&other.members) {
+        } else if sorted(&self.members) == sorted(theirs) {
             Comparison::Similar
         } else {
             Comparison::Unequal
@@ -264,10 +284,19 @@ mod tests {
     use super::*;
 
     fn group(members: &[usize]) -> Group {
-        Group {
-            members: members.into(),
-            me: 2,
-        }
+        Group::new(0, [members, &[2]].concat(), members.len()).with(members.iter().copied())
+    }
+
+    #[test]
+    fn processes_of_another_world_are_others() {
+        let here = group(&[1, 2]);
+        let there = Group::new(7, vec![2, 1], 0);
+        assert_eq!(here.compare(&there), Comparison::Unequal);
+        assert_eq!(here.union(&there), here);
+        assert_eq!(here.difference(&there), here);
+        assert!(here.intersection(&there).is_empty());
+        assert_eq!(here.translate(&[0], &there).unwrap(), [None]);
+        assert_eq!(here.empty().compare(&there.empty()), Comparison::Identical);
     }
 
     #[test]

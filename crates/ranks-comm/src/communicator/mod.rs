@@ -173,7 +173,8 @@ impl Communicator {
             |comm| comm.world_ranks(),
             |comm| Ok(comm.members().to_vec()),
         )?;
-        Ok(Group::new(members, self.rank()))
+        let world = self.0.recorder.home.world;
+        Ok(Group::new(world, members, self.rank()))
     }
 
     /// Returns `true` if both are handles of one communicator.
