@@ -77,7 +77,7 @@ macro_rules! neighbor_operations {
             /// # Errors
             /// As [`neighbor_alltoallw`](crate::NeighborCollectives::neighbor_alltoallw).
             moves::NeighborAlltoallw among around
-                (send; recv, send_layouts: &Layouts, recv_layouts: &Layouts)
+                (send, send_layouts: &Layouts; recv, recv_layouts: &Layouts)
                 with (around, send_layouts, recv_layouts);
             #[doc(alias("MPI_Ineighbor_alltoallw", "MPI_Ineighbor_alltoallw_c"))]
             ineighbor_alltoallw: "8.7.2";

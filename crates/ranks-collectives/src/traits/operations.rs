@@ -234,7 +234,7 @@ macro_rules! varying_operations {
             /// [`Length`](ranks_comm::ErrorKind::Length) if there is not a layout for each rank, or
             /// one does not fit its slice; [`Argument`](ranks_comm::ErrorKind::Argument) if an
             /// element is received into twice; otherwise what the library reports.
-            moves::Alltoallw(send; recv, send_layouts: &Layouts, recv_layouts: &Layouts)
+            moves::Alltoallw(send, send_layouts: &Layouts; recv, recv_layouts: &Layouts)
                 with (send_layouts, recv_layouts);
             #[doc(alias("MPI_Ialltoallw", "MPI_Ialltoallw_c"))]
             ialltoallw: "6.12.6";

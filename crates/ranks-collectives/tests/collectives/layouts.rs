@@ -68,7 +68,7 @@ fn parts_that_an_int_cannot_place(world: Communicator) -> Result<()> {
     for (from, layout) in layouts.layouts().iter().enumerate() {
         assert_eq!(layout.of(&recv)?.to_vec(), values(from, me));
     }
-    let request = world.ialltoallw(send, vec![0_u8; length], &layouts, &layouts)?;
+    let request = world.ialltoallw(send, &layouts, vec![0_u8; length], &layouts)?;
     let ((_, recv), _) = request.wait()?;
     for (from, layout) in layouts.layouts().iter().enumerate() {
         assert_eq!(layout.of(&recv)?.to_vec(), values(from, me));

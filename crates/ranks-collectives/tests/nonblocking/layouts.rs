@@ -41,14 +41,14 @@ fn matrices_turn(world: &Communicator) -> Result<()> {
         let mine = |round| filled(&|row, column| cell(round, row, column));
         let turned = |round| filled(&|row, column| cell(round, column, row));
         let room = || vec![[9; 3]; rows * columns];
-        let mut prepared = world.alltoallw_init(mine(9), room(), &send, &recv)?;
+        let mut prepared = world.alltoallw_init(mine(9), &send, room(), &recv)?;
         let mut under_way = Vec::new();
         for round in 0..ROUNDS {
-            under_way.push(world.ialltoallw(mine(round), room(), &send, &recv)?);
+            under_way.push(world.ialltoallw(mine(round), &send, room(), &recv)?);
             prepared.send_mut().copy_from_slice(&mine(round));
             let active = prepared.start()?;
             // Others of the kind are begun and ended meanwhile.
-            let other = world.ialltoallw(mine(7), room(), &send, &recv)?;
+            let other = world.ialltoallw(mine(7), &send, room(), &recv)?;
             assert_eq!(received(other)?, turned(7));
             (prepared, _) = active.wait()?;
             assert_eq!(prepared.recv(), turned(round));
@@ -107,17 +107,17 @@ fn uneven_parts(world: &Communicator) -> Result<()> {
     let data = spread(sent, (0..size).flat_map(|to| part(me, to)));
     let whole = spread(expected, (0..size).flat_map(|from| part(from, me)));
     let room = || vec![CANARY; expected];
-    let request = world.ialltoallw(data.clone(), room(), &send, &recv)?;
-    let mut prepared = world.alltoallw_init(data.clone(), room(), &send, &recv)?;
+    let request = world.ialltoallw(data.clone(), &send, room(), &recv)?;
+    let mut prepared = world.alltoallw_init(data.clone(), &send, room(), &recv)?;
     for _ in 0..2 {
         (prepared, _) = prepared.start()?.wait()?;
         assert_eq!(prepared.recv(), whole);
     }
     assert_eq!(received(request)?, whole);
     // One that nobody waits for leaves nothing to the next.
-    drop(world.ialltoallw(vec![1; sent], room(), &send, &recv)?);
+    drop(world.ialltoallw(vec![1; sent], &send, room(), &recv)?);
     drop(prepared.start()?);
-    let next = world.ialltoallw(data, room(), &send, &recv)?;
+    let next = world.ialltoallw(data, &send, room(), &recv)?;
     assert_eq!(received(next)?, whole);
     still_works(world)
 }
@@ -142,10 +142,10 @@ fn layouts_that_do_not_fit_are_refused(world: Communicator) -> Result<()> {
     let refused = |send: &Layouts, recv: &Layouts, expected: ErrorKind| {
         let buffers = || (vec![1_u8; 2 * size], vec![0_u8; 2 * size]);
         let (data, room) = buffers();
-        let error = world.ialltoallw(data, room, send, recv).unwrap_err();
+        let error = world.ialltoallw(data, send, room, recv).unwrap_err();
         assert_eq!(error.kind(), expected, "{error}");
         let (data, room) = buffers();
-        let error = world.alltoallw_init(data, room, send, recv).unwrap_err();
+        let error = world.alltoallw_init(data, send, room, recv).unwrap_err();
         assert_eq!(error.kind(), expected, "{error}");
     };
     let fine = each(0, size);
@@ -157,7 +157,7 @@ fn layouts_that_do_not_fit_are_refused(world: Communicator) -> Result<()> {
     refused(&fine, &shorter, ErrorKind::Length);
     let twice = Layouts::new((0..size).map(|_| Layout::indexed(&[(0, 1), (0, 1)])));
     refused(&fine, &twice, ErrorKind::Argument);
-    let request = world.ialltoallw(vec![3_u8; 2 * size], vec![0; 2 * size], &fine, &fine)?;
+    let request = world.ialltoallw(vec![3_u8; 2 * size], &fine, vec![0; 2 * size], &fine)?;
     assert_eq!(received(request)?, vec![3; 2 * size]);
     still_works(&world)
 }
@@ -185,20 +185,20 @@ where
     let me = around.rank();
     let [send, recv] = halves([0, 8], [1, 5]);
     let room = || vec![CANARY; 14];
-    let mut prepared = around.neighbor_alltoallw_init(cells(9, 9), room(), &send, &recv)?;
+    let mut prepared = around.neighbor_alltoallw_init(cells(9, 9), &send, room(), &recv)?;
     let mut under_way = Vec::new();
     let mut expected = Vec::new();
     for round in 0..ROUNDS {
         let mine = cells(me, round);
         prepared.send_mut().copy_from_slice(&mine);
-        under_way.push(around.ineighbor_alltoallw(mine.clone(), room(), &send, &recv)?);
+        under_way.push(around.ineighbor_alltoallw(mine.clone(), &send, room(), &recv)?);
         (prepared, _) = prepared.start()?.wait()?;
         let mut whole = room();
         around.neighbor_alltoallw(&mine, &send, &mut whole, &recv)?;
         assert_eq!(prepared.recv(), whole);
         expected.push(whole);
     }
-    drop(around.ineighbor_alltoallw(cells(8, 8), room(), &send, &recv)?);
+    drop(around.ineighbor_alltoallw(cells(8, 8), &send, room(), &recv)?);
     drop((send, recv));
     for (request, whole) in under_way.into_iter().zip(&expected).rev() {
         assert_eq!(&received(request)?, whole);
@@ -232,12 +232,12 @@ fn neighbours_get_their_parts(world: &Communicator) -> Result<()> {
     let three = Layouts::new(vec![Layout::contiguous(1); 3]);
     let (from, to) = (|| cells(0, 0), || vec![CANARY; 14]);
     for (recv, expected) in [(&three, ErrorKind::Length), (&upon, ErrorKind::Argument)] {
-        let error = ring.ineighbor_alltoallw(from(), to(), &send, recv);
+        let error = ring.ineighbor_alltoallw(from(), &send, to(), recv);
         assert_eq!(kind(error.unwrap_err()), expected);
-        let error = ring.neighbor_alltoallw_init(from(), to(), &send, recv);
+        let error = ring.neighbor_alltoallw_init(from(), &send, to(), recv);
         assert_eq!(kind(error.unwrap_err()), expected);
     }
-    let short = ring.ineighbor_alltoallw(from(), vec![0; 11], &send, &recv);
+    let short = ring.ineighbor_alltoallw(from(), &send, vec![0; 11], &recv);
     assert_eq!(kind(short.unwrap_err()), ErrorKind::Length);
     still_works(world)
 }
@@ -289,9 +289,9 @@ fn a_rank_sends_to_more_than_it_receives_from(world: Communicator) -> Result<()>
     let mut got = room();
     graph.neighbor_alltoallw(&send, &here, &mut got, &there)?;
     assert_eq!(got, expected);
-    let begun = graph.ineighbor_alltoallw(send.clone(), room(), &here, &there)?;
+    let begun = graph.ineighbor_alltoallw(send.clone(), &here, room(), &there)?;
     assert_eq!(begun.wait()?.0.1, expected);
-    let prepared = graph.neighbor_alltoallw_init(send, room(), &here, &there)?;
+    let prepared = graph.neighbor_alltoallw_init(send, &here, room(), &there)?;
     let (done, _) = prepared.start()?.wait()?;
     assert_eq!(done.recv(), expected);
     still_works(&world)

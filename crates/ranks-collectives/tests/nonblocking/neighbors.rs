@@ -42,7 +42,7 @@ fn as_blocking(around: &impl Neighborhood) -> Result<()> {
         s.ineighbor_allgatherv(around, &mine[..2], b, &blocks)?;
         s.ineighbor_alltoall(around, &mine, c)?;
         let request = s.ineighbor_alltoallv(around, &mine, &send, d, &recv)?;
-        s.ineighbor_alltoallw(around, &mine, e, &here, &there)?;
+        s.ineighbor_alltoallw(around, &mine, &here, e, &there)?;
         // What is waited for is there before the scope ends.
         let (received, _) = request.wait()?;
         assert_eq!(*received, once[3]);
@@ -72,7 +72,7 @@ fn borrowed_parts_are_exchanged_among_all(world: Communicator) -> Result<()> {
     let pairs = Layouts::new((0..size).map(|rank| Layout::contiguous(2).at(2 * rank)));
     let (mut once, mut lent) = (vec![CANARY; 2 * size], vec![CANARY; 2 * size]);
     world.alltoallw(&mine, &each(0), &mut once, &pairs)?;
-    world.scope(|s| s.ialltoallw(&mine, &mut lent, &each(0), &pairs).map(drop))?;
+    world.scope(|s| s.ialltoallw(&mine, &each(0), &mut lent, &pairs).map(drop))?;
     assert_eq!(lent, once);
     still_works(&world)
 }
