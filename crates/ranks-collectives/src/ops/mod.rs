@@ -33,7 +33,8 @@
 //! (<https://github.com/open-mpi/ompi/issues/8045>). Add such numbers as `i32`. Sums in windows are
 //! not concerned.
 //!
-//! **NaN.** What [`Min`] and [`Max`] make of a NaN depends on the library and on where it stands.
+//! **NaN.** What [`Min`] and [`Max`] make of a NaN, or of zeros of both signs, depends on the
+//! library and on where they stand: an `allreduce` may give ranks different results (MPICH 5.0.2).
 
 pub(crate) mod average;
 pub(crate) mod fractional;

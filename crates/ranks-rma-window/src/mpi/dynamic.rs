@@ -11,7 +11,7 @@ use ranks_comm::backend::{MpiComm, TypeOf, check, check_with};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_launch::Count;
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Aint, native};
+use ranks_mpi_sys::{MPI_Aint, native, open_mpi_version};
 
 use super::window::{Elements, Memory, Window};
 use crate::epoch::epochs::Epochs;
@@ -82,7 +82,14 @@ impl Window<u8> {
             // it is detached.
             let code = unsafe { sys::MPI_Win_attach(self.canonical, base, aint(bytes)) };
             check_with(code, ATTACH, || {
-                format!("{} on this rank", Count(bytes, "byte"))
+                let library = sys::loaded().map_or("", |loaded| loaded.name());
+                let most = match open_mpi_version(library) {
+                    Some(_) => {
+                        "; Open MPI attaches 64 vectors at a time: attach fewer that are longer"
+                    }
+                    None => "",
+                };
+                format!("{} on this rank{most}", Count(bytes, "byte"))
             })?;
         }
         let kept = ManuallyDrop::new(AttachedVec(Box::new(vec)));

@@ -148,6 +148,12 @@ fn after_an_attach_that_failed_a_window_can_be_freed(world: Communicator) -> Res
     };
     let kinds = [ErrorKind::Library, ErrorKind::PeerFailed];
     assert!(kinds.contains(&failed.kind()), "{failed}");
+    let says_what_to_do = failed.to_string().contains("attach fewer");
+    assert_eq!(
+        says_what_to_do,
+        failed.kind() == ErrorKind::Library,
+        "{failed}"
+    );
     let last = attached.pop().unwrap();
     let refused = [
         window.attach(vec![1u8]).map(drop),
