@@ -113,9 +113,10 @@ struct LargeCounts {
 }
 
 impl LargeCounts {
-    /// Where the other function mixes them up: MPICH 4.0 to 4.0.2 copies as many of what is sent as
-    /// there are sources, and as many of what is received as there are destinations. The function
-    /// of large counts copies none, and does not read them after it has returned.
+    /// The counts, where the other function mixes them up: MPICH 4.0 to 4.0.2 copies as many of
+    /// what is sent as there are sources, and as many of what is received as there are
+    /// destinations. The function of large counts copies none, and does not read them after it has
+    /// returned.
     ///
     /// # Safety
     /// There is a count for every neighbour.
