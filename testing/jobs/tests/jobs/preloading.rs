@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ranks_launch::Installation;
 
@@ -86,7 +87,10 @@ fn counts(installation: &Installation, part: &str) -> Vec<Counts> {
     } else {
         "pmpi_counter_word"
     });
-    let folder = scratch(&format!("preloading-{name}"));
+    // Tests of one library run side by side.
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let folder = scratch(&format!("preloading-{name}-{number}"));
     let preload = format!("LD_PRELOAD={}", tool.display());
     let to = format!("PMPI_COUNTER_FOLDER={}", folder.display());
     // Comparing calls is a collective more for each.
