@@ -63,7 +63,7 @@ struct Target {
     kind: Vec<String>,
 }
 
-/// What each package is compiled with.
+/// The packages that each package is compiled with.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Resolve {
     pub(crate) nodes: Vec<Node>,

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use crate::run::is_gone;
 use crate::{Scratch, bare, said};
 
-/// What MPICH's launcher tells its second rank of two.
+/// The variables of MPICH's launcher for its second rank of two.
 const UNDER_MPIEXEC: [(&str, &str); 4] = [
     ("PMI_FD", "9"),
     ("PMI_RANK", "1"),

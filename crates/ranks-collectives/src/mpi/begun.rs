@@ -21,10 +21,7 @@ pub(super) fn begin(
     let mut cell = Cell::new();
     let code = call(&raw mut cell);
     check(code, name)?;
-    match keep {
-        None => Ok(StartedOp::Mpi(cell)),
-        keep => Ok(begun(cell, keep)),
-    }
+    Ok(begun(cell, keep))
 }
 
 /// Begins by a function in the standard's terms.
@@ -43,11 +40,16 @@ pub(super) fn begin_large(
     Ok(begun(cell, keep))
 }
 
-#[cold]
-#[inline(never)]
+#[inline]
 fn begun(cell: Cell, keep: Option<Box<dyn Keep>>) -> StartedOp {
     match keep {
         None => StartedOp::Mpi(cell),
-        Some(keep) => StartedOp::MpiKeeping(cell, InFlight::new(keep)),
+        Some(keep) => begun_keeping(cell, keep),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn begun_keeping(cell: Cell, keep: Box<dyn Keep>) -> StartedOp {
+    StartedOp::MpiKeeping(cell, InFlight::new(keep))
 }

@@ -1,8 +1,8 @@
-//! What the example programs of rsmpi send and receive.
+//! Messages of the example programs of rsmpi.
 
 use ranks_collectives::Blocks;
 
-/// What rank r has of the table: the multiples of r + 1.
+/// The row of rank r in the table: the multiples of r + 1.
 pub(crate) fn multiples(rank: usize, count: usize) -> Vec<u64> {
     (1..=count).map(|x| (x * (rank + 1)) as u64).collect()
 }

@@ -152,9 +152,10 @@ impl Group {
     #[doc(alias = "MPI_Group_union")]
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        let new = self.with(self.those_here(other).iter().copied());
-        let new = new.difference(self);
-        self.with(self.members.iter().chain(&*new.members).copied())
+        let mine = sorted(&self.members);
+        let theirs = self.those_here(other).iter();
+        let new = theirs.filter(|rank| mine.binary_search(rank).is_err());
+        self.with(self.members.iter().chain(new).copied())
     }
 
     /// The processes of this group that are in `other` too, in the order of this group.

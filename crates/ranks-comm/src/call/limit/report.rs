@@ -96,12 +96,12 @@ impl Report<'_> {
 
     /// The messages that this rank has begun last by the operation that a wait completes.
     fn begun_last(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MOST: usize = 3;
+        const LAST: usize = 3;
         let (about, operation) = (&self.of.recorder, *lock(&self.of.end_of));
         let entries = about.messages.entries();
         let begun = entries.iter().rev().map(|entry| entry.call);
         let begun = begun.filter(|call| Some(call.operation()) == operation && call.peer != NONE);
-        for (index, call) in begun.take(MOST).enumerate() {
+        for (index, call) in begun.take(LAST).enumerate() {
             f.write_str(if index == 0 { "; begun last: " } else { "; " })?;
             match usize::try_from(call.peer) {
                 Ok(peer) => write!(f, "rank {}", about.world_rank(peer).unwrap_or(peer))?,
