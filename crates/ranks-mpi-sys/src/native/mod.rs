@@ -61,6 +61,38 @@ pub type Win = Handle<MPI_Win>;
 #[repr(C, align(8))]
 pub struct Cell<H>(MaybeUninit<[u8; 8]>, PhantomData<H>);
 
+#[allow(
+    private_bounds,
+    reason = "which types are handles is for this crate to say"
+)]
+impl<H: HandleKind<Mpich = c_int>> Cell<H> {
+    /// The handle that a call has written, in the standard's terms.
+    ///
+    /// # Safety
+    /// [`crate::load()`] has returned, and a call has written into the place.
+    pub unsafe fn get(&self) -> H {
+        let place = (&raw const *self).cast::<c_void>();
+        match crate::load::family() {
+            Family::Mpich => {
+                // SAFETY: a call of this family has written an int, by this function's contract.
+                let int = unsafe { place.cast::<c_int>().read() };
+                // SAFETY: the tables are filled, by this function's contract.
+                unsafe { handle::to_standard::<Mpich, H>(int) }
+            }
+            Family::OpenMpi => {
+                // SAFETY: a call of this family has written a pointer, by this function's contract.
+                let native = unsafe { place.cast::<*mut c_void>().read() };
+                // SAFETY: the tables are filled, by this function's contract.
+                unsafe { handle::to_standard::<OpenMpi, H>(native) }
+            }
+            Family::Standard => {
+                // SAFETY: as above; what the library writes is the standard's own form.
+                H::from_word(unsafe { place.cast::<*mut c_void>().read() })
+            }
+        }
+    }
+}
+
 /// A datatype of an array in the library's own form; how wide it is depends on the library.
 #[derive(Debug)]
 #[repr(transparent)]

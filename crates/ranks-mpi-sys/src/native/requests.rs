@@ -13,7 +13,7 @@ use std::ffi::{c_int, c_void};
 use super::{Cell, Status, code_of_library, handle};
 use crate::Family;
 use crate::abi::Abi;
-use crate::abi::handle::{HandleKind, NativeHandle, to_standard};
+use crate::abi::handle::NativeHandle;
 use crate::abi::mpich::Mpich;
 use crate::abi::openmpi::OpenMpi;
 use crate::function::absent_code;
@@ -67,32 +67,6 @@ impl Cell<MPI_Request> {
             unsafe { place.cast::<*mut c_void>().write(word) };
         }
         cell
-    }
-
-    /// The request that a call has written, in the standard's terms.
-    ///
-    /// # Safety
-    /// [`crate::load()`] has returned, and a call has written into the place.
-    pub unsafe fn get(&self) -> MPI_Request {
-        let place = (&raw const *self).cast::<c_void>();
-        match crate::load::family() {
-            Family::Mpich => {
-                // SAFETY: a call of this family has written an int, by this function's contract.
-                let int = unsafe { place.cast::<c_int>().read() };
-                // SAFETY: the tables are filled, by this function's contract.
-                unsafe { to_standard::<Mpich, MPI_Request>(int) }
-            }
-            Family::OpenMpi => {
-                // SAFETY: a call of this family has written a pointer, by this function's contract.
-                let native = unsafe { place.cast::<*mut c_void>().read() };
-                // SAFETY: the tables are filled, by this function's contract.
-                unsafe { to_standard::<OpenMpi, MPI_Request>(native) }
-            }
-            Family::Standard => {
-                // SAFETY: as above; what the library writes is the standard's own form.
-                MPI_Request::from_word(unsafe { place.cast::<*mut c_void>().read() })
-            }
-        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::mem::MaybeUninit;
 
 use ranks_mpi_sys as sys;
+use ranks_mpi_sys::native::{self, Cell};
 use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Message};
 
 use super::buffer::{large_count, to_write};
@@ -20,7 +21,7 @@ use crate::result::{Error, Result, Status, error};
 /// The message of a matched probe, which must be received once, or discarded;
 /// `MPI_MESSAGE_NO_PROC` if the source was null.
 #[derive(Debug)]
-pub(crate) struct Message(pub(super) MPI_Message);
+pub(crate) struct Message(pub(super) Cell<MPI_Message>);
 
 impl Message {
     /// Receives it if it fits, else discards it and leaves `buf` untouched.
@@ -148,18 +149,33 @@ impl Message {
         count: MPI_Count,
         datatype: MPI_Datatype,
     ) -> c_int {
-        // The probe has told all that a status would.
-        let (mut message, status) = (self.0, sys::MPI_STATUS_IGNORE);
-        match c_int::try_from(count) {
+        let mut handle = self.0;
+        let Ok(small) = c_int::try_from(count) else {
+            // SAFETY: a matched probe has written it.
+            let mut message = unsafe { handle.get() };
             // SAFETY: by this function's contract; the message is received once, as it is consumed
-            // here.
-            Ok(count) => unsafe {
-                sys::MPI_Mrecv(pointer, count, datatype, &raw mut message, status)
-            },
-            // SAFETY: as above.
-            Err(_) => unsafe {
-                sys::MPI_Mrecv_c(pointer, count, datatype, &raw mut message, status)
-            },
+            // here. The probe has told all that a status would.
+            return unsafe {
+                sys::MPI_Mrecv_c(
+                    pointer,
+                    count,
+                    datatype,
+                    &raw mut message,
+                    sys::MPI_STATUS_IGNORE,
+                )
+            };
+        };
+        // SAFETY: the library is loaded, as it has matched a message.
+        let datatype = unsafe { native::datatype(datatype) };
+        // SAFETY: as above.
+        unsafe {
+            native::MPI_Mrecv(
+                pointer,
+                small,
+                datatype,
+                &raw mut handle,
+                native::status_ignore(),
+            )
         }
     }
 }

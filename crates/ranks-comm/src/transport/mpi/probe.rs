@@ -3,18 +3,19 @@
 use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Status, native};
+use ranks_mpi_sys::native::{self, Cell};
+use ranks_mpi_sys::{MPI_Comm, MPI_Status};
 
 use super::communicator::Comm;
 use super::error::check;
 use super::message::Message;
-use super::peer::STANDARD;
+use super::peer::{self, STANDARD};
 use super::status;
 use crate::call::record::Over;
 use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::Result;
-use crate::result::status::{Kind, Status, Words};
+use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
 
 impl Comm {
     #[inline(always)]
@@ -57,21 +58,20 @@ impl Comm {
 
     #[inline]
     pub(crate) fn mprobe(&self, source: Source, tag: Tag) -> Result<(Message, Status)> {
-        let (from, under) = (STANDARD.source(source), STANDARD.tag(tag));
-        let mut message = sys::MPI_MESSAGE_NULL;
-        let mut status = MPI_Status::EMPTY;
+        let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
+        let (mut handle, mut words) = (Cell::new(), EMPTY_STATUS);
         // SAFETY: rank and tag are checked; message and status are ours.
         let code = unsafe {
-            sys::MPI_Mprobe(
+            native::MPI_Mprobe(
                 from,
                 under,
-                self.canonical,
-                &raw mut message,
-                &raw mut status,
+                self.native,
+                &raw mut handle,
+                status::to_write(&mut words),
             )
         };
         check(code, "MPI_Mprobe")?;
-        Ok((Message(message), status::decode(&status)))
+        Ok((Message(handle), status::decode_words(&words)))
     }
 
     pub(crate) fn improbe(&self, source: Source, tag: Tag) -> Result<Option<(Message, Status)>> {
@@ -103,21 +103,23 @@ pub(crate) unsafe fn improbe(
     source: Source,
     tag: Tag,
 ) -> Result<Option<(Message, Status)>> {
-    let (from, under) = (STANDARD.source(source), STANDARD.tag(tag));
+    let sentinels = peer::of_library();
+    let (from, under) = (sentinels.source(source), sentinels.tag(tag));
+    // SAFETY: the library is loaded, as there is a communicator.
+    let comm = unsafe { native::comm(comm) };
     let mut flag: c_int = 0;
-    let mut message = sys::MPI_MESSAGE_NULL;
-    let mut status = MPI_Status::EMPTY;
+    let (mut handle, mut words) = (Cell::new(), EMPTY_STATUS);
     // SAFETY: the caller's promise; flag, message and status are ours.
     let code = unsafe {
-        sys::MPI_Improbe(
+        native::MPI_Improbe(
             from,
             under,
             comm,
             &raw mut flag,
-            &raw mut message,
-            &raw mut status,
+            &raw mut handle,
+            status::to_write(&mut words),
         )
     };
     check(code, "MPI_Improbe")?;
-    Ok((flag != 0).then(|| (Message(message), status::decode(&status))))
+    Ok((flag != 0).then(|| (Message(handle), status::decode_words(&words))))
 }

@@ -204,3 +204,15 @@ pub(crate) fn decode(status: &MPI_Status) -> Status {
     let bytes = bytes.filter(|_| code == MPI_SUCCESS).unwrap_or(0);
     Status::local(source, status.MPI_TAG, bytes)
 }
+
+/// Decodes a status that a completed call of `native` has written. MPI must be alive.
+#[inline]
+pub(crate) fn decode_words(words: &Words) -> Status {
+    let status = native(words);
+    let Ok(source) = usize::try_from(status.source()) else {
+        return Status::null();
+    };
+    // SAFETY: a call has completed, so MPI is loaded and initialised, and it is alive.
+    let bytes = unsafe { status.bytes() };
+    Status::local(source, status.tag(), bytes.unwrap_or(0))
+}

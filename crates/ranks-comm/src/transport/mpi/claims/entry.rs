@@ -3,19 +3,22 @@
 use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Count, MPI_Request, MPI_Status};
+use ranks_mpi_sys::native::{self, Cell};
+use ranks_mpi_sys::{MPI_Count, MPI_Request};
 
 use super::order::{Links, Pattern, pattern};
 use crate::data::in_flight::{InFlight, KeepAlive, Over};
 use crate::data::raw_slice::{Element, OpInfo, RawSlice, RecvStorage, RecvTarget};
 use crate::data::source::Source;
 use crate::data::tag::Tag;
+use crate::result::status::EMPTY_STATUS;
 use crate::result::{Error, Result, Status};
 use crate::transport::completion::Completion;
 use crate::transport::mpi::buffer;
 use crate::transport::mpi::error::{check, failed, library};
 use crate::transport::mpi::message::Message;
 use crate::transport::mpi::recv::with_class;
+use crate::transport::mpi::status::to_write;
 
 pub(super) struct Entry {
     pub(super) number: u64,
@@ -34,7 +37,7 @@ pub(super) struct Entry {
 pub(super) enum Phase {
     Waiting,
     Receiving {
-        request: MPI_Request,
+        request: Cell<MPI_Request>,
         status: Status,
         room: Option<InFlight<RecvStorage>>,
         /// The reason why the message is discarded.
@@ -112,9 +115,10 @@ impl Entry {
             return;
         };
         let mut flag: c_int = 0;
-        let mut ignored = MPI_Status::EMPTY;
+        let mut ignored = EMPTY_STATUS;
+        let ignored = to_write(&mut ignored);
         // SAFETY: the request was begun by `imrecv` and is not over; flag and status are ours.
-        let code = unsafe { sys::MPI_Test(request, &raw mut flag, &raw mut ignored) };
+        let code = unsafe { native::MPI_Test(request, &raw mut flag, ignored) };
         if code == sys::MPI_SUCCESS && flag == 0 {
             return;
         }
@@ -134,11 +138,11 @@ impl Entry {
 
 /// Starts the receive of a matched message of that many bytes; the code, if that fails.
 fn imrecv(
-    Message(mut message): Message,
+    Message(mut handle): Message,
     span: RawSlice,
     bytes: usize,
-) -> Result<MPI_Request, c_int> {
-    let mut request = sys::MPI_REQUEST_NULL;
+) -> Result<Cell<MPI_Request>, c_int> {
+    let mut request = Cell::new();
     let start = if bytes == 0 {
         buffer::to_write::<u8>(&mut [])
     } else {
@@ -148,26 +152,32 @@ fn imrecv(
         // SAFETY: the span has room for the message, as `begin` has compared, and is promised until
         // this is over.
         Ok(count) => unsafe {
-            sys::MPI_Imrecv(
+            native::MPI_Imrecv(
                 start,
                 count,
-                sys::MPI_BYTE,
-                &raw mut message,
+                buffer::bytes(),
+                &raw mut handle,
                 &raw mut request,
             )
         },
         Err(_) => {
             let count = MPI_Count::try_from(bytes).unwrap_or(0);
+            // SAFETY: a matched probe has written it.
+            let mut message = unsafe { handle.get() };
+            let mut large = sys::MPI_REQUEST_NULL;
             // SAFETY: as above.
-            unsafe {
+            let code = unsafe {
                 sys::MPI_Imrecv_c(
                     start,
                     count,
                     sys::MPI_BYTE,
                     &raw mut message,
-                    &raw mut request,
+                    &raw mut large,
                 )
-            }
+            };
+            // SAFETY: the library is loaded, as it has matched the message.
+            request = unsafe { Cell::holding(large) };
+            code
         }
     };
     if code == sys::MPI_SUCCESS {
