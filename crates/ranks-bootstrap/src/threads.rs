@@ -49,8 +49,11 @@ struct State {
     over: u64,
     /// The contributions of the ranks to the one in progress.
     given: Vec<Option<Vec<u8>>>,
+    /// Ranks that a thread is in [`exchange`](Bootstrap::exchange) for.
+    within: Vec<bool>,
     /// Their contributions to the last that is complete. They are replaced only after all have
-    /// passed something to the next one, and so have taken them.
+    /// passed something to the next one, and so have taken them: a rank that is still within this
+    /// one passes nothing.
     last: Arc<Vec<Vec<u8>>>,
     /// Ranks whose handle is gone, and what is to be said of them.
     gone: Vec<Option<&'static str>>,
@@ -63,6 +66,7 @@ impl State {
         State {
             over: 0,
             given: (0..ranks).map(|_| None).collect(),
+            within: vec![false; ranks],
             last: Arc::default(),
             gone: vec![None; ranks],
             failed: None,
@@ -142,10 +146,7 @@ impl Bootstrap for ThreadBootstrap {
         // A limit that no clock can tell is none.
         let end = Instant::now().checked_add(self.limit);
         let mut state = self.lock();
-        if let Some(failed) = &state.failed {
-            return Err(Self::error(failed));
-        }
-        if state.given[self.rank].is_some() {
+        if state.within[self.rank] {
             return Err(Error::new(
                 ErrorKind::Argument,
                 OPERATION,
@@ -155,18 +156,25 @@ impl Bootstrap for ThreadBootstrap {
                 ),
             ));
         }
+        if let Some(failed) = &state.failed {
+            return Err(Self::error(failed));
+        }
         let number = state.over;
+        state.within[self.rank] = true;
         state.given[self.rank] = Some(mine.to_vec());
         state.settle();
         self.shared.changed.notify_all();
         loop {
             if state.over != number {
+                state.within[self.rank] = false;
                 let all = Arc::clone(&state.last);
                 drop(state);
                 return Ok(all.to_vec());
             }
             if let Some(failed) = &state.failed {
-                return Err(Self::error(failed));
+                let error = Self::error(failed);
+                state.within[self.rank] = false;
+                return Err(error);
             }
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             state = match left {

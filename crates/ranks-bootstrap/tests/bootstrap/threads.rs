@@ -115,3 +115,30 @@ fn who_does_not_come_in_time_is_named() {
         assert_eq!(me.exchange(b"").unwrap_err().kind(), ErrorKind::TimedOut);
     }
 }
+
+#[test]
+fn two_threads_of_a_rank_never_get_what_another_exchange_gave() {
+    const EACH: u32 = 500;
+    let ranks = ThreadBootstrap::of(2, LONG);
+    // Two threads pass numbers of their own, of which both get back none but what they passed.
+    let exchange = |rank: usize, thread: u32| {
+        let mut done = 0;
+        while done < EACH {
+            let mine = (2 * done + thread).to_ne_bytes();
+            match ranks[rank].exchange(&mine) {
+                Ok(all) => {
+                    assert_eq!(all[rank], mine);
+                    done += 1;
+                }
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Argument, "{error}"),
+            }
+            thread::yield_now();
+        }
+    };
+    thread::scope(|scope| {
+        let exchange = &exchange;
+        for (rank, thread) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            scope.spawn(move || exchange(rank, thread));
+        }
+    });
+}
