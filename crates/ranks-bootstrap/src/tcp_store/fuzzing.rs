@@ -66,9 +66,9 @@ impl Store {
     }
 
     /// The bytes for one of them until now, and `true` if it was left.
-    pub fn told(&self, client: usize) -> (&[u8], bool) {
-        let talk = &self.clients[client];
-        (&talk.output, talk.gone)
+    pub fn told(&mut self, client: usize) -> (&[u8], bool) {
+        let talk = &mut self.clients[client];
+        (talk.output.make_contiguous(), talk.gone)
     }
 }
 

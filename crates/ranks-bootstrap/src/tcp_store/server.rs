@@ -21,7 +21,7 @@ use by_looking as system;
 #[cfg(unix)]
 use by_poll as system;
 
-/// The time for which a connection may say nothing at first.
+/// The time in which a client has to show that it is no stranger.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The thread, which ends when this goes.
@@ -183,9 +183,13 @@ impl Client {
         }
     }
 
+    /// Gives what it takes, but not for ever either.
     fn write(&mut self) {
-        while !self.talk.output.is_empty() && !self.talk.gone {
-            match self.stream.write(&self.talk.output) {
+        for _ in 0..16 {
+            if self.talk.output.is_empty() || self.talk.gone {
+                return;
+            }
+            match self.stream.write(self.talk.output.as_slices().0) {
                 Ok(written) => drop(self.talk.output.drain(..written)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

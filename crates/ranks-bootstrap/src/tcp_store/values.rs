@@ -50,6 +50,11 @@ impl Values {
         }
     }
 
+    /// Returns `true` if there are keys that not everybody can name.
+    pub(super) fn has_secret(&self) -> bool {
+        !self.only.is_empty()
+    }
+
     /// Carries out a request. `None` if it cannot be, and its client is to be left.
     pub(super) fn apply(&mut self, request: &Request<'_>) -> Option<Effect> {
         if !request.keys().iter().all(|key| key.starts_with(&self.only)) {

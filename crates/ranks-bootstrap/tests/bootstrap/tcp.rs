@@ -270,6 +270,40 @@ fn strangers_do_no_harm() {
 }
 
 #[test]
+fn of_a_stranger_little_is_kept() {
+    use std::io::ErrorKind::{TimedOut, WouldBlock};
+    /// Less than the time after which a stranger is left in any case.
+    const SOON: Duration = Duration::from_secs(5);
+    let open = first(1, LONG);
+    let closed = TcpStoreOptions::new(HOST, 0, 0, 1).secret("5 gold");
+    let closed = closed.connect().unwrap();
+    // A value that does not begin as clients do, and keys without end of one who does not know the
+    // secret.
+    let mut set = b"\x01\x01\0\0\0\0\0\0\0a".to_vec();
+    set.extend((8_u64 << 20).to_ne_bytes());
+    let mut wait = vec![0];
+    wait.extend(0x3C85_F7CE_u32.to_ne_bytes());
+    wait.push(6);
+    wait.extend((100_u64 << 10).to_ne_bytes());
+    for (store, begins, goes_on) in [(&open, set, 0), (&closed, wait, 1)] {
+        let mut stream = TcpStream::connect((HOST, store.port())).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        stream.set_write_timeout(Some(SOON)).unwrap();
+        stream.write_all(&begins).unwrap();
+        // Keys of one byte, or a value.
+        let more = [goes_on, 0, 0, 0, 0, 0, 0, 0, 0].repeat(64 << 10);
+        let told = stream.write_all(&more).and_then(|()| stream.read(&mut [0]));
+        let left = match told {
+            Ok(read) => read == 0,
+            Err(error) => !matches!(error.kind(), WouldBlock | TimedOut),
+        };
+        assert!(left, "it keeps what a stranger sends");
+    }
+    rounds(&open).unwrap();
+    rounds(&closed).unwrap();
+}
+
+#[test]
 fn it_listens_where_it_is_told_to_and_nowhere_else() {
     let told: IpAddr = Ipv4Addr::new(127, 0, 0, 2).into();
     let host = told.to_string();
