@@ -2,7 +2,7 @@
 
 use proc_macro::{Span, TokenStream, TokenTree};
 
-use crate::Mistake;
+use crate::{Mistake, plain};
 
 /// The backends on which a test makes sense.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(crate) fn parse(tokens: TokenStream) -> Result<Arguments, Mistake> {
         timeout: None,
         backends: Backends::Everywhere,
     };
-    for argument in split_at_commas(tokens) {
+    for argument in split_at_commas(tokens.into_iter().map(plain).collect()) {
         match argument.as_slice() {
             [TokenTree::Literal(number)] => {
                 let ranks = integer(&number.to_string())

@@ -2,8 +2,8 @@
 
 use proc_macro::{Delimiter, Group, Span, TokenStream, TokenTree};
 
-use crate::Mistake;
 use crate::cases::{self, Case};
+use crate::{Mistake, plain};
 
 /// A test function.
 pub(crate) struct Function {
@@ -74,25 +74,37 @@ pub(crate) fn parse(item: TokenStream) -> Result<Function, Mistake> {
     })
 }
 
-/// The text in `should_panic(expected = "text")` or `should_panic = "text"`.
+/// The text in `should_panic(expected = "text")` or `should_panic = "text"`. What is neither is
+/// refused: taken for a bare `should_panic`, it would let any panic pass.
 fn expected(inside: &[TokenTree]) -> Result<Option<String>, Mistake> {
-    let literal = |tokens: &[TokenTree]| match tokens.last() {
-        Some(TokenTree::Literal(text)) => Some(text.to_string()),
+    let text = match inside {
+        [_] => return Ok(None),
+        [_, TokenTree::Group(group)] if group.delimiter() == Delimiter::Parenthesis => {
+            match group.stream().into_iter().collect::<Vec<_>>().as_slice() {
+                [TokenTree::Ident(word), equals, text] if word.to_string() == "expected" => {
+                    literal(equals, text)
+                }
+                _ => None,
+            }
+        }
+        [_, equals, text] => literal(equals, text),
         _ => None,
     };
-    match inside {
-        [_] => Ok(None),
-        [_, TokenTree::Group(group)] if group.delimiter() == Delimiter::Parenthesis => {
-            Ok(literal(&group.stream().into_iter().collect::<Vec<_>>()))
+    text.map(Some).ok_or_else(|| {
+        Mistake::new(
+            inside.first().map_or_else(Span::call_site, TokenTree::span),
+            "expected should_panic or should_panic(expected = \"text\")",
+        )
+    })
+}
+
+/// The literal behind the sign `=`.
+fn literal(equals: &TokenTree, text: &TokenTree) -> Option<String> {
+    match (equals, plain(text.clone())) {
+        (TokenTree::Punct(sign), TokenTree::Literal(text)) if sign.as_char() == '=' => {
+            Some(text.to_string())
         }
-        [word, ..] => match literal(inside) {
-            Some(text) => Ok(Some(text)),
-            None => Err(Mistake::new(
-                word.span(),
-                "expected should_panic or should_panic(expected = \"text\")",
-            )),
-        },
-        [] => Ok(None),
+        _ => None,
     }
 }
 

@@ -59,6 +59,19 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// unsafe fn test(world: Communicator) {}
 /// ```
 ///
+/// A text that every panic is to have, written otherwise than as a literal:
+///
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(2)]
+/// #[should_panic(expected = concat!("a", "b"))]
+/// fn test(world: Communicator) {}
+/// ```
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(2)]
+/// #[should_panic(expect = "ab")]
+/// fn test(world: Communicator) {}
+/// ```
+///
 /// Parameters behind the communicator without a case, a case without arguments, or with too few or
 /// too many of them:
 ///
@@ -112,6 +125,20 @@ pub fn ranks(arguments: TokenStream, item: TokenStream) -> TokenStream {
             tokens.extend(item);
             tokens
         }
+    }
+}
+
+/// A token without the brackets that nobody sees, which a fragment of a `macro_rules!` comes in.
+fn plain(token: TokenTree) -> TokenTree {
+    match &token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+            let mut inside = group.stream().into_iter();
+            match (inside.next(), inside.next()) {
+                (Some(one), None) => plain(one),
+                _ => token,
+            }
+        }
+        _ => token,
     }
 }
 

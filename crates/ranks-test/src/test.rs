@@ -61,7 +61,8 @@ impl Test {
         PLACE.take();
         match (catch_unwind(AssertUnwindSafe(body)), self.should_panic) {
             (Ok(result), None) => result,
-            (Ok(_), Some(_)) => Err("did not panic, and should have".to_owned()),
+            (Ok(Ok(())), Some(_)) => Err("did not panic, and should have".to_owned()),
+            (Ok(Err(why)), Some(_)) => Err(format!("did not panic, and should have: {why}")),
             (Err(panic), None) => Err(format!("panicked{}: {}", place(), message(&*panic))),
             (Err(panic), Some(expected)) if message(&*panic).contains(expected) => Ok(()),
             (Err(panic), Some(expected)) => Err(format!(
@@ -162,7 +163,10 @@ mod tests {
         let panics = test(Some("lost"));
         assert_eq!(panics.attempt(|| panic!("lost it")), Ok(()));
         assert!(panics.attempt(|| panic!("found it")).is_err());
-        assert!(panics.attempt(|| Ok(())).is_err());
+        let did_not = "did not panic, and should have";
+        assert_eq!(panics.attempt(|| Ok(())), Err(did_not.to_owned()));
+        let why = panics.attempt(|| Err("returned an error: lost it".to_owned()));
+        assert_eq!(why, Err(format!("{did_not}: returned an error: lost it")));
     }
 
     #[test]

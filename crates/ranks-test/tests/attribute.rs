@@ -195,3 +195,35 @@ mod strays {
         ring(&world).map(drop)
     }
 }
+
+/// Set for a run in which a panic has not the text that it is to have.
+const ANOTHER_TEXT: &str = "ATTRIBUTE_TEST_ANOTHER_TEXT";
+
+macro_rules! panics {
+    ($name:ident, $ranks:literal, $expected:literal) => {
+        #[ranks_test::ranks($ranks, in_process_only)]
+        #[should_panic(expected = $expected)]
+        fn $name(world: Communicator) {
+            assert_eq!(world.size(), $ranks);
+            let another = std::env::var_os(ANOTHER_TEXT).is_some();
+            panic!("{}", if another { "another" } else { $expected });
+        }
+    };
+}
+
+panics!(a_macro_gives_ranks_and_text, 3, "as it should");
+
+#[test]
+fn the_text_that_a_macro_gives_is_looked_for() {
+    let this = std::env::current_exe().expect("this binary");
+    let mut run = std::process::Command::new(this);
+    run.arg("a_macro_gives_ranks_and_text")
+        .env(ANOTHER_TEXT, "1");
+    let output = run.output().expect("it runs");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success(), "{told}");
+    assert!(
+        told.contains("`as it should` is not in the message"),
+        "{told}"
+    );
+}
