@@ -91,6 +91,12 @@ mod fixture {
     #[ranks_test::ranks(1, 2, 3)]
     #[ignore = "run by the tests of the driver"]
     fn i_passes_at_the_end(_world: Communicator) {}
+
+    #[ranks_test::ranks(1, 2, 3)]
+    #[ignore = "run by the tests of the driver"]
+    fn j_forgets_its_communicator(world: Communicator) {
+        std::mem::forget(world);
+    }
 }
 
 fn this_binary() -> Binary {
@@ -210,6 +216,30 @@ fn check(ran: &Ran, ranks: usize) {
     assert_eq!(ran.reports.len(), FIXTURES.len(), "{ran:#?}");
 }
 
+/// A rank whose communicator is forgotten has not ended MPI, however its process ends.
+fn check_forgotten(ranks: usize, launch: &dyn Fn(usize) -> Command) {
+    let name = format!("fixture::j_forgets_its_communicator::np{ranks}");
+    let ran = Suite {
+        binary: &this_binary(),
+        cases: &[Case::parse(&name).expect("the name is a case")],
+        ranks,
+        faults: &[],
+        launch,
+        folder: None,
+    };
+    let ran = ran.run(&mut |_| ()).expect("the driver runs");
+    let [test, end] = ran.reports.as_slice() else {
+        panic!("the test, and the end of the job: {ran:#?}");
+    };
+    assert_eq!(test.verdict, Verdict::Passed);
+    let Verdict::Failed { why, details } = &end.verdict else {
+        panic!("{ran:#?}");
+    };
+    assert!(why.starts_with("all tests passed"), "{why}");
+    assert!(details.contains("and not MPI"), "{details}");
+    assert!(!details.contains("had ended MPI"), "{details}");
+}
+
 /// A job of one rank needs no MPI: the driver runs the binary itself, with the ranks in process.
 fn alone(_ranks: usize) -> Command {
     let mut command = Command::new("env");
@@ -222,6 +252,11 @@ fn each_failure_costs_its_own_test_only() {
     let ran = run_fixtures(1, &alone);
     check(&ran, 1);
     assert_eq!(ran.library.as_deref(), Some("in process"));
+}
+
+#[test]
+fn a_communicator_that_is_forgotten_is_told_of() {
+    check_forgotten(1, &alone);
 }
 
 #[test]
@@ -244,6 +279,7 @@ fn each_failure_costs_its_own_test_only_on_an_mpi() {
             for ranks in [1, 2, 3] {
                 let fixtures = move || run_fixtures(ranks, &|ranks| installation.command(ranks));
                 scope.spawn(move || check(&fixtures(), ranks));
+                scope.spawn(move || check_forgotten(ranks, &|ranks| installation.command(ranks)));
             }
         });
     }

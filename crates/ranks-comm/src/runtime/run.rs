@@ -132,7 +132,10 @@ where
 
 /// Ends a rank. A handle that outlives it prevents `MPI_Finalize` for good: the program is about to
 /// end.
-fn to_its_end(runtime: Runtime) -> Result<()> {
+///
+/// # Errors
+/// [`ErrorKind::InUse`] for such a handle, which is told as well; what `MPI_Finalize` reports.
+pub fn to_its_end(runtime: Runtime) -> Result<()> {
     let (rank, size) = (runtime.facts().rank(), runtime.facts().size());
     let number = runtime.end()?;
     let verb = match number {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use ranks_comm::backend::to_its_end;
 use ranks_comm::{Backend, Communicator, Runtime, Source, Tag, ThreadLevel};
 use ranks_launch::Environment;
 
@@ -84,7 +85,8 @@ fn serve(folder: &Path, works: &Receiver<Work>) {
             Work::End(end) => {
                 if let Some(Session { runtime, world, .. }) = session.take() {
                     drop(world);
-                    match runtime.finalize() {
+                    // Not `finalize`, which leaves MPI to the handles that live on.
+                    match to_its_end(runtime) {
                         Ok(()) => log.record(&Event::Finalized),
                         Err(error) => eprintln!("{error}"),
                     }
