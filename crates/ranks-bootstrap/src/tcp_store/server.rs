@@ -24,6 +24,9 @@ use by_poll as system;
 /// The time in which a client has to show that it is no stranger.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The bytes that are read or written at a time.
+const PIECE: usize = 64 << 10;
+
 /// The thread, which ends when this goes.
 #[derive(Debug)]
 pub(super) struct Server {
@@ -189,7 +192,8 @@ impl Client {
             if self.talk.output.is_empty() || self.talk.gone {
                 return;
             }
-            match self.stream.write(self.talk.output.as_slices().0) {
+            let next = self.talk.output.as_slices().0;
+            match self.stream.write(&next[..next.len().min(PIECE)]) {
                 Ok(written) => drop(self.talk.output.drain(..written)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -208,7 +212,7 @@ fn serve(
     wait: impl Fn(&[Client]) -> io::Result<Vec<bool>>,
 ) {
     let mut clients: Vec<Client> = Vec::new();
-    let mut buffer = vec![0; 64 << 10];
+    let mut buffer = vec![0; PIECE];
     loop {
         let Ok(events) = wait(&clients) else {
             return;
