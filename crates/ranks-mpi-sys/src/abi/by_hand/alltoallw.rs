@@ -8,10 +8,10 @@ use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 use std::{ptr, slice};
 
-use super::{Handles, length, through};
+use super::{Handles, length};
 use crate::abi::Abi;
 use crate::abi::handle;
-use crate::abi::kinds::{Arg, OutRequest};
+use crate::abi::kinds::{Arg, Comm, Info, Kind, OutRequest};
 use crate::abi::memory::Buf;
 use crate::generated::functions::{coll, neighbor};
 use crate::native::DatatypeWord;
@@ -72,16 +72,18 @@ fn neighbors(comm: MPI_Comm) -> (usize, usize) {
 }
 
 /// The datatypes of both sides in the library's own form.
-struct Sides<A: Abi> {
-    send: Option<Handles<A, MPI_Datatype>>,
-    receive: Handles<A, MPI_Datatype>,
+enum Sides<A: Abi> {
+    /// Copies, of what is sent none with `MPI_IN_PLACE`.
+    Copied(Option<Handles<A, MPI_Datatype>>, Handles<A, MPI_Datatype>),
+    /// Arrays of the caller.
+    Given(Types<A>, Types<A>),
 }
 
 impl<A: Abi> Sides<A> {
     /// # Safety
     /// The arrays have as many datatypes as `counts` says. Those to send are not looked at with
     /// `MPI_IN_PLACE`.
-    unsafe fn new(
+    unsafe fn copied(
         buffer: *const c_void,
         send: *const MPI_Datatype,
         receive: *const MPI_Datatype,
@@ -92,11 +94,21 @@ impl<A: Abi> Sides<A> {
         let send = (!in_place).then(|| unsafe { Handles::new(send, counts.0) });
         // SAFETY: by this function's contract.
         let receive = unsafe { Handles::new(receive, counts.1) };
-        Sides { send, receive }
+        Sides::Copied(send, receive)
     }
 
     fn send(&self) -> Types<A> {
-        self.send.as_ref().map_or(ptr::null(), Handles::as_ptr)
+        match self {
+            Sides::Copied(send, _) => send.as_ref().map_or(ptr::null(), Handles::as_ptr),
+            Sides::Given(send, _) => *send,
+        }
+    }
+
+    fn receive(&self) -> Types<A> {
+        match self {
+            Sides::Copied(_, receive) => receive.as_ptr(),
+            Sides::Given(_, receive) => *receive,
+        }
     }
 }
 
@@ -143,136 +155,122 @@ impl LargeCounts {
     }
 }
 
-/// A call that is done when it returns; some by `$large`, where [`LargeCounts`] are needed.
-macro_rules! blocking {
-    ($name:ident in $family:ident, $peers:ident, $count:ty, $place:ty $(, $large:path)?) => {
-        pub(crate) unsafe extern "C" fn $name<A: Abi>(
-            send_buffer: *const c_void,
-            send_counts: *const $count,
-            send_places: *const $place,
-            send_types: *const MPI_Datatype,
-            buffer: *mut c_void,
-            counts: *const $count,
-            places: *const $place,
-            types: *const MPI_Datatype,
-            comm: MPI_Comm,
-        ) -> c_int {
-            type Call<A> = unsafe extern "C" fn(
-                *const c_void,
-                *const $count,
-                *const $place,
-                Types<A>,
-                *mut c_void,
-                *const $count,
-                *const $place,
-                Types<A>,
-                <A as Abi>::Handle<MPI_Comm>,
-            ) -> c_int;
-            $(
-                // SAFETY: the caller of MPI gives a count for every neighbour.
-                if let Some(large) = unsafe { LargeCounts::needed(comm, send_counts, counts) } {
-                    let (send_counts, counts) = (large.send.as_ptr(), large.receive.as_ptr());
-                    // SAFETY: the same call.
-                    return unsafe {
-                        $large(
-                            send_buffer, send_counts, send_places, send_types, buffer, counts, places, types, comm,
-                        )
-                    };
-                }
-            )?
-            // SAFETY: the type of this function in the family's header.
-            let call = unsafe { $family::$name::LIBRARY.function::<Call<A>>() };
-            // SAFETY: the caller of MPI gives a datatype for every process.
-            let sides = unsafe { Sides::<A>::new(send_buffer, send_types, types, $peers(comm)) };
-            // SAFETY: the tables are filled: the caller has seen `load` return.
-            let comm = unsafe { handle::to_native::<A, _>(comm) };
-            // SAFETY: the arguments are in the family's own form.
-            unsafe {
-                call(
-                    in_place::<A>(send_buffer),
-                    send_counts,
-                    send_places,
-                    sides.send(),
-                    buffer,
-                    counts,
-                    places,
-                    sides.receive.as_ptr(),
-                    comm,
-                )
-            }
+/// The type of datatypes that are copied, as those of a call that is done when it returns, or that
+/// are given in the library's own form.
+macro_rules! datatype {
+    (copied) => {
+        MPI_Datatype
+    };
+    (given) => {
+        DatatypeWord
+    };
+}
+
+/// The datatypes of both sides of a call on `$comm`, which has as many as `$peers` says.
+macro_rules! sides {
+    (copied($peers:ident) $comm:ident, $buffer:ident, $send:ident, $receive:ident) => {
+        // SAFETY: the caller of MPI gives a datatype for every process.
+        unsafe { Sides::copied($buffer, $send, $receive, $peers($comm)) }
+    };
+    (given $comm:ident, $buffer:ident, $send:ident, $receive:ident) => {
+        Sides::Given($send.cast(), $receive.cast())
+    };
+}
+
+/// Returns what `$large` does with these arguments, where [`LargeCounts`] are needed.
+macro_rules! by_large {
+    (() $($arguments:tt)*) => {};
+    (($large:path) $send_counts:ident, $counts:ident, $comm:ident, ($($argument:ident),* $(,)?)) => {
+        // SAFETY: the caller of MPI gives a count for every neighbour.
+        if let Some(large) = unsafe { LargeCounts::needed($comm, $send_counts, $counts) } {
+            let ($send_counts, $counts) = (large.send.as_ptr(), large.receive.as_ptr());
+            // SAFETY: the same call.
+            return unsafe { $large($($argument),*) };
         }
     };
 }
 
-/// A call that goes on after it has returned: nonblocking, or persistent with hints; some by
-/// `$large`, where [`LargeCounts`] are needed.
-macro_rules! continued {
-    ($name:ident in $family:ident, $count:ty, $place:ty $(, $info:ident: $info_type:ty)? $(; $large:path $(, $passed:ident)?)?) => {
+/// A call; some by `$large`.
+macro_rules! alltoallw {
+    ($name:ident in $family:ident $way:ident $(($peers:ident))?, $count:ty, $place:ty
+     $(, $more:ident: $kind:ty)* $(; $large:path)?) => {
         pub(crate) unsafe extern "C" fn $name<A: Abi>(
             send_buffer: *const c_void,
             send_counts: *const $count,
             send_places: *const $place,
-            send_types: *const DatatypeWord,
+            send_types: *const datatype!($way),
             buffer: *mut c_void,
             counts: *const $count,
             places: *const $place,
-            types: *const DatatypeWord,
+            types: *const datatype!($way),
             comm: MPI_Comm,
-            $($info: $info_type,)?
-            request: *mut MPI_Request,
+            $($more: <$kind as Kind>::Standard),*
         ) -> c_int {
             type Call<A> = unsafe extern "C" fn(
                 *const c_void, *const $count, *const $place, Types<A>,
                 *mut c_void, *const $count, *const $place, Types<A>,
-                <A as Abi>::Handle<MPI_Comm>,
-                $(<A as Abi>::Handle<$info_type>,)?
-                *mut <A as Abi>::Handle<MPI_Request>,
+                <Comm as Arg<A>>::Native,
+                $(<$kind as Arg<A>>::Native),*
             ) -> c_int;
-            $(
-                // SAFETY: the caller of MPI gives a count for every neighbour.
-                if let Some(large) = unsafe { LargeCounts::needed(comm, send_counts, counts) } {
-                    let (send_counts, counts) = (large.send.as_ptr(), large.receive.as_ptr());
-                    // SAFETY: the same call.
-                    return unsafe { $large(
-                        send_buffer, send_counts, send_places, send_types, buffer, counts, places, types, comm,
-                        $($passed,)? request,
-                    ) };
-                }
-            )?
+            by_large!(($($large)?) send_counts, counts, comm, (
+                send_buffer, send_counts, send_places, send_types,
+                buffer, counts, places, types, comm, $($more),*
+            ));
             // SAFETY: the type of this function in the family's header.
             let call = unsafe { $family::$name::LIBRARY.function::<Call<A>>() };
+            let sides: Sides<A> = sides!($way $(($peers))? comm, send_buffer, send_types, types);
             // SAFETY: the tables are filled: the caller has seen `load` return.
             let comm = unsafe { handle::to_native::<A, _>(comm) };
-            // SAFETY: as above.
-            $(let $info = unsafe { handle::to_native::<A, _>($info) };)?
+            // SAFETY: the caller of MPI meets the contract of this argument.
+            $(let mut $more = unsafe { <$kind as Arg<A>>::enter($more) };)*
             // SAFETY: the arguments are in the family's own form.
-            let call = |request| unsafe {
+            let code = unsafe {
                 call(
-                    in_place::<A>(send_buffer), send_counts, send_places, send_types.cast(),
-                    buffer, counts, places, types.cast(), comm, $($info,)? request,
+                    in_place::<A>(send_buffer), send_counts, send_places, sides.send(),
+                    buffer, counts, places, sides.receive(),
+                    comm, $(<$kind as Arg<A>>::pass(&mut $more)),*
                 )
             };
-            // SAFETY: the caller of MPI gives a place for the request.
-            unsafe { through::<A, OutRequest>(request, call) }
+            // SAFETY: the call has returned.
+            $(unsafe { <$kind as Arg<A>>::leave($more) };)*
+            code
         }
     };
 }
 
-blocking!(MPI_Alltoallw in coll, peers, c_int, c_int);
+alltoallw!(MPI_Alltoallw in coll copied(peers), c_int, c_int);
 #[cfg(feature = "whole")]
-blocking!(MPI_Alltoallw_c in coll, peers, MPI_Count, MPI_Aint);
-blocking!(MPI_Neighbor_alltoallw in neighbor, neighbors, c_int, MPI_Aint, crate::MPI_Neighbor_alltoallw_c);
-blocking!(MPI_Neighbor_alltoallw_c in neighbor, neighbors, MPI_Count, MPI_Aint);
-continued!(MPI_Ialltoallw in coll, c_int, c_int);
-#[cfg(feature = "whole")]
-continued!(MPI_Ialltoallw_c in coll, MPI_Count, MPI_Aint);
-continued!(MPI_Ineighbor_alltoallw in neighbor, c_int, MPI_Aint; crate::MPI_Ineighbor_alltoallw_c);
-continued!(MPI_Ineighbor_alltoallw_c in neighbor, MPI_Count, MPI_Aint);
-continued!(MPI_Alltoallw_init in coll, c_int, c_int, info: MPI_Info);
-#[cfg(feature = "whole")]
-continued!(MPI_Alltoallw_init_c in coll, MPI_Count, MPI_Aint, info: MPI_Info);
-continued!(
-    MPI_Neighbor_alltoallw_init in neighbor, c_int, MPI_Aint, info: MPI_Info;
-    crate::MPI_Neighbor_alltoallw_init_c, info
+alltoallw!(MPI_Alltoallw_c in coll copied(peers), MPI_Count, MPI_Aint);
+alltoallw!(
+    MPI_Neighbor_alltoallw in neighbor copied(neighbors), c_int, MPI_Aint;
+    crate::MPI_Neighbor_alltoallw_c
 );
-continued!(MPI_Neighbor_alltoallw_init_c in neighbor, MPI_Count, MPI_Aint, info: MPI_Info);
+alltoallw!(MPI_Neighbor_alltoallw_c in neighbor copied(neighbors), MPI_Count, MPI_Aint);
+alltoallw!(MPI_Ialltoallw in coll given, c_int, c_int, request: OutRequest);
+#[cfg(feature = "whole")]
+alltoallw!(MPI_Ialltoallw_c in coll given, MPI_Count, MPI_Aint, request: OutRequest);
+alltoallw!(
+    MPI_Ineighbor_alltoallw in neighbor given, c_int, MPI_Aint, request: OutRequest;
+    crate::MPI_Ineighbor_alltoallw_c
+);
+alltoallw!(
+    MPI_Ineighbor_alltoallw_c in neighbor given, MPI_Count, MPI_Aint,
+    request: OutRequest
+);
+alltoallw!(
+    MPI_Alltoallw_init in coll given, c_int, c_int, info: Info, request: OutRequest
+);
+#[cfg(feature = "whole")]
+alltoallw!(
+    MPI_Alltoallw_init_c in coll given, MPI_Count, MPI_Aint,
+    info: Info, request: OutRequest
+);
+alltoallw!(
+    MPI_Neighbor_alltoallw_init in neighbor given, c_int, MPI_Aint,
+    info: Info, request: OutRequest;
+    crate::MPI_Neighbor_alltoallw_init_c
+);
+alltoallw!(
+    MPI_Neighbor_alltoallw_init_c in neighbor given, MPI_Count, MPI_Aint,
+    info: Info, request: OutRequest
+);
