@@ -7,13 +7,56 @@ use ranks_comm::{
 
 use crate::arguments::crossing::RootGroup;
 use crate::in_flight::stable::{self, Shape};
-use crate::mpi::functions::{Allgather, Allreduce, Bcast, Named};
-use crate::operation::barrier;
-use crate::operation::between_groups::BetweenGroups;
-use crate::operation::moves;
-use crate::operation::reductions;
+use crate::mpi::functions::Named;
+use crate::operation::{barrier, moves, reductions};
 use crate::ops::Reduction;
 use crate::traits::sealed::Between;
+
+/// The operations that go on after their call has returned, from one buffer to another.
+///
+/// A row is read by a macro of [`forms`](super::forms), which says what is in it.
+macro_rules! operations_between {
+    ($form:ident) => {
+        $form! {
+            /// copy `buffer` of the root to every rank of the other group, where it is as long.
+            ///
+            /// In the root's own group it is not touched, and may be empty elsewhere than at the
+            /// root.
+            ///
+            /// # Errors
+            /// As [`bcast`](Self::bcast).
+            moves::Bcast(buffer, root: RootGroup) with (root);
+            #[doc(alias("MPI_Ibcast", "MPI_Ibcast_c"))]
+            ibcast: "6.12.2";
+            #[doc(alias("MPI_Bcast_init", "MPI_Bcast_init_c"))]
+            bcast_init: "6.13.2";
+        }
+        $form! {
+            /// reduce the `send` of all ranks of the other group with `op`, element by element,
+            /// into `recv` of every rank.
+            ///
+            /// # Errors
+            /// As [`allreduce`](Self::allreduce).
+            reductions::Allreduce<O: Reduction>(send; recv, op: O) with op, ();
+            #[doc(alias("MPI_Iallreduce", "MPI_Iallreduce_c"))]
+            iallreduce: "6.12.8";
+            #[doc(alias("MPI_Allreduce_init", "MPI_Allreduce_init_c"))]
+            allreduce_init: "6.13.8";
+        }
+        $form! {
+            /// collect the `send` of all ranks of the other group in `recv` of every rank, in the
+            /// order of ranks.
+            ///
+            /// # Errors
+            /// As [`allgather`](Self::allgather).
+            moves::Allgather(send; recv) with ();
+            #[doc(alias("MPI_Iallgather", "MPI_Iallgather_c"))]
+            iallgather: "6.12.5";
+            #[doc(alias("MPI_Allgather_init", "MPI_Allgather_init_c"))]
+            allgather_init: "6.13.5";
+        }
+    };
+}
 
 /// Operations in which every rank of both groups takes part, and in which data goes from one group
 /// to the other: blocking, nonblocking and persistent.
@@ -54,7 +97,7 @@ pub trait IntercommunicatorCollectives: Between {
     /// MPI 5.0 §6.3 (`MPI_Barrier`).
     #[doc(alias = "MPI_Barrier")]
     fn barrier(&self) -> Result<()> {
-        barrier::barrier(handle(self.between()))
+        barrier::barrier(self.communicator())
     }
 
     /// Begins a barrier, which is complete when every rank of the other group has begun it.
@@ -65,7 +108,7 @@ pub trait IntercommunicatorCollectives: Between {
     /// MPI 5.0 §6.12.1 (`MPI_Ibarrier`).
     #[doc(alias = "MPI_Ibarrier")]
     fn ibarrier(&self) -> Result<Request<()>> {
-        barrier::nonblocking(handle(self.between()))
+        barrier::nonblocking(self.communicator())
     }
 
     /// Prepares a barrier: what is started is complete when every rank of the other group has
@@ -77,7 +120,7 @@ pub trait IntercommunicatorCollectives: Between {
     /// MPI 5.0 §6.13.1 (`MPI_Barrier_init`).
     #[doc(alias = "MPI_Barrier_init")]
     fn barrier_init(&self) -> Result<Persistent<()>> {
-        barrier::persistent(handle(self.between()))
+        barrier::persistent(self.communicator())
     }
 
     /// Copies `data` of the root to every rank of the other group, where it is as long.
@@ -93,45 +136,7 @@ pub trait IntercommunicatorCollectives: Between {
     #[doc(alias = "MPI_Bcast")]
     #[doc(alias = "MPI_Bcast_c")]
     fn bcast<T: Pod>(&self, data: &mut [T], root: RootGroup) -> Result<()> {
-        moves::moved_in_place::<BetweenGroups<Bcast>, T>(handle(self.between()), data, root)
-    }
-
-    /// Begins to copy `buffer` of the root to every rank of the other group, where it is as long.
-    ///
-    /// In the root's own group it is not touched, and may be empty elsewhere than at the root.
-    ///
-    /// # Errors
-    /// As [`bcast`](Self::bcast).
-    ///
-    /// MPI 5.0 §6.12.2 (`MPI_Ibcast`).
-    #[doc(alias = "MPI_Ibcast")]
-    fn ibcast<B>(&self, buffer: B, root: RootGroup) -> Result<Request<B>>
-    where
-        B: RecvBuffer + Send + 'static,
-    {
-        let comm = handle(self.between());
-        stable::owned(
-            comm,
-            Bcast::NONBLOCKING_ROLE,
-            buffer,
-            Shape::one(),
-            |slices| moves::begun::<BetweenGroups<Bcast>, _>(comm, slices, root),
-        )
-    }
-
-    /// Prepares to copy `buffer` of the root to every rank of the other group, where it is as long.
-    ///
-    /// # Errors
-    /// As [`bcast`](Self::bcast).
-    ///
-    /// MPI 5.0 §6.13.2 (`MPI_Bcast_init`).
-    #[doc(alias = "MPI_Bcast_init")]
-    fn bcast_init<B>(&self, buffer: B, root: RootGroup) -> Result<Persistent<B>>
-    where
-        B: RecvBuffer + Send + 'static,
-    {
-        let (comm, shape) = (handle(self.between()), Shape::one());
-        moves::persistent::<BetweenGroups<Bcast>, _, _, _, _>(comm, buffer, shape, root)
+        moves::moved_in_place::<functions::Bcast, T>(self.communicator(), data, root)
     }
 
     /// Reduces the `send` of all ranks of the other group with `op`, element by element, into
@@ -147,53 +152,8 @@ pub trait IntercommunicatorCollectives: Between {
     #[doc(alias = "MPI_Allreduce")]
     #[doc(alias = "MPI_Allreduce_c")]
     fn allreduce<T: Pod, O: Reduction<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
-        let comm = handle(self.between());
-        reductions::reduce::<BetweenGroups<Allreduce>, T, O>(comm, send, recv, op, ())
-    }
-
-    /// Begins to reduce the `send` of all ranks of the other group with `op`, element by element,
-    /// into `recv` of every rank.
-    ///
-    /// # Errors
-    /// As [`allreduce`](Self::allreduce).
-    ///
-    /// MPI 5.0 §6.12.8 (`MPI_Iallreduce`).
-    #[doc(alias = "MPI_Iallreduce")]
-    fn iallreduce<S, R, O>(&self, send: S, recv: R, op: O) -> Result<Request<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-        O: Reduction<R::Element> + Send + 'static,
-    {
-        let comm = handle(self.between());
-        let (role, buffers) = (Allreduce::NONBLOCKING_ROLE, (send, recv));
-        stable::owned(comm, role, buffers, Shape::both(), |slices| {
-            reductions::begun::<BetweenGroups<Allreduce>, _, O>(comm, slices, op, ())
-        })
-    }
-
-    /// Prepares to reduce the `send` of all ranks of the other group with `op`, element by element,
-    /// into `recv` of every rank.
-    ///
-    /// # Errors
-    /// As [`allreduce`](Self::allreduce).
-    ///
-    /// MPI 5.0 §6.13.8 (`MPI_Allreduce_init`).
-    #[doc(alias = "MPI_Allreduce_init")]
-    fn allreduce_init<S, R, O>(&self, send: S, recv: R, op: O) -> Result<Persistent<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-        O: Reduction<R::Element> + Send + 'static,
-    {
-        let (comm, buffers) = (handle(self.between()), (send, recv));
-        reductions::persistent::<BetweenGroups<Allreduce>, _, _, _, _, _>(
-            comm,
-            buffers,
-            Shape::both(),
-            op,
-            (),
-        )
+        let comm = self.communicator();
+        reductions::reduce::<functions::Allreduce, T, O>(comm, send, recv, op, ())
     }
 
     /// Collects the `send` of all ranks of the other group in `recv` of every rank, in the order of
@@ -210,53 +170,36 @@ pub trait IntercommunicatorCollectives: Between {
     #[doc(alias = "MPI_Allgather")]
     #[doc(alias = "MPI_Allgather_c")]
     fn allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
-        moves::moved::<BetweenGroups<Allgather>, T>(handle(self.between()), Some(send), recv, ())
+        moves::moved::<functions::Allgather, T>(self.communicator(), Some(send), recv, ())
     }
 
-    /// Begins to collect the `send` of all ranks of the other group in `recv` of every rank, in the
-    /// order of ranks.
-    ///
-    /// # Errors
-    /// As [`allgather`](Self::allgather).
-    ///
-    /// MPI 5.0 §6.12.5 (`MPI_Iallgather`).
-    #[doc(alias = "MPI_Iallgather")]
-    fn iallgather<S, R>(&self, send: S, recv: R) -> Result<Request<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-    {
-        let comm = handle(self.between());
-        let (role, buffers) = (Allgather::NONBLOCKING_ROLE, (send, recv));
-        stable::owned(comm, role, buffers, Shape::both(), |slices| {
-            moves::begun::<BetweenGroups<Allgather>, _>(comm, slices, ())
-        })
-    }
-
-    /// Prepares to collect the `send` of all ranks of the other group in `recv` of every rank, in
-    /// the order of ranks.
-    ///
-    /// # Errors
-    /// As [`allgather`](Self::allgather).
-    ///
-    /// MPI 5.0 §6.13.5 (`MPI_Allgather_init`).
-    #[doc(alias = "MPI_Allgather_init")]
-    fn allgather_init<S, R>(&self, send: S, recv: R) -> Result<Persistent<(S, R)>>
-    where
-        S: SendBuffer<Element = R::Element> + Send + 'static,
-        R: RecvBuffer + Send + 'static,
-    {
-        let (comm, buffers) = (handle(self.between()), (send, recv));
-        moves::persistent::<BetweenGroups<Allgather>, _, _, _, _>(comm, buffers, Shape::both(), ())
-    }
+    operations_between!(nonblocking);
+    operations_between!(persistent);
 }
 
 impl IntercommunicatorCollectives for Intercommunicator {}
 
-/// The handle that operations of [`BetweenGroups`], and barriers, are done on.
-#[allow(unsafe_code)]
-fn handle(between: &Intercommunicator) -> &Communicator {
-    // SAFETY: this module alone has it, and passes it to those operations, which know how many
-    // ranks messages go to.
-    unsafe { between.handle() }
+/// The functions, between two groups.
+mod functions {
+    use crate::mpi::functions;
+    use crate::operation::between_groups::BetweenGroups;
+
+    pub(super) type Bcast = BetweenGroups<functions::Bcast>;
+    pub(super) type Allreduce = BetweenGroups<functions::Allreduce>;
+    pub(super) type Allgather = BetweenGroups<functions::Allgather>;
+}
+
+/// Out of reach from outside, other than a supertrait.
+trait Handle {
+    /// The handle that operations of [`functions`], and barriers, are done on.
+    fn communicator(&self) -> &Communicator;
+}
+
+impl<B: Between + ?Sized> Handle for B {
+    #[allow(unsafe_code)]
+    fn communicator(&self) -> &Communicator {
+        // SAFETY: this module alone has it, and passes it to those operations, which know how many
+        // ranks messages go to.
+        unsafe { self.between().handle() }
+    }
 }
