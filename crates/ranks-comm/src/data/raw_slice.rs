@@ -108,18 +108,15 @@ impl Element {
         capacity: usize,
         library: &str,
     ) -> Result<()> {
+        if self.holds(bytes, capacity) {
+            return Ok(());
+        }
         let width = self.width;
-        if bytes > capacity.saturating_mul(width) {
-            let arrived = Some(bytes);
-            return Err(error::truncated(
-                operation, arrived, capacity, width, library,
-            ));
-        }
-        if self.divides(bytes) {
-            Ok(())
+        Err(if bytes > capacity.saturating_mul(width) {
+            error::truncated(operation, Some(bytes), capacity, width, library)
         } else {
-            Err(self.not_whole(operation, bytes))
-        }
+            self.not_whole(operation, bytes)
+        })
     }
 
     /// Returns an error if elements of type `sent` must not be received as these: if both are
