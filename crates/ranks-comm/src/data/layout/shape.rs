@@ -61,6 +61,21 @@ impl Shape {
         all.measured(start)
     }
 
+    /// A block of an array, of which each dimension has a size, a start and a subsize, the fastest
+    /// first; and the size of the array. `None` if that is too large.
+    pub(crate) fn block(
+        dimensions: impl IntoIterator<Item = (usize, usize, usize)>,
+    ) -> Option<(Placed, usize)> {
+        let (mut block, mut stride) = (Self::run(0, 1), 1usize);
+        let mut first = 0usize;
+        for (size, start, subsize) in dimensions {
+            block = Self::repeat(subsize, stride, block).ok()?;
+            first = first.checked_add(stride.checked_mul(start)?)?;
+            stride = stride.checked_mul(size)?;
+        }
+        Some((block.map(|(_, shape)| (first, shape)), stride))
+    }
+
     /// The concatenation of shapes.
     pub(crate) fn parts(parts: impl IntoIterator<Item = Placed>) -> Result<Placed, TooLarge> {
         let mut flat: Vec<(usize, Self)> = Vec::new();
@@ -137,14 +152,27 @@ impl Shape {
         start: usize,
         each: &mut impl FnMut(usize, usize) -> bool,
     ) -> bool {
+        self.for_each_line(start, &mut |start, (count, stride), length| {
+            (0..count).all(|i| each(start + i * stride, length))
+        })
+    }
+
+    /// Calls `each` with the start, the count and the stride, and the length of equal runs, in
+    /// order, until it returns `false`; returns `true` if it never did.
+    pub(crate) fn for_each_line(
+        &self,
+        start: usize,
+        each: &mut impl FnMut(usize, (usize, usize), usize) -> bool,
+    ) -> bool {
         match self {
-            Self::Run(length) => each(start, *length),
-            Self::Repeat { count, stride, of } => {
-                (0..*count).all(|i| of.for_each_run(start + i * stride, each))
-            }
+            Self::Run(length) => each(start, (1, *length), *length),
+            Self::Repeat { count, stride, of } => match **of {
+                Self::Run(length) => each(start, (*count, *stride), length),
+                ref of => (0..*count).all(|i| of.for_each_line(start + i * stride, each)),
+            },
             Self::Parts(parts) => parts
                 .iter()
-                .all(|(offset, part)| part.for_each_run(start + offset, each)),
+                .all(|(offset, part)| part.for_each_line(start + offset, each)),
         }
     }
 

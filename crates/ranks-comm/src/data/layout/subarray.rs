@@ -62,23 +62,14 @@ impl Layout {
         if order == Order::C {
             dimensions.reverse();
         }
-        let placed = || {
-            let (mut placed, mut stride, mut start) = (Shape::run(0, 1), 1usize, 0usize);
-            for dimension in dimensions {
-                placed = Shape::repeat(subsizes[dimension], stride, placed).ok()?;
-                start = start.checked_add(stride.checked_mul(starts[dimension])?)?;
-                stride = stride.checked_mul(sizes[dimension])?;
-            }
-            Some((placed, stride, start))
-        };
-        let (placed, extent, start) = placed().ok_or_else(|| {
+        let dimensions = dimensions.into_iter();
+        let block = Shape::block(dimensions.map(|d| (sizes[d], starts[d], subsizes[d])));
+        let (block, extent) = block.ok_or_else(|| {
             argument(format_args!(
                 "an array of {sizes:?} has more elements than memory can hold"
             ))
         })?;
-        let block = Self::spanning(Ok(placed));
-        let start = if block.elements() == 0 { 0 } else { start };
-        Ok(block.at(start).resized(extent))
+        Ok(Self::spanning(Ok(block)).resized(extent))
     }
 }
 

@@ -3,18 +3,12 @@
 use std::ops::Range;
 
 use crate::data::element::Pod;
+use crate::data::layout::shape::{Placed, Shape};
 
-/// Runs of contiguous cells, and their positions.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The cells, and how many they are.
+#[derive(Debug, Clone)]
 pub(super) struct Block {
-    /// The first cell.
-    start: usize,
-    /// The length of each run.
-    run: usize,
-    /// The count and the stride, in cells, of the runs of a line.
-    line: (usize, usize),
-    /// The same of lines, of repetitions of these, and so on: the slowest first.
-    repeats: Vec<(usize, usize)>,
+    placed: Placed,
     cells: usize,
 }
 
@@ -23,29 +17,10 @@ impl Block {
     /// `usize`.
     pub(super) fn new(shape: &[usize], ranges: &[Range<usize>]) -> Self {
         let cells = ranges.iter().map(ExactSizeIterator::len).product();
-        if cells == 0 {
-            return Self::default();
-        }
-        let (mut start, mut run, mut stride) = (0, 1, 1);
-        let mut repeats = Vec::new();
-        for (&length, range) in shape.iter().zip(ranges).rev() {
-            start += range.start * stride;
-            if run == stride {
-                // All faster dimensions are whole, so this one continues the run.
-                run *= range.len();
-            } else if range.len() != 1 {
-                repeats.push((range.len(), stride));
-            }
-            stride *= length;
-        }
-        repeats.reverse();
-        Self {
-            start,
-            run,
-            line: repeats.pop().unwrap_or((1, run)),
-            repeats,
-            cells,
-        }
+        let dimensions = shape.iter().zip(ranges).rev();
+        let block = Shape::block(dimensions.map(|(&size, range)| (size, range.start, range.len())));
+        let placed = block.and_then(|(placed, _)| placed);
+        Self { placed, cells }
     }
 
     /// The number of cells.
@@ -55,19 +30,22 @@ impl Block {
 
     /// The range of the cells, if they are one run.
     pub(super) fn one_run(&self) -> Option<Range<usize>> {
-        let whole = self.run == self.cells;
-        whole.then(|| self.start..self.start + self.run)
+        match self.placed {
+            None => Some(0..0),
+            Some((start, Shape::Run(cells))) => Some(start..start + cells),
+            Some(_) => None,
+        }
     }
 
     /// Copies its cells out of `array` to `packed`, which is as long as the number of cells.
     pub(super) fn pack<T: Pod>(&self, array: &[T], packed: &mut [T]) {
         let mut packed = packed;
-        self.each_line(|start, cells| {
-            let (line, rest) = std::mem::take(&mut packed).split_at_mut(cells);
+        self.each_line(|start, (count, stride), run| {
+            let (line, rest) = std::mem::take(&mut packed).split_at_mut(count * run);
             packed = rest;
-            let (stride, array) = (self.line.1, &array[start..]);
+            let array = &array[start..];
             // A run as short as the halo of the fastest dimension is not worth a call of `memcpy`.
-            match self.run {
+            match run {
                 1 => gather::<T, 1>(array, stride, line),
                 2 => gather::<T, 2>(array, stride, line),
                 3 => gather::<T, 3>(array, stride, line),
@@ -84,11 +62,11 @@ impl Block {
     /// Copies `packed`, which is as long as the number of cells, to its cells in `array`.
     pub(super) fn unpack<T: Pod>(&self, packed: &[T], array: &mut [T]) {
         let mut packed = packed;
-        self.each_line(|start, cells| {
-            let (line, rest) = packed.split_at(cells);
+        self.each_line(|start, (count, stride), run| {
+            let (line, rest) = packed.split_at(count * run);
             packed = rest;
-            let (stride, array) = (self.line.1, &mut array[start..]);
-            match self.run {
+            let array = &mut array[start..];
+            match run {
                 1 => scatter::<T, 1>(line, array, stride),
                 2 => scatter::<T, 2>(line, array, stride),
                 3 => scatter::<T, 3>(line, array, stride),
@@ -102,22 +80,14 @@ impl Block {
         });
     }
 
-    /// Calls `visit` with the first cell of each line and the number of its cells.
-    fn each_line(&self, mut visit: impl FnMut(usize, usize)) {
-        if self.cells > 0 {
-            let cells = self.line.0 * self.run;
-            each(&self.repeats, self.start, &mut |start| visit(start, cells));
-        }
-    }
-}
-
-fn each(repeats: &[(usize, usize)], start: usize, visit: &mut impl FnMut(usize)) {
-    match repeats.split_first() {
-        None => visit(start),
-        Some((&(count, stride), faster)) => {
-            for repeat in 0..count {
-                each(faster, start + repeat * stride, visit);
-            }
+    /// Calls `visit` with the first cell of each line, the count and the stride of its runs, and
+    /// their length.
+    fn each_line(&self, mut visit: impl FnMut(usize, (usize, usize), usize)) {
+        if let Some((start, shape)) = &self.placed {
+            shape.for_each_line(*start, &mut |start, runs, length| {
+                visit(start, runs, length);
+                true
+            });
         }
     }
 }
@@ -200,7 +170,8 @@ mod tests {
         let planes = Block::new(&SHAPE, &[1..3, 0..5, 0..6]);
         assert_eq!(planes.one_run(), Some(30..90));
         let faces = Block::new(&SHAPE, &[0..4, 2..4, 0..6]);
-        assert_eq!((faces.run, faces.line), (12, (4, 30)));
-        assert_eq!(faces.repeats, []);
+        let mut lines = Vec::new();
+        faces.each_line(|start, runs, length| lines.push((start, runs, length)));
+        assert_eq!(lines, [(12, (4, 30), 12)]);
     }
 }
