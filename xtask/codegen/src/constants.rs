@@ -8,6 +8,7 @@ use crate::groups::{self, LIMITS};
 use crate::kinds::HANDLES;
 use crate::model::{Model, Row};
 use crate::output::{File, preamble};
+use crate::table::rows;
 
 /// Copy functions that copy the value: they are functions here, so that nothing but functions is
 /// ever called, whatever number a library has for them.
@@ -124,10 +125,11 @@ fn constant(text: &mut String, about: &str, name: &str, ty: &str, value: &str) -
 
 /// The words for a pointer or a callback.
 fn about(row: &Row) -> Result<&'static str> {
-    let lists = [groups::POINTERS, groups::NULLS, groups::FUNCTIONS].concat();
-    let found = lists.iter().find(|(name, _)| *name == row.name);
+    let lists = [groups::POINTERS, groups::NULLS, groups::FUNCTIONS];
+    let mut rows = lists.into_iter().flat_map(rows);
+    let found = rows.find(|[name, _]| *name == row.name);
     found
-        .map(|(_, about)| *about)
+        .map(|[_, about]| about)
         .with_context(|| row.name.clone())
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 
 use crate::called::called;
 use crate::classes::{check_lists, class, has_no_code};
-use crate::families::{FAMILIES, family};
+use crate::families::{families, family};
 use crate::headers::{Function, Headers};
 use crate::kinds::{Kind, kind};
 use crate::output::{File, preamble};
@@ -28,11 +28,11 @@ pub(crate) fn files(headers: &Headers) -> Result<Vec<File>> {
     let mut files = Vec::new();
     let mut used = Vec::new();
     let mut hot = Vec::new();
-    for (name, about, _) in FAMILIES {
+    for [name, about, _] in families() {
         let mut text = preamble(&format!("Functions of MPI: {about}."), "mpi_abi.h");
         text.push_str("\nuse super::scope::*;\n\nfunctions! {\n");
         for function in functions {
-            if family(&function.name)? == *name {
+            if family(&function.name)? == name {
                 let is_called = called.contains(&function.name);
                 text.push_str(&entry(
                     headers, function, name, &names, is_called, &mut used,
@@ -41,7 +41,7 @@ pub(crate) fn files(headers: &Headers) -> Result<Vec<File>> {
         }
         text.push_str("}\n");
         if text.contains("\n    hot ") {
-            hot.push(*name);
+            hot.push(name);
         }
         files.push(File::new(format!("functions/{name}.rs"), text));
     }
@@ -137,11 +137,11 @@ fn root(used: &[String], hot: &[&str]) -> String {
         let _ = writeln!(text, "//! * `{kind}`{}", about(kind));
     }
     text.push_str(SCOPE);
-    for (name, ..) in FAMILIES {
+    for [name, ..] in families() {
         let _ = writeln!(text, "pub mod {name};");
     }
     text.push('\n');
-    for (name, ..) in FAMILIES {
+    for [name, ..] in families() {
         let _ = writeln!(text, "pub use {name}::*;");
     }
     text.push_str("\n/// The functions that take and give values in the library's own form.\npub mod native {\n");
@@ -151,7 +151,7 @@ fn root(used: &[String], hot: &[&str]) -> String {
     text.push_str(
         "}\n\n/// The table of each family.\npub(crate) static FAMILIES: &[&[Function]] = &[\n",
     );
-    for (name, ..) in FAMILIES {
+    for [name, ..] in families() {
         let _ = writeln!(text, "    {name}::FUNCTIONS,");
     }
     text.push_str("];\n");

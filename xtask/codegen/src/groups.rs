@@ -2,6 +2,8 @@
 //!
 //! A constant that no group claims, or that two claim, stops the generator.
 
+use crate::table::rows;
+
 /// Constants that are converted together.
 #[derive(Debug)]
 pub(crate) struct Group {
@@ -25,202 +27,87 @@ impl Group {
     }
 }
 
-const fn group(name: &'static str, about: &'static str, names: &'static str) -> Group {
-    Group { name, about, names }
+/// The groups of [`VALUES`].
+pub(crate) fn values() -> impl Iterator<Item = Group> {
+    rows(VALUES).map(|[name, about, names]| Group { name, about, names })
 }
 
 /// Integers whose values a library chooses for itself.
-pub(crate) const VALUES: &[Group] = &[
-    group("UNDEFINED", "Not defined.", "MPI_UNDEFINED"),
-    group(
-        "RANK",
-        "A rank that is no process.",
-        "MPI_ANY_SOURCE MPI_PROC_NULL MPI_ROOT",
-    ),
-    group("TAG", "Any tag.", "MPI_ANY_TAG"),
-    group("THREAD_LEVEL", "A level of thread support.", "MPI_THREAD_*"),
-    group(
-        "SPLIT_TYPE",
-        "How `MPI_Comm_split_type` splits.",
-        "MPI_COMM_TYPE_*",
-    ),
-    group(
-        "COMPARISON",
-        "The result of a comparison.",
-        "MPI_CONGRUENT MPI_IDENT MPI_SIMILAR MPI_UNEQUAL",
-    ),
-    group(
-        "TOPOLOGY",
-        "A kind of process topology.",
-        "MPI_CART MPI_DIST_GRAPH MPI_GRAPH",
-    ),
-    group("ORDER", "The order of an array's elements.", "MPI_ORDER_*"),
-    group(
-        "DISTRIBUTION",
-        "How a dimension of an array is distributed.",
-        "MPI_DISTRIBUTE_*",
-    ),
-    group("TYPECLASS", "A class of datatypes.", "MPI_TYPECLASS_*"),
-    group(
-        "COMBINER",
-        "The constructor of a datatype.",
-        "MPI_COMBINER_*",
-    ),
-    group("LOCK_TYPE", "A type of lock on a window.", "MPI_LOCK_*"),
-    group(
-        "ASSERT",
-        "An assertion about accesses to a window; a bit.",
-        "MPI_MODE_NO*",
-    ),
-    group("WIN_FLAVOR", "How a window was made.", "MPI_WIN_FLAVOR_*"),
-    group(
-        "WIN_MODEL",
-        "The memory model of a window.",
-        "MPI_WIN_SEPARATE MPI_WIN_UNIFIED",
-    ),
-    group(
-        "FILE_MODE",
-        "How a file is opened; a bit.",
-        "MPI_MODE_* !MPI_MODE_NO*",
-    ),
-    group(
-        "WHENCE",
-        "From where a position in a file counts.",
-        "MPI_SEEK_*",
-    ),
-    group(
-        "DISPLACEMENT",
-        "The current displacement of a file.",
-        "MPI_DISPLACEMENT_CURRENT",
-    ),
-    group(
-        "KEYVAL_INVALID",
-        "No key of an attribute.",
-        "MPI_KEYVAL_INVALID",
-    ),
-    group(
-        "COMM_KEYVAL",
-        "The key of a predefined attribute of communicators.",
-        "MPI_APPNUM MPI_HOST MPI_IO MPI_LASTUSEDCODE MPI_TAG_UB MPI_UNIVERSE_SIZE \
-         MPI_WTIME_IS_GLOBAL",
-    ),
-    group(
-        "WIN_KEYVAL",
-        "The key of a predefined attribute of windows.",
-        "MPI_WIN_BASE MPI_WIN_CREATE_FLAVOR MPI_WIN_DISP_UNIT MPI_WIN_MODEL MPI_WIN_SIZE",
-    ),
-    group(
-        "ERROR_CLASS",
-        "An error class.",
-        "MPI_ERR_* MPI_T_ERR_* MPI_SUCCESS !MPI_ERR_LASTCODE",
-    ),
-    group(
-        "TOOL_VERBOSITY",
-        "Whom a variable of the tool interface concerns.",
-        "MPI_T_VERBOSITY_*",
-    ),
-    group(
-        "TOOL_BIND",
-        "The kind of object that a variable or event is bound to.",
-        "MPI_T_BIND_*",
-    ),
-    group(
-        "TOOL_SCOPE",
-        "Where a control variable must be changed.",
-        "MPI_T_SCOPE_*",
-    ),
-    group(
-        "TOOL_CLASS",
-        "A class of performance variables.",
-        "MPI_T_PVAR_CLASS_*",
-    ),
-    group(
-        "TOOL_SAFETY",
-        "What a callback of an event may do.",
-        "MPI_T_CB_REQUIRE_*",
-    ),
-    group(
-        "TOOL_ORDERING",
-        "Whether a source of events keeps their order.",
-        "MPI_T_SOURCE_*",
-    ),
-];
+const VALUES: &str = "\
+UNDEFINED: Not defined.: MPI_UNDEFINED
+RANK: A rank that is no process.: MPI_ANY_SOURCE MPI_PROC_NULL MPI_ROOT
+TAG: Any tag.: MPI_ANY_TAG
+THREAD_LEVEL: A level of thread support.: MPI_THREAD_*
+SPLIT_TYPE: How `MPI_Comm_split_type` splits.: MPI_COMM_TYPE_*
+COMPARISON: The result of a comparison.: MPI_CONGRUENT MPI_IDENT MPI_SIMILAR MPI_UNEQUAL
+TOPOLOGY: A kind of process topology.: MPI_CART MPI_DIST_GRAPH MPI_GRAPH
+ORDER: The order of an array's elements.: MPI_ORDER_*
+DISTRIBUTION: How a dimension of an array is distributed.: MPI_DISTRIBUTE_*
+TYPECLASS: A class of datatypes.: MPI_TYPECLASS_*
+COMBINER: The constructor of a datatype.: MPI_COMBINER_*
+LOCK_TYPE: A type of lock on a window.: MPI_LOCK_*
+ASSERT: An assertion about accesses to a window; a bit.: MPI_MODE_NO*
+WIN_FLAVOR: How a window was made.: MPI_WIN_FLAVOR_*
+WIN_MODEL: The memory model of a window.: MPI_WIN_SEPARATE MPI_WIN_UNIFIED
+FILE_MODE: How a file is opened; a bit.: MPI_MODE_* !MPI_MODE_NO*
+WHENCE: From where a position in a file counts.: MPI_SEEK_*
+DISPLACEMENT: The current displacement of a file.: MPI_DISPLACEMENT_CURRENT
+KEYVAL_INVALID: No key of an attribute.: MPI_KEYVAL_INVALID
+COMM_KEYVAL: The key of a predefined attribute of communicators.: MPI_APPNUM MPI_HOST MPI_IO MPI_LASTUSEDCODE MPI_TAG_UB MPI_UNIVERSE_SIZE MPI_WTIME_IS_GLOBAL
+WIN_KEYVAL: The key of a predefined attribute of windows.: MPI_WIN_BASE MPI_WIN_CREATE_FLAVOR MPI_WIN_DISP_UNIT MPI_WIN_MODEL MPI_WIN_SIZE
+ERROR_CLASS: An error class.: MPI_ERR_* MPI_T_ERR_* MPI_SUCCESS !MPI_ERR_LASTCODE
+TOOL_VERBOSITY: Whom a variable of the tool interface concerns.: MPI_T_VERBOSITY_*
+TOOL_BIND: The kind of object that a variable or event is bound to.: MPI_T_BIND_*
+TOOL_SCOPE: Where a control variable must be changed.: MPI_T_SCOPE_*
+TOOL_CLASS: A class of performance variables.: MPI_T_PVAR_CLASS_*
+TOOL_SAFETY: What a callback of an event may do.: MPI_T_CB_REQUIRE_*
+TOOL_ORDERING: Whether a source of events keeps their order.: MPI_T_SOURCE_*";
 
 /// Addresses with a meaning, chosen by the library, and what they mean.
-pub(crate) const POINTERS: &[(&str, &str)] = &[
-    (
-        "MPI_BUFFER_AUTOMATIC",
-        "The library provides the buffer of buffered sends.",
-    ),
-    (
-        "MPI_IN_PLACE",
-        "The data are in the other buffer of the call.",
-    ),
-    ("MPI_STATUSES_IGNORE", "No statuses are wanted."),
-    ("MPI_STATUS_IGNORE", "No status is wanted."),
-    (
-        "MPI_T_PVAR_ALL_HANDLES",
-        "All performance variables of a session.",
-    ),
-    ("MPI_UNWEIGHTED", "The edges of a graph have no weights."),
-    ("MPI_WEIGHTS_EMPTY", "The list of weights is empty."),
-];
+pub(crate) const POINTERS: &str = "\
+MPI_BUFFER_AUTOMATIC: The library provides the buffer of buffered sends.
+MPI_IN_PLACE: The data are in the other buffer of the call.
+MPI_STATUSES_IGNORE: No statuses are wanted.
+MPI_STATUS_IGNORE: No status is wanted.
+MPI_T_PVAR_ALL_HANDLES: All performance variables of a session.
+MPI_UNWEIGHTED: The edges of a graph have no weights.
+MPI_WEIGHTS_EMPTY: The list of weights is empty.";
 
 /// Null pointers in every library, which the generator checks, and what they mean.
-pub(crate) const NULLS: &[(&str, &str)] = &[
-    ("MPI_ARGVS_NULL", "No arguments for any command."),
-    ("MPI_ARGV_NULL", "No arguments."),
-    ("MPI_BOTTOM", "Displacements are absolute addresses."),
-    ("MPI_CONVERSION_FN_NULL", "No conversion of data."),
-    (
-        "MPI_CONVERSION_FN_NULL_C",
-        "No conversion of data, large counts.",
-    ),
-    ("MPI_ERRCODES_IGNORE", "No error codes are wanted."),
-    ("MPI_T_CVAR_HANDLE_NULL", "No control variable."),
-    ("MPI_T_ENUM_NULL", "No enumeration."),
-    ("MPI_T_PVAR_HANDLE_NULL", "No performance variable."),
-    (
-        "MPI_T_PVAR_SESSION_NULL",
-        "No session of performance variables.",
-    ),
-];
+pub(crate) const NULLS: &str = "\
+MPI_ARGVS_NULL: No arguments for any command.
+MPI_ARGV_NULL: No arguments.
+MPI_BOTTOM: Displacements are absolute addresses.
+MPI_CONVERSION_FN_NULL: No conversion of data.
+MPI_CONVERSION_FN_NULL_C: No conversion of data, large counts.
+MPI_ERRCODES_IGNORE: No error codes are wanted.
+MPI_T_CVAR_HANDLE_NULL: No control variable.
+MPI_T_ENUM_NULL: No enumeration.
+MPI_T_PVAR_HANDLE_NULL: No performance variable.
+MPI_T_PVAR_SESSION_NULL: No session of performance variables.";
 
 /// Predefined callbacks of attributes.
-pub(crate) const FUNCTIONS: &[(&str, &str)] = &[
-    ("MPI_COMM_DUP_FN", "Copies an attribute as it is."),
-    ("MPI_COMM_NULL_COPY_FN", "Copies no attribute."),
-    (
-        "MPI_COMM_NULL_DELETE_FN",
-        "Does nothing with an attribute that goes.",
-    ),
-    ("MPI_DUP_FN", "Copies an attribute as it is."),
-    ("MPI_NULL_COPY_FN", "Copies no attribute."),
-    (
-        "MPI_NULL_DELETE_FN",
-        "Does nothing with an attribute that goes.",
-    ),
-    ("MPI_TYPE_DUP_FN", "Copies an attribute as it is."),
-    ("MPI_TYPE_NULL_COPY_FN", "Copies no attribute."),
-    (
-        "MPI_TYPE_NULL_DELETE_FN",
-        "Does nothing with an attribute that goes.",
-    ),
-    ("MPI_WIN_DUP_FN", "Copies an attribute as it is."),
-    ("MPI_WIN_NULL_COPY_FN", "Copies no attribute."),
-    (
-        "MPI_WIN_NULL_DELETE_FN",
-        "Does nothing with an attribute that goes.",
-    ),
-];
+pub(crate) const FUNCTIONS: &str = "\
+MPI_COMM_DUP_FN: Copies an attribute as it is.
+MPI_COMM_NULL_COPY_FN: Copies no attribute.
+MPI_COMM_NULL_DELETE_FN: Does nothing with an attribute that goes.
+MPI_DUP_FN: Copies an attribute as it is.
+MPI_NULL_COPY_FN: Copies no attribute.
+MPI_NULL_DELETE_FN: Does nothing with an attribute that goes.
+MPI_TYPE_DUP_FN: Copies an attribute as it is.
+MPI_TYPE_NULL_COPY_FN: Copies no attribute.
+MPI_TYPE_NULL_DELETE_FN: Does nothing with an attribute that goes.
+MPI_WIN_DUP_FN: Copies an attribute as it is.
+MPI_WIN_NULL_COPY_FN: Copies no attribute.
+MPI_WIN_NULL_DELETE_FN: Does nothing with an attribute that goes.";
 
 /// Lengths, versions and positions: a library's own differ, and nothing that is passed to it says
 /// so.
-pub(crate) const LIMITS: Group = group(
-    "LIMITS",
-    "A length, a version or the layout of a Fortran status, as in the standard ABI.",
-    "MPI_ABI_* MPI_F_* MPI_MAX_* MPI_BSEND_OVERHEAD MPI_ERR_LASTCODE MPI_SUBVERSION MPI_VERSION",
-);
+pub(crate) const LIMITS: Group = Group {
+    name: "LIMITS",
+    about: "A length, a version or the layout of a Fortran status, as in the standard ABI.",
+    names: "MPI_ABI_* MPI_F_* MPI_MAX_* MPI_BSEND_OVERHEAD MPI_ERR_LASTCODE MPI_SUBVERSION MPI_VERSION",
+};
 
 /// Integers that must be equal in every library because they pass unconverted.
 pub(crate) const EQUAL: &[&str] = &["MPI_SUCCESS", "MPI_UNDEFINED"];

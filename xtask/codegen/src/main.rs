@@ -31,6 +31,7 @@ mod nccl;
 mod nvshmem;
 mod output;
 mod probe;
+mod table;
 mod types;
 
 const USAGE: &str =

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::groups::{self, Group};
 use crate::headers::{Headers, Value};
 use crate::kinds::HANDLES;
+use crate::table::rows;
 use crate::types::TOOL_HANDLES;
 
 /// A predefined handle, or a pointer with a meaning.
@@ -32,7 +33,7 @@ pub(crate) struct Alias {
 pub(crate) struct Model {
     pub handles: Vec<Row>,
     pub aliases: Vec<Alias>,
-    pub values: Vec<(&'static Group, Vec<Row>)>,
+    pub values: Vec<(Group, Vec<Row>)>,
     pub pointers: Vec<Row>,
     pub nulls: Vec<Row>,
     pub functions: Vec<Row>,
@@ -44,10 +45,7 @@ impl Model {
         let mut model = Model {
             handles: Vec::new(),
             aliases: Vec::new(),
-            values: groups::VALUES
-                .iter()
-                .map(|group| (group, Vec::new()))
-                .collect(),
+            values: groups::values().map(|group| (group, Vec::new())).collect(),
             pointers: Vec::new(),
             nulls: Vec::new(),
             functions: Vec::new(),
@@ -87,7 +85,7 @@ impl Model {
         places.extend(
             lists
                 .into_iter()
-                .filter(|(list, _)| list.iter().any(|(known, _)| *known == name))
+                .filter(|(list, _)| rows(list).any(|[known, _]| known == name))
                 .map(|(_, rows)| rows),
         );
         if groups::LIMITS.holds(&name) {
