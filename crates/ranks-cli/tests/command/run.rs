@@ -97,7 +97,11 @@ fn time_that_is_up_ends_the_whole_tree() {
 
 #[test]
 fn a_signal_ends_the_whole_tree() {
-    for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+    for (signal, status) in [
+        (Signal::SIGINT, 130),
+        (Signal::SIGQUIT, 131),
+        (Signal::SIGTERM, 143),
+    ] {
         let mut command = in_process();
         command.args(["sh", "-c", "setsid sleep 100 & echo $!; wait"]);
         let mut job = command.stdout(Stdio::piped()).spawn().unwrap();

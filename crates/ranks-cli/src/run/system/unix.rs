@@ -53,7 +53,12 @@ pub(crate) fn end_by(signal: i32) -> io::Result<()> {
 /// as `nohup` does with SIGHUP, stay ignored where the system tells: taken, they would not be.
 pub(crate) fn watch_signals() -> io::Result<Arc<AtomicI32>> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let all = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+    let all = [
+        Signal::SIGINT,
+        Signal::SIGQUIT,
+        Signal::SIGTERM,
+        Signal::SIGHUP,
+    ];
     let signals = all.into_iter().filter(|&one| !is_ignored(one, &status));
     let signals: SigSet = signals.collect();
     // Threads that are started from here on inherit it; the job does not, as `Job` sees to.
