@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::error::Error as StdError;
 use std::fmt::Display;
 use std::iter;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -193,7 +194,7 @@ where
     let (ranks, world) = (world.size(), Arc::new(world));
     dump::at_every_end();
     if ranks == 1 {
-        return rank(&world, 0, level, comparing, &f).unwrap_or_else(|panic| resume_unwind(panic));
+        return rank(&world, 0, level, comparing, &f).unwrap_or_else(Panic::go_on);
     }
     let mut outcomes: Vec<RankOutcome<T, E>> = thread::scope(|scope| {
         let (world, f) = (&world, &f);
@@ -218,7 +219,7 @@ where
         started
             .into_iter()
             .map(|thread| match thread {
-                Ok(thread) => thread.join().unwrap_or_else(Err),
+                Ok(thread) => thread.join().unwrap_or_else(|panic| Err(Panic::of(panic))),
                 Err(reason) => Ok(Err(reason.into())),
             })
             .collect()
@@ -228,7 +229,7 @@ where
     outcomes.swap(0, first);
     let values: Result<Vec<T>, E> = outcomes
         .into_iter()
-        .map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic)))
+        .map(|outcome| outcome.unwrap_or_else(Panic::go_on))
         .collect();
     values.map(|mut values| values.swap_remove(0))
 }
@@ -250,7 +251,21 @@ fn tell_while_they_run(world: &World, ends: &mpsc::Receiver<Infallible>) {
 }
 
 /// The outcome of a rank's closure: it returned, or panicked.
-type RankOutcome<T, E> = Result<Result<T, E>, Box<dyn Any + Send>>;
+type RankOutcome<T, E> = Result<Result<T, E>, Panic>;
+
+/// The payload of a panic. It may panic in its turn when it is dropped, and so it never is, but for
+/// the one that goes on.
+struct Panic(ManuallyDrop<Box<dyn Any + Send>>);
+
+impl Panic {
+    fn of(payload: Box<dyn Any + Send>) -> Self {
+        Self(ManuallyDrop::new(payload))
+    }
+
+    fn go_on<R>(self) -> R {
+        resume_unwind(ManuallyDrop::into_inner(self.0))
+    }
+}
 
 /// Runs one rank, from its start to its end.
 fn rank<T, E: From<Error> + Display>(
@@ -261,7 +276,7 @@ fn rank<T, E: From<Error> + Display>(
     f: &impl Fn(Communicator) -> Result<T, E>,
 ) -> RankOutcome<T, E> {
     let runtime = runtime::in_process(Membership::new(Arc::clone(world), number, level, comparing));
-    let outcome = catch_unwind(AssertUnwindSafe(|| f(runtime.world())));
+    let outcome = catch_unwind(AssertUnwindSafe(|| f(runtime.world()))).map_err(Panic::of);
     match &outcome {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => {
@@ -272,7 +287,7 @@ fn rank<T, E: From<Error> + Display>(
             world.fail(number, error);
         }
         Err(panic) => {
-            let message = message_of_panic(&**panic);
+            let message = message_of_panic(&**panic.0);
             dump::write(Reason::Panic, Some(&message), Some(number));
             world.fail(number, message);
         }

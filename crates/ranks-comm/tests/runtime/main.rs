@@ -5,7 +5,7 @@
 mod spans;
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
@@ -183,6 +183,36 @@ fn one_of_two_goes_on_only_if_it_knows_that_the_other_is_gone() {
         Ok(())
     });
     assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Other);
+}
+
+/// A payload that panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("a payload was dropped");
+    }
+}
+
+/// The payloads of the others were dropped while the first went on, which ended the process.
+#[test]
+fn payloads_that_panic_when_they_are_dropped_leave_the_first_panic() {
+    let panic = catch_unwind(|| {
+        ranks(3).run(|world| -> Result<()> {
+            if world.rank() == 0 {
+                // The others have failed.
+                let _ = world.recv(&mut [0_u8], Source::Any, 0);
+            }
+            panic_any(Bomb)
+        })
+    });
+    assert!(
+        panic
+            .unwrap_err()
+            .downcast::<Bomb>()
+            .map(std::mem::forget)
+            .is_ok()
+    );
 }
 
 #[test]
