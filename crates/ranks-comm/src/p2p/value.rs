@@ -142,6 +142,7 @@ pub fn from_bytes<V: DeserializeOwned, O: Display>(
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::time::Duration;
 
     use serde::Deserialize;
 
@@ -311,6 +312,16 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Value);
         assert!(error.to_string().contains("more elements than"), "{error}");
         let error = to_bytes("MPI_Send", &vec![vec![(); 60_000]; 3]).unwrap_err();
+        assert!(error.to_string().contains("more elements than"), "{error}");
+    }
+
+    #[test]
+    fn elements_more_than_memory_has_bytes_were_counted_one_by_one() {
+        let (done, is_done) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(to_bytes("MPI_Send", [(); usize::MAX].as_slice())));
+        let refused = is_done.recv_timeout(Duration::from_secs(60)).unwrap();
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Value);
         assert!(error.to_string().contains("more elements than"), "{error}");
     }
 

@@ -182,6 +182,8 @@ impl<'a> Serializer for Bounded<'a> {
         let state = &mut *bounded.state;
         state.inner.serialize_seq(length)?;
         state.elements = state.elements.saturating_add(length.unwrap_or(0));
+        // No memory holds as many bytes, and each element is a call.
+        isize::try_from(state.elements).map_err(|_| Unsendable::Many)?;
         Ok(bounded)
     }
 
