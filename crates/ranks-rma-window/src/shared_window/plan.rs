@@ -44,7 +44,7 @@ pub(super) struct Plan {
     pub(super) data: usize,
     /// End of the segments.
     pub(super) bytes: usize,
-    /// Number of elements in all, if nothing is between them.
+    /// Number of elements in all, if nothing is between them and a slice may have so many.
     pub(super) packed: Option<usize>,
 }
 
@@ -74,16 +74,16 @@ impl Plan {
 
     fn checked(lens: &[usize], size: usize, step: usize) -> Option<Self> {
         let data = Mark::bytes(lens.len())?.checked_next_multiple_of(page_size())?;
-        let (mut end, mut total, mut packed) = (data, 0usize, true);
+        let (mut end, mut packed) = (data, Some(0usize));
         let mut segments = Vec::with_capacity(lens.len());
         for &len in lens {
             let start = end.checked_next_multiple_of(step)?;
-            // An empty segment is between nothing.
-            packed &= start == end || len == 0 || total == 0;
             segments.push((start, len));
+            // An empty segment is between nothing.
             if len > 0 {
+                packed = packed.filter(|&total| start == end || total == 0);
+                packed = packed.and_then(|total| total.checked_add(len));
                 end = start.checked_add(len.checked_mul(size)?)?;
-                total = total.checked_add(len)?;
             }
         }
         isize::try_from(end).ok()?;
@@ -91,7 +91,7 @@ impl Plan {
             segments: segments.into(),
             data,
             bytes: end,
-            packed: packed.then_some(total),
+            packed,
         })
     }
 }
@@ -142,6 +142,12 @@ mod tests {
     fn elements_with_a_large_alignment_get_it() {
         let plan = Plan::of(&[1, 1], 128, 128, Spacing::Lines).unwrap();
         assert!(plan.segments.iter().all(|(start, _)| start % 128 == 0));
+    }
+
+    #[test]
+    fn elements_of_no_size_may_be_more_than_a_slice_has() {
+        let plan = Plan::of(&[usize::MAX; 3], 0, 1, Spacing::Lines).unwrap();
+        assert_eq!((starts(&plan), plan.packed), (vec![0; 3], None));
     }
 
     #[test]

@@ -122,6 +122,19 @@ fn what_no_node_holds_is_the_same_error_everywhere(world: Communicator) -> Resul
     world.barrier()
 }
 
+/// Their number is more than one slice has, which was an error of a lack of addresses.
+#[ranks_test::ranks(1, 2, 3)]
+fn elements_of_no_size_may_be_as_many_as_a_slice_has(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
+    let window = SharedWindow::<()>::allocate(&world, usize::MAX)?.fence()?;
+    let whole = window.whole().map(<[()]>::len);
+    assert_eq!(whole, (world.size() == 1).then_some(usize::MAX));
+    for rank in 0..world.size() {
+        assert_eq!(window.segment(rank).len(), usize::MAX);
+    }
+    window.free()
+}
+
 /// The rank that is waited for needs the one that waits to go on with its message.
 #[ranks_test::ranks(2)]
 fn who_waits_lets_messages_through(world: Communicator) -> Result<()> {
