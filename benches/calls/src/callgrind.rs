@@ -6,6 +6,9 @@
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
+use std::hint::black_box;
+
+use ranks::Result;
 
 /// The numbers of callgrind's requests begin here: its initials, in the two upper bytes.
 const BASE: usize = (b'C' as usize) << 24 | (b'T' as usize) << 16;
@@ -13,20 +16,45 @@ const DUMP_AT: usize = BASE + 3;
 const START: usize = BASE + 4;
 const STOP: usize = BASE + 5;
 
+/// Turns before the counting begins: what is done once only is done by then.
+const WARM_UP: usize = 20;
+
+/// Makes `call` so many times and dumps what that took as the profile `name`.
+#[inline(never)]
+pub(crate) fn count<S>(
+    name: &'static str,
+    calls: usize,
+    state: &mut S,
+    call: impl Fn(&mut S) -> Result<()>,
+) -> Result<()> {
+    let repeat = |turns: usize, state: &mut S| {
+        for _ in 0..turns {
+            call(black_box(&mut *state))?;
+        }
+        Ok(())
+    };
+    repeat(WARM_UP, state)?;
+    start();
+    let outcome = repeat(calls, state);
+    stop();
+    dump(name);
+    outcome
+}
+
 /// Counting starts, from nothing.
 #[inline(always)]
-pub(crate) fn start() {
+fn start() {
     request(START, 0);
 }
 
 /// Counting stops.
 #[inline(always)]
-pub(crate) fn stop() {
+fn stop() {
     request(STOP, 0);
 }
 
 /// Writes what was counted to a file of its own, which says `name`.
-pub(crate) fn dump(name: &str) {
+fn dump(name: &str) {
     if let Ok(name) = CString::new(name) {
         request(DUMP_AT, name.as_ptr().addr());
     }

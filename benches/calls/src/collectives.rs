@@ -3,7 +3,7 @@
 use ranks::Persistent;
 use ranks::prelude::*;
 
-use crate::count;
+use crate::callgrind::count;
 
 /// The operands of the calls.
 struct State {

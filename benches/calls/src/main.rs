@@ -13,7 +13,8 @@ use std::hint::black_box;
 use std::io::{Error as IoError, ErrorKind as IoErrorKind};
 
 use ranks::ThreadLevel;
-use ranks::prelude::*;
+
+use callgrind::count;
 
 mod callgrind;
 mod collectives;
@@ -22,10 +23,7 @@ mod runtime;
 mod table;
 mod windows;
 
-/// Turns before the counting begins: what is done once only is done by then.
-const WARM_UP: usize = 20;
-
-fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [level, calls] = arguments.as_slice() else {
         return Err(usage().into());
@@ -66,29 +64,7 @@ fn usage() -> IoError {
 }
 
 #[expect(clippy::print_stdout, reason = "the one line that this program says")]
-fn report(library: &str) -> std::result::Result<(), Box<dyn std::error::Error>> {
+fn report(library: &str) -> Result<(), Box<dyn std::error::Error>> {
     println!("{library}");
     Ok(())
-}
-
-/// Makes `call` so many times and dumps what that took as the profile `name`.
-#[inline(never)]
-fn count<S>(
-    name: &'static str,
-    calls: usize,
-    state: &mut S,
-    call: impl Fn(&mut S) -> Result<()>,
-) -> Result<()> {
-    let repeat = |turns: usize, state: &mut S| {
-        for _ in 0..turns {
-            call(black_box(&mut *state))?;
-        }
-        Ok(())
-    };
-    repeat(WARM_UP, state)?;
-    callgrind::start();
-    let outcome = repeat(calls, state);
-    callgrind::stop();
-    callgrind::dump(name);
-    outcome
 }

@@ -6,7 +6,7 @@ use std::mem::take;
 use ranks::Persistent;
 use ranks::prelude::*;
 
-use crate::count;
+use crate::callgrind::count;
 
 /// The number of messages that are in flight at a time in `waitall64`, each with a send and a
 /// receive.

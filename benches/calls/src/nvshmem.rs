@@ -7,23 +7,19 @@
 
 #![deny(unsafe_code)]
 
-use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 
 use ranks_bootstrap::ThreadBootstrap;
-use ranks_comm::Result;
 use ranks_cuda::{CudaStream, DeviceSlice, Stream};
 use ranks_nvshmem::{HeapBackend, Nvshmem, NvshmemOptions};
 
-#[allow(dead_code, reason = "one of the programs needs all of it")]
+use callgrind::count;
+
 mod callgrind;
 mod doubles;
 
-/// Turns before the counting begins: what is done once only is done by then.
-const WARM_UP: usize = 20;
-
-type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -95,7 +91,7 @@ fn count_all(
 }
 
 /// Holds a stream up, from the return until something is sent.
-fn hold(stream: &CudaStream) -> std::result::Result<Sender<()>, Box<dyn std::error::Error>> {
+fn hold(stream: &CudaStream) -> Result<Sender<()>, Box<dyn std::error::Error>> {
     let (sender, receiver) = channel();
     let (begins, begun) = channel();
     stream.launch_host(Box::new(move || {
@@ -110,26 +106,4 @@ fn hold(stream: &CudaStream) -> std::result::Result<Sender<()>, Box<dyn std::err
 fn report(library: &str) -> Outcome {
     println!("{library}");
     Ok(())
-}
-
-/// Makes `call` so many times and dumps what that took as the profile `name`.
-#[inline(never)]
-fn count<S>(
-    name: &'static str,
-    calls: usize,
-    state: &mut S,
-    call: impl Fn(&mut S) -> Result<()>,
-) -> Result<()> {
-    let repeat = |turns: usize, state: &mut S| {
-        for _ in 0..turns {
-            call(black_box(&mut *state))?;
-        }
-        Ok(())
-    };
-    repeat(WARM_UP, state)?;
-    callgrind::start();
-    let outcome = repeat(calls, state);
-    callgrind::stop();
-    callgrind::dump(name);
-    outcome
 }

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use ranks::prelude::*;
 
-use crate::count;
+use crate::callgrind::count;
 
 /// After how many puts they are flushed.
 const FLUSH: usize = 100;
