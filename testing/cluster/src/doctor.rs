@@ -64,7 +64,7 @@ pub(super) fn main() -> ExitCode {
 /// Makes a cluster of two hosts, and tries its network.
 fn one(right: Right) -> Result<String, String> {
     let state = State::named(&format!("doctor-{}", std::process::id()))?;
-    let cluster = Cluster::up(state, 2, right, Life::Held, &[])?;
+    let cluster = Cluster::up(state, 2, right, Life::Held, None)?;
     let state = cluster.state();
     state.read(
         "n0",

@@ -198,19 +198,13 @@ struct Job<'a> {
 impl Job<'_> {
     /// Runs it; says how it was, or why it is not believed.
     fn run(&self, installation: &Installation) -> Result<String, String> {
-        let keep: Vec<PathBuf> = self
-            .program
-            .parent()
-            .map(Path::to_path_buf)
-            .into_iter()
-            .collect();
         let hosts = self.expected.hosts;
         let cluster = Cluster::up(
             State::named(&self.name)?,
             hosts,
             self.right,
             Life::Held,
-            &keep,
+            Some(self.program),
         )?;
         let up = cluster.took();
         let state = cluster.state();

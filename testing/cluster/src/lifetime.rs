@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 
@@ -38,13 +38,13 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Makes so many hosts, which also see the folders `keep`; returns when all are ready.
+    /// Makes so many hosts, which also see the folder of `program`; returns when all are ready.
     pub(super) fn up(
         state: State,
         hosts: usize,
         right: Right,
         life: Life,
-        keep: &[PathBuf],
+        program: Option<&Path>,
     ) -> Result<Cluster, String> {
         if hosts == 0 || hosts > names::MOST {
             return Err(format!(
@@ -65,7 +65,7 @@ impl Cluster {
         let told = Told {
             state: state.folder().to_path_buf(),
             hosts,
-            keep: kept(&state, keep),
+            keep: kept(&state, program),
         };
         let held = if life == Life::Held { "held" } else { "free" };
         let right = match right {
@@ -138,16 +138,14 @@ impl Drop for Cluster {
     }
 }
 
-/// The folders that hosts see even where they have folders of their own instead.
-fn kept(state: &State, more: &[PathBuf]) -> Vec<PathBuf> {
+/// The folders that hosts see even where they have folders of their own instead: with those of
+/// this program and of `program`.
+fn kept(state: &State, program: Option<&Path>) -> Vec<PathBuf> {
     let mut keep = vec![workspace::root(), state.folder().to_path_buf()];
-    keep.extend(
-        std::env::current_exe()
-            .ok()
-            .and_then(|program| Some(program.parent()?.to_path_buf())),
-    );
+    let this = std::env::current_exe().ok();
+    let programs = [this.as_deref(), program].into_iter().flatten();
+    keep.extend(programs.filter_map(Path::parent).map(Path::to_path_buf));
     keep.extend(std::env::current_dir());
-    keep.extend(more.iter().cloned());
     keep.into_iter()
         .filter_map(|path| path.canonicalize().ok())
         .collect()

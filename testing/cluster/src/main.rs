@@ -157,7 +157,7 @@ fn carry_out(arguments: &Arguments) -> Outcome {
         What::Doctor => return Ok(doctor::main()),
         What::Up { nodes, hold, slurm } => {
             let life = if *hold { Life::Held } else { Life::UntilDown };
-            let cluster = Cluster::up(state, *nodes, arguments.right, life, &[])?;
+            let cluster = Cluster::up(state, *nodes, arguments.right, life, None)?;
             let (name, took) = (cluster.state().name(), cluster.took());
             let hosts = names::hosts(*nodes).join(", ");
             let with = if *slurm {

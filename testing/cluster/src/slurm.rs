@@ -6,7 +6,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -167,10 +167,8 @@ impl Jobs<'_> {
     /// The cluster with its Slurm: the one of the job before, or else a new one.
     fn cluster<'c>(&self, cluster: &'c mut Option<Cluster>) -> Result<&'c Cluster, String> {
         if cluster.is_none() {
-            let folder = self.program.parent().map(Path::to_path_buf);
-            let keep: Vec<PathBuf> = folder.into_iter().collect();
-            let state = State::named(&self.name)?;
-            let made = Cluster::up(state, self.expected.hosts, self.right, Life::Held, &keep)?;
+            let (state, program) = (State::named(&self.name)?, Some(self.program));
+            let made = Cluster::up(state, self.expected.hosts, self.right, Life::Held, program)?;
             let ready = on(&made)?;
             println!(
                 "hosts up after {:.0?}, Slurm after {ready:.0?} more",

@@ -286,7 +286,7 @@ fn on_cluster(
             println!("{at}: {line}");
         }
     }
-    let cluster = Cluster::up(State::named(name)?, hosts, right, Life::Held, &[])?;
+    let cluster = Cluster::up(State::named(name)?, hosts, right, Life::Held, None)?;
     let state = cluster.state();
     let on = names::hosts(hosts);
     let launch = |ranks| on_first_host(name, &part.installation.command_on(ranks, &on));

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -47,18 +47,12 @@ impl Watch<'_> {
         plan: &Plan,
         limit: Option<Duration>,
     ) -> Result<Seen, String> {
-        let keep: Vec<PathBuf> = self
-            .program
-            .parent()
-            .map(Path::to_path_buf)
-            .into_iter()
-            .collect();
         let cluster = Cluster::up(
             State::named(&self.name)?,
             HOSTS,
             self.right,
             Life::Held,
-            &keep,
+            Some(self.program),
         )?;
         let state = cluster.state();
         // Each host has a /tmp of its own; this folder all of them see.
