@@ -190,7 +190,7 @@ fn every_mode_can_be_prepared(world: Communicator) -> Result<()> {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn many_are_started_and_waited_for_together(world: Communicator) -> Result<()> {
-    const MANY: usize = 150;
+    const MANY: usize = if cfg!(miri) { 10 } else { 150 };
     let (left, right) = neighbours(&world);
     let mut into = (0..MANY)
         .map(|tag| world.recv_init(vec![0u64; 4], left, tag as i32))
