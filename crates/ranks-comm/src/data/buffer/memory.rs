@@ -22,10 +22,10 @@ use std::slice;
 
 use crate::data::element::Pod;
 
-/// The alignment of blocks: a cache line.
+/// The alignment of elements: a cache line.
 pub(super) const LINE: usize = 64;
 
-/// The size of a huge page, and the alignment of blocks from this size on.
+/// The size of a huge page, and the alignment of elements from so many bytes on.
 pub(super) const HUGE: usize = 2 << 20;
 
 /// Memory for elements, of which the first are initialised.
@@ -45,34 +45,32 @@ pub(crate) enum NoMemory {
     Refused(Layout),
 }
 
-/// The layout that is requested of the allocator; `huge` if the elements start at the first
-/// multiple of [`HUGE`] in it.
+/// The layout that is requested of the allocator; the elements start at the first multiple of
+/// `align` in it.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     layout: Layout,
-    huge: bool,
+    align: usize,
 }
 
 impl Block {
     /// The block of elements of that layout; `None` if they take no memory.
     ///
-    /// A large block is requested with room to find the alignment in it, because allocators work
-    /// best with small alignments: zeroed memory then comes untouched from the system.
+    /// It is requested with room to find the alignment in it, because allocators work best with
+    /// small alignments: they keep small blocks for the next request, and zeroed memory comes
+    /// untouched from the system.
     fn of(elements: Result<Layout, LayoutError>) -> Result<Option<Self>, NoMemory> {
+        const SMALL: usize = align_of::<u128>();
         let elements = elements.map_err(|_| NoMemory::TooMuch)?;
-        let (bytes, align) = (elements.size(), elements.align());
+        let bytes = elements.size();
         if bytes == 0 {
             return Ok(None);
         }
-        let huge = bytes >= HUGE && align <= HUGE;
-        let (size, align) = if huge {
-            let size = bytes.checked_add(HUGE).ok_or(NoMemory::TooMuch)?;
-            (size, align_of::<u128>())
-        } else {
-            (bytes, LINE.max(align))
-        };
-        let layout = Layout::from_size_align(size, align).map_err(|_| NoMemory::TooMuch)?;
-        Ok(Some(Self { layout, huge }))
+        let best = if bytes < HUGE { LINE } else { HUGE };
+        let align = best.max(elements.align());
+        let size = bytes.checked_add(align - SMALL).ok_or(NoMemory::TooMuch)?;
+        let layout = Layout::from_size_align(size, SMALL).map_err(|_| NoMemory::TooMuch)?;
+        Ok(Some(Self { layout, align }))
     }
 
     /// Allocates it by a function of [`std::alloc`]. Returns its base, and the start of elements of
@@ -85,14 +83,14 @@ impl Block {
         // SAFETY: such a function asks for a size that is not zero, and `Block::of` gives no other.
         let base = unsafe { allocator(self.layout) };
         let base = NonNull::new(base).ok_or(NoMemory::Refused(self.layout))?;
-        if !self.huge {
-            return Ok([base, base]);
-        }
         let address = base.addr().get();
-        let skipped = address.next_multiple_of(HUGE) - address;
-        // SAFETY: less than `HUGE` is skipped, and the block is that much longer than the elements.
+        let skipped = address.next_multiple_of(self.align) - address;
+        // SAFETY: of an address that is aligned as the layout is, no more is skipped than what the
+        // block is longer than the elements.
         let start = unsafe { base.add(skipped) };
-        advise_huge_pages(start, bytes);
+        if bytes >= HUGE {
+            advise_huge_pages(start, bytes);
+        }
         Ok([base, start])
     }
 }
