@@ -61,16 +61,26 @@ pub type Win = Handle<MPI_Win>;
 #[repr(C, align(8))]
 pub struct Cell<H>(MaybeUninit<[u8; 8]>, PhantomData<H>);
 
-#[allow(
-    private_bounds,
-    reason = "which types are handles is for this crate to say"
-)]
-impl<H: HandleKind<Mpich = c_int>> Cell<H> {
+impl Cell<MPI_Message> {
+    /// The message that a call has written, in the standard's terms.
+    ///
+    /// # Safety
+    /// [`crate::load()`] has returned, and a call has written into the place.
+    pub unsafe fn get(&self) -> MPI_Message {
+        // SAFETY: by this function's contract.
+        unsafe { self.standard() }
+    }
+}
+
+impl<H> Cell<H> {
     /// The handle that a call has written, in the standard's terms.
     ///
     /// # Safety
     /// [`crate::load()`] has returned, and a call has written into the place.
-    pub unsafe fn get(&self) -> H {
+    unsafe fn standard(&self) -> H
+    where
+        H: HandleKind<Mpich = c_int>,
+    {
         let place = (&raw const *self).cast::<c_void>();
         match crate::load::family() {
             Family::Mpich => {

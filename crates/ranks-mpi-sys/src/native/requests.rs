@@ -68,6 +68,15 @@ impl Cell<MPI_Request> {
         }
         cell
     }
+
+    /// The request that a call has written, in the standard's terms.
+    ///
+    /// # Safety
+    /// [`crate::load()`] has returned, and a call has written into the place.
+    pub unsafe fn get(&self) -> MPI_Request {
+        // SAFETY: by this function's contract.
+        unsafe { self.standard() }
+    }
 }
 
 /// The argument for an array of statuses: `array`, or the library's own `MPI_STATUSES_IGNORE`.
