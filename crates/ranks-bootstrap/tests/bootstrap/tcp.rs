@@ -347,9 +347,14 @@ fn a_stranger_lacks_the_secret() {
     // Nor can this process serve another one there.
     let error = with(port, 0, "6 gold").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Launch, "{error}");
+    let long = vec![7; 1 << 20];
+    let all = |store: &TcpStore| {
+        assert_eq!(store.exchange(&long).unwrap(), [&*long; 2]);
+        rounds(store).unwrap();
+    };
     thread::scope(|scope| {
-        scope.spawn(|| rounds(&with(port, 1, "5 gold").unwrap()).unwrap());
-        rounds(&store).unwrap();
+        scope.spawn(|| all(&with(port, 1, "5 gold").unwrap()));
+        all(&store);
     });
 }
 
