@@ -278,8 +278,10 @@ fn each_failure_costs_its_own_test_only_on_an_mpi() {
         std::thread::scope(|scope| {
             for ranks in [1, 2, 3] {
                 let fixtures = move || run_fixtures(ranks, &|ranks| installation.command(ranks));
-                scope.spawn(move || check(&fixtures(), ranks));
-                scope.spawn(move || check_forgotten(ranks, &|ranks| installation.command(ranks)));
+                scope.spawn(move || {
+                    check(&fixtures(), ranks);
+                    check_forgotten(ranks, &|ranks| installation.command(ranks));
+                });
             }
         });
     }
