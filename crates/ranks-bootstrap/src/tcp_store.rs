@@ -202,8 +202,8 @@ impl Bootstrap for TcpStore {
         self.options.size
     }
 
-    /// At most 8 MiB a rank, which is what servers of PyTorch take, and less than 1 GiB of all ranks
-    /// together, which is what the server holds.
+    /// At most 8 MiB a rank, which is what servers of PyTorch take, and less than 1 GiB of all
+    /// ranks together, which is what the server holds.
     fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(mut connection) = state.connection.take() else {

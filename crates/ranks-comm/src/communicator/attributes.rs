@@ -112,8 +112,8 @@ impl Communicator {
     /// All handles of the communicator see it. It lives until it is replaced or deleted, or the
     /// last handle of the communicator is dropped, and beyond that as long as an `Arc` of it
     /// exists. It is not an attribute of the MPI library: C code does not see it. A value that
-    /// holds a handle of this same communicator keeps both alive: for ever, but for the world, whose
-    /// attributes go at its end.
+    /// holds a handle of this same communicator keeps both alive: for ever, but for the world,
+    /// whose attributes go at its end.
     ///
     /// MPI 5.0 §7.7.2 (`MPI_Comm_set_attr`).
     #[doc(alias = "MPI_Comm_set_attr")]
