@@ -50,6 +50,10 @@ fn refused(world: &Communicator, why_not: &Error) -> Outcome {
 }
 
 fn survive(world: &Communicator, how: &str) -> Outcome {
+    if how == "abort" {
+        world.barrier()?;
+        world.abort(3);
+    }
     let (rank, size) = (world.rank(), world.size());
     // These are dropped with the old world, and freed by nobody.
     let (comm, _other) = (world.dup()?, world.split(Some(0), 0)?);

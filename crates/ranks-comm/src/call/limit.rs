@@ -31,7 +31,7 @@ use crate::call::lock::lock;
 pub(crate) use in_time::asked;
 pub use in_time::look;
 pub(crate) use in_time::{in_time, is_limited, may_end, own_state};
-pub(crate) use last_resort::{abort_for_sure, end_soon};
+pub(crate) use last_resort::{abort, abort_for_sure, abort_in_turn};
 pub use pause::Pause;
 pub(crate) use processes::{Processes, States, answer_by, sends};
 pub(crate) use report::{Others, RankState};

@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 
 use ranks_trace::Statistics;
 
-use crate::call::limit::{self, OwnLimit};
+use crate::call::limit::OwnLimit;
 use crate::call::observe;
 use crate::call::record::IN_PROCESS;
 use crate::call::record::Recorder;
@@ -296,9 +296,6 @@ impl Communicator {
         };
         dump::write(Reason::Abort, Some(&code_given), Some(rank));
         if let Backend::Mpi(comm) = self.backend() {
-            if limit::longest_passed().is_some() {
-                limit::end_soon(code);
-            }
             comm.abort(code);
         }
         std::process::exit(code)

@@ -131,6 +131,19 @@ fn a_loss_ends_the_job_where_the_library_reduces_by_an_operation_of_the_program(
     }
 }
 
+/// Every second one of these jobs had a launcher that waited for ever.
+#[test]
+#[ignore = "needs an MPI"]
+fn ranks_that_abort_at_once_end_the_job() {
+    for installation in those_that_go_on() {
+        for _ in 0..6 {
+            let job = job(&["surviving", "abort"]).on(installation.clone());
+            let outcome = job.ranks(4).fault_tolerant(true).run().unwrap();
+            assert!(!outcome.timed_out && !outcome.success(), "{outcome}");
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs an MPI"]
 fn they_are_told_what_would_help_where_nobody_can() {

@@ -20,6 +20,7 @@ use super::status::{CountWord, StatusIgnore};
 use super::topology::{count, ints};
 use super::unreceived;
 use crate::call::callback;
+use crate::call::limit;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::comparison::Comparison;
 
@@ -227,8 +228,8 @@ impl Comm {
 
     /// Aborts the job; returns only if the library could not.
     pub(crate) fn abort(&self, code: i32) {
-        // SAFETY: MPI is alive, as there is a `Comm`; nothing of ours is used after this.
-        unsafe { sys::MPI_Abort(self.canonical, code) };
+        // SAFETY: MPI and the communicator are alive, as there is a `Comm`.
+        unsafe { limit::abort(self.canonical, code) };
     }
 
     /// Gathers the observations of the ranks, once; where a time limit is set that is done later,

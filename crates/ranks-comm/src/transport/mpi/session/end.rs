@@ -50,7 +50,7 @@ impl Session {
                 "rank {rank} of {size} panicked; the job is aborted"
             ));
             // SAFETY: MPI is alive until the end of this function.
-            unsafe { sys::MPI_Abort(sys::MPI_COMM_WORLD, 101) };
+            unsafe { limit::abort(sys::MPI_COMM_WORLD, 101) };
         }
         let level = self.facts.thread_level;
         let may_call = level == ThreadLevel::Multiple || THREAD_GUARD.is_main();

@@ -269,6 +269,7 @@ fn take_over(
     fault_tolerance::find_out(loaded);
     if fault_tolerance::is_on() {
         receives.claim(Receives::Failing);
+        limit::abort_in_turn(rank);
     }
     enough(wishes.required, level, loaded.name())?;
     ranks_launch::check_after_init(environment, &described(loaded), size).map_err(unfit)?;
