@@ -40,5 +40,6 @@ pub(super) fn start(job: &Job, mut command: Command, labels: Labels) -> io::Resu
         })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    Supervised::start(command, mark, session, detour)
+    let is_hydra = labels == Labels::Hydra && job.starter == Starter::Launcher;
+    Supervised::start(command, mark, session, detour, is_hydra)
 }

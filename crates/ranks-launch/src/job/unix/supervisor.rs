@@ -41,6 +41,8 @@ pub(in crate::job) struct Supervised {
     stderr: Stream,
     /// The output of ranks, where stand-ins hand it on.
     detour: Option<Detour>,
+    /// Where the launcher may wait for proxies that have ended.
+    proxies: Option<Proxies>,
     /// Dropped after all processes of the job have ended.
     _session: Option<Session>,
 }
@@ -52,6 +54,7 @@ impl Supervised {
         mark: Mark,
         session: Option<Session>,
         detour: Option<Detour>,
+        is_hydra: bool,
     ) -> io::Result<Supervised> {
         let reaped = Arc::new(Mutex::new(false));
         let (tell_started, started) = channel();
@@ -92,6 +95,7 @@ impl Supervised {
             stdout,
             stderr,
             detour,
+            proxies: is_hydra.then(Proxies::default),
             _session: session,
         })
     }
@@ -100,12 +104,15 @@ impl Supervised {
         self.pid.as_raw().unsigned_abs()
     }
 
-    /// Waits for the end of the launcher, not beyond `deadline`; then nothing of the job is left.
-    /// `None` when it was too late.
+    /// Waits for the end of the launcher, not beyond `deadline`, and ends one that has lost its
+    /// proxies; then nothing of the job is left. `None` when it was too late.
     pub(in crate::job) fn wait(&mut self, deadline: Instant) -> Option<ExitStatus> {
         if self.status.is_none() {
             let left = deadline.saturating_duration_since(Instant::now());
             self.status = self.ended.recv_timeout(left).ok();
+        }
+        if self.status.is_none() && self.has_lost_its_proxies() {
+            return self.kill();
         }
         if self.status.is_some() {
             tree::kill_all(&self.mark, None, PATIENCE);
@@ -130,6 +137,14 @@ impl Supervised {
         }
         tree::kill_all(&self.mark, None, PATIENCE);
         self.status
+    }
+
+    fn has_lost_its_proxies(&mut self) -> bool {
+        let launcher = self.id();
+        let streams = [&self.stdout, &self.stderr];
+        let has_a_reader = || streams.iter().all(|stream| !stream.unread.is_waited_for());
+        let lost = |proxies: &mut Proxies| proxies.are_lost(launcher) && has_a_reader();
+        self.proxies.as_mut().is_some_and(lost)
     }
 
     /// Signals the process group of the launcher, unless it was reaped.
@@ -176,6 +191,41 @@ impl Drop for Supervised {
         if self.status.is_none() {
             self.kill();
         }
+    }
+}
+
+/// The looks at the proxies of a launcher, which are its children.
+///
+/// Hydra's `mpiexec` waits for ever where its proxy has ended before the ranks that it has started:
+/// that of MPICH 4.0.2 does so in one of some hundred jobs that a rank aborts.
+#[derive(Debug)]
+struct Proxies {
+    next: Instant,
+    /// `true` if there was none at the look before.
+    none: bool,
+}
+
+impl Default for Proxies {
+    fn default() -> Self {
+        Self {
+            next: Instant::now() + Self::PAUSE,
+            none: false,
+        }
+    }
+}
+
+impl Proxies {
+    /// The time between two looks.
+    const PAUSE: Duration = Duration::from_secs(1);
+
+    /// Returns `true` if all of them had ended at two looks, and were not reaped.
+    fn are_lost(&mut self, launcher: u32) -> bool {
+        if Instant::now() < self.next {
+            return false;
+        }
+        self.next = Instant::now() + Self::PAUSE;
+        let before = std::mem::replace(&mut self.none, tree::all_children_are_dead(launcher));
+        before && self.none
     }
 }
 
@@ -274,6 +324,12 @@ impl Unread {
         }
     }
 
+    /// Returns `true` if the job may wait until output is taken.
+    fn is_waited_for(&self) -> bool {
+        let (so_far, beyond) = &*self.lock();
+        *beyond == Beyond::Waits && !so_far.is_empty()
+    }
+
     fn take(&self) -> Vec<u8> {
         let bytes = std::mem::take(&mut self.lock().0);
         self.changed.notify_one();
@@ -320,6 +376,32 @@ impl Stream {
 mod tests {
     use super::*;
     use crate::job::system::kernel::elsewhere;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_launcher_whose_proxies_have_ended_is_ended() {
+        let ends = |script: &str, is_hydra| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            let started = Supervised::start(command, Mark::new(), None, None, is_hydra);
+            let mut launcher = started.unwrap();
+            let mut looks = (0..40).map(|_| {
+                let step = Instant::now() + Duration::from_millis(100);
+                launcher.wait(step)
+            });
+            looks.any(|status| status.is_some())
+        };
+        std::thread::scope(|scope| {
+            for (script, is_hydra, expected) in [
+                ("true & exec sleep 60", true, true),
+                ("true & exec sleep 60", false, false),
+                ("true & sleep 60 & exec sleep 60", true, false),
+                ("exec sleep 60", true, false),
+            ] {
+                scope.spawn(move || assert_eq!(ends(script, is_hydra), expected, "{script}"));
+            }
+        });
+    }
 
     #[test]
     fn a_child_can_be_signalled_while_the_system_only_lets_it_be_looked_at() {

@@ -94,6 +94,19 @@ fn members(mark: &Mark, root: Option<u32>) -> HashSet<u32> {
     found
 }
 
+/// Returns `true` if this process has children, of which all have ended.
+pub(super) fn all_children_are_dead(pid: u32) -> bool {
+    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let list = list.unwrap_or_default();
+    let is_dead = |child: &str| {
+        let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        stat.rsplit_once(')')
+            .is_some_and(|(_, fields)| fields.trim_start().starts_with('Z'))
+    };
+    let mut children = list.split_ascii_whitespace().peekable();
+    children.peek().is_some() && children.all(is_dead)
+}
+
 /// Sends `signal` to every process of the job but its launcher; returns how many there are.
 fn signal(mark: &Mark, root: Option<u32>, signal: Signal) -> usize {
     let members = members(mark, root);
