@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ranks_comm::backend::Count;
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::Bootstrap;
@@ -142,8 +143,13 @@ impl TcpStore {
             .send(&[add], deadline)
             .and_then(|()| connection.receive_number(deadline))
             .map_err(|trouble| options.refused(trouble, port))?;
+        let keys = format!("{name}/{number}");
+        if rank == 0 {
+            round::tell_size(&mut connection, &keys, options.size, deadline)
+                .map_err(|trouble| options.failed(trouble, port))?;
+        }
         Ok(TcpStore {
-            keys: format!("{name}/{number}"),
+            keys,
             number,
             port,
             state: Mutex::new(State {
@@ -163,6 +169,7 @@ impl TcpStore {
         let round = Round {
             connection,
             keys: format!("{}/{round}", self.keys),
+            size_key: (round == 0 && rank > 0).then(|| round::size_key(&self.keys)),
             rank,
             size,
             deadline: Deadline::after(limit),
@@ -181,6 +188,13 @@ impl TcpStore {
                     );
                 }
                 Error::new(ErrorKind::TimedOut, OPERATION, text)
+            }
+            Unfinished::Sizes { rank, size, first } => {
+                let text = format_args!(
+                    "rank {rank} was told of {}, and rank 0 of {first}: pass all ranks the same number (WORLD_SIZE)",
+                    Count(size, "rank")
+                );
+                Error::new(ErrorKind::Mismatch, OPERATION, text)
             }
             Unfinished::Long(rank) => {
                 let text = format_args!(

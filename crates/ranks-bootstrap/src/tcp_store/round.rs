@@ -7,6 +7,9 @@
 //! number, whose last rank sets a last key. Rank 0, which may be the one that serves, waits for it:
 //! so it does not go before all have what they need. Then it removes what is left. Who passes more
 //! than a store takes sets the key that tells of the parts, to say so.
+//!
+//! Rank 0 sets one more key when it connects: how many ranks there are. Each other one compares it
+//! with what it was told itself before it takes part in the first exchange.
 
 use std::fmt;
 
@@ -24,10 +27,32 @@ const NAMED: usize = 16;
 /// The beginning of what is told in place of the number of parts: a rank passes too much.
 const TOO_LONG: &str = "too long, of rank ";
 
+/// The beginning of the same where a rank was told of another number of ranks than rank 0.
+const SIZES: &str = "sizes, of rank ";
+
+/// The key of the number of ranks, for a store whose keys begin so.
+pub(super) fn size_key(keys: &str) -> Vec<u8> {
+    format!("{keys}/size").into_bytes()
+}
+
+/// Sets the key of the number of ranks, which rank 0 does.
+pub(super) fn tell_size(
+    connection: &mut Connection,
+    keys: &str,
+    size: usize,
+    deadline: Deadline,
+) -> Result<(), Trouble> {
+    let (key, value) = (size_key(keys), size.to_string());
+    let (key, value) = (key.as_slice(), value.as_bytes());
+    connection.send(&[Request::Set { key, value }], deadline)
+}
+
 /// An exchange among so many ranks, all of whose keys begin alike.
 pub(super) struct Round<'a> {
     pub(super) connection: &'a mut Connection,
     pub(super) keys: String,
+    /// The key to compare the number of ranks with, if that is still to be done.
+    pub(super) size_key: Option<Vec<u8>>,
     pub(super) rank: usize,
     pub(super) size: usize,
     pub(super) deadline: Deadline,
@@ -37,6 +62,12 @@ pub(super) struct Round<'a> {
 pub(super) enum Unfinished {
     /// Of these ranks.
     Late(RankList),
+    /// This rank was told of `size` ranks, and rank 0 of `first`.
+    Sizes {
+        rank: usize,
+        size: usize,
+        first: usize,
+    },
     /// This rank passes more than a store takes.
     Long(usize),
     Store(Trouble),
@@ -60,6 +91,9 @@ impl Round<'_> {
             self.set(&all, format!("{TOO_LONG}{}", self.rank).as_bytes())?;
             return Err(Unfinished::Long(self.rank));
         }
+        if let Some(key) = self.size_key.take() {
+            self.compare_sizes(&key, &all)?;
+        }
         self.set(&self.key(self.rank), mine)?;
         if self.add(&came, 1)? == self.size as i64 {
             let parts = self.gather()?;
@@ -81,6 +115,23 @@ impl Round<'_> {
             self.delete(&parts.chain([came, all, read, over]).collect::<Vec<_>>())?;
         }
         Ok(values)
+    }
+
+    /// Compares the number of ranks with that of rank 0. A rank that was told of another one takes
+    /// no part: it says so to those who wait.
+    fn compare_sizes(&mut self, key: &[u8], all: &[u8]) -> Result<(), Unfinished> {
+        match self.connection.wait(vec![key], self.deadline) {
+            Ok(()) => {}
+            Err(Trouble::TimedOut) => return Err(Unfinished::Late([0].into_iter().collect())),
+            Err(lost) => return Err(lost.into()),
+        }
+        let (rank, size) = (self.rank, self.size);
+        let first = number(&self.values(&[key.to_vec()])?.concat())?;
+        if first == size {
+            return Ok(());
+        }
+        self.set(all, format!("{SIZES}{rank} {size}").as_bytes())?;
+        Err(Unfinished::Sizes { rank, size, first })
     }
 
     /// The key of a part of the table.
@@ -111,11 +162,16 @@ impl Round<'_> {
     /// The number of parts of the table, and the table.
     fn table(&mut self, all: &[u8]) -> Result<(usize, Vec<u8>), Unfinished> {
         let told = self.values(&[all.to_vec()])?.concat();
-        let told = std::str::from_utf8(&told).map_err(|_| misunderstood())?;
-        if let Some(rank) = told.strip_prefix(TOO_LONG) {
-            return Err(Unfinished::Long(rank.parse().map_err(|_| misunderstood())?));
+        if let Some(rank) = told.strip_prefix(TOO_LONG.as_bytes()) {
+            return Err(Unfinished::Long(number(rank)?));
         }
-        let parts = told.parse().map_err(|_| misunderstood())?;
+        if let Some(numbers) = told.strip_prefix(SIZES.as_bytes()) {
+            let mut numbers = numbers.splitn(2, |&byte| byte == b' ').map(number);
+            let mut next = || numbers.next().unwrap_or_else(|| Err(misunderstood()));
+            let (rank, size, first) = (next()?, next()?, self.size);
+            return Err(Unfinished::Sizes { rank, size, first });
+        }
+        let parts = number(&told)?;
         let mut table = Vec::new();
         for part in 0..parts {
             let part = self.values(&[self.part(part)])?.concat();
@@ -200,6 +256,13 @@ fn split(mut table: &[u8], size: usize) -> Option<Vec<Vec<u8>>> {
         table = rest;
     }
     table.is_empty().then_some(values)
+}
+
+/// A number in digits.
+fn number(digits: &[u8]) -> Result<usize, Trouble> {
+    let digits = std::str::from_utf8(digits).ok();
+    let number = digits.and_then(|digits| digits.parse().ok());
+    number.ok_or_else(misunderstood)
 }
 
 fn misunderstood() -> Trouble {
