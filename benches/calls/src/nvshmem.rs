@@ -36,7 +36,7 @@ fn main() -> Outcome {
         .library(library)
         .cuda(cuda)
         .device(0);
-    let bootstraps = ThreadBootstrap::of(1, std::time::Duration::from_secs(20));
+    let bootstraps = ThreadBootstrap::of(1, std::time::Duration::from_secs(20))?;
     let bootstrap = bootstraps.first().ok_or("no bootstrap")?;
     let pe = Nvshmem::init(bootstrap, &options)?;
     count_all(&pe, library, calls)?;

@@ -15,7 +15,7 @@
 //! }
 //!
 //! std::thread::scope(|threads| {
-//!     for rank in ThreadBootstrap::of(2, Duration::from_secs(10)) {
+//!     for rank in ThreadBootstrap::of(2, Duration::from_secs(10)).unwrap() {
 //!         threads.spawn(move || {
 //!             let mine = format!("rank {}", rank.rank());
 //!             let all = names(&rank, &mine).expect("both threads come");

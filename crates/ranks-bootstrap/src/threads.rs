@@ -4,7 +4,7 @@ use std::mem::take;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ranks_comm::backend::RankList;
+use ranks_comm::backend::{MOST_THREADS, RankList};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::Bootstrap;
@@ -17,7 +17,7 @@ const OPERATION: &str = "ThreadBootstrap::exchange";
 /// use std::time::Duration;
 /// use ranks::bootstrap::{Bootstrap, ThreadBootstrap};
 ///
-/// let ranks = ThreadBootstrap::of(2, Duration::from_secs(10));
+/// let ranks = ThreadBootstrap::of(2, Duration::from_secs(10))?;
 /// std::thread::scope(|scope| {
 ///     for rank in ranks {
 ///         scope.spawn(move || {
@@ -26,6 +26,7 @@ const OPERATION: &str = "ThreadBootstrap::exchange";
 ///         });
 ///     }
 /// });
+/// # Ok::<(), ranks::Error>(())
 /// ```
 ///
 /// A thread that drops its own before it has done its part, or panics, makes the exchange of the
@@ -107,7 +108,17 @@ impl State {
 impl ThreadBootstrap {
     /// One for each of `ranks` threads. An exchange in which a rank has not come after `limit`
     /// fails on all that have.
-    pub fn of(ranks: usize, limit: Duration) -> Vec<ThreadBootstrap> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] for no thread, or more than 8192, which a process has no room for.
+    pub fn of(ranks: usize, limit: Duration) -> Result<Vec<ThreadBootstrap>> {
+        if ranks == 0 || ranks > MOST_THREADS {
+            let text = format_args!(
+                "{ranks} ranks were asked for; each is a thread of this process, of which there may be 1 to {MOST_THREADS}: \
+                 let more ranks be processes, over a TcpStore or an MPI"
+            );
+            return Err(Error::new(ErrorKind::Argument, "ThreadBootstrap::of", text));
+        }
         let shared = Arc::new(Shared {
             state: Mutex::new(State::of(ranks)),
             changed: Condvar::new(),
@@ -117,7 +128,7 @@ impl ThreadBootstrap {
             limit,
             shared: Arc::clone(&shared),
         };
-        (0..ranks).map(one).collect()
+        Ok((0..ranks).map(one).collect())
     }
 
     /// No code of anybody else's runs under this lock, and every change is whole.

@@ -28,7 +28,7 @@ pub use crate::op::persistent::Again;
 pub use crate::p2p::value::{from_bytes, to_bytes};
 pub use crate::result::parts_of;
 pub use crate::runtime::run::{message_of_panic, to_its_end};
-pub use crate::runtime::settings::{checks, refused};
+pub use crate::runtime::settings::{MOST_THREADS, checks, refused};
 pub use crate::transport::backend::{Backend, StartedOp};
 pub use crate::transport::in_process::{
     Collective, Comm as InProcessComm, INLINE, KIND, Lending, Round, Taken,

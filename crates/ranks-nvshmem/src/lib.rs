@@ -31,7 +31,7 @@
 //! }
 //!
 //! std::thread::scope(|s| {
-//!     for pe in ThreadBootstrap::of(2, std::time::Duration::from_secs(10)) {
+//!     for pe in ThreadBootstrap::of(2, std::time::Duration::from_secs(10)).unwrap() {
 //!         s.spawn(move || ring(&pe).unwrap());
 //!     }
 //! });

@@ -28,7 +28,7 @@ fn on_threads<R: Send>(
 #[test]
 fn each_thread_gets_what_all_pass_again_and_again() {
     for size in 1..=4 {
-        let results = on_threads(ThreadBootstrap::of(size, LONG), |me| {
+        let results = on_threads(ThreadBootstrap::of(size, LONG).unwrap(), |me| {
             assert_eq!(me.size(), size);
             for round in 0..50_usize {
                 let of = |rank: usize| vec![7; (rank + round) % 5];
@@ -47,7 +47,7 @@ fn told(error: Error) -> (ErrorKind, String) {
 
 #[test]
 fn a_thread_that_drops_its_handle_is_told_to_the_others() {
-    let results = on_threads(ThreadBootstrap::of(3, LONG), |me| {
+    let results = on_threads(ThreadBootstrap::of(3, LONG).unwrap(), |me| {
         me.exchange(b"all are here").unwrap();
         if me.rank() == 1 {
             return None;
@@ -70,7 +70,7 @@ fn a_thread_that_drops_its_handle_is_told_to_the_others() {
 
 #[test]
 fn a_thread_that_panics_is_told_to_the_others() {
-    let results = on_threads(ThreadBootstrap::of(3, LONG), |me| {
+    let results = on_threads(ThreadBootstrap::of(3, LONG).unwrap(), |me| {
         if me.rank() == 2 {
             let panic = catch_unwind(AssertUnwindSafe(move || {
                 let _mine = me;
@@ -90,7 +90,7 @@ fn a_thread_that_panics_is_told_to_the_others() {
 
 #[test]
 fn one_that_has_done_its_part_may_go() {
-    let mut ranks = ThreadBootstrap::of(2, LONG);
+    let mut ranks = ThreadBootstrap::of(2, LONG).unwrap();
     let second = ranks.pop().unwrap();
     let first = ranks.pop().unwrap();
     thread::scope(|scope| {
@@ -101,7 +101,7 @@ fn one_that_has_done_its_part_may_go() {
 
 #[test]
 fn who_does_not_come_in_time_is_named() {
-    let mut ranks = ThreadBootstrap::of(4, Duration::from_millis(30));
+    let mut ranks = ThreadBootstrap::of(4, Duration::from_millis(30)).unwrap();
     let late = ranks.remove(2);
     let later = ranks.remove(1);
     for result in on_threads(ranks, |me| told(me.exchange(b"secret").unwrap_err())) {
@@ -119,7 +119,7 @@ fn who_does_not_come_in_time_is_named() {
 #[test]
 fn two_threads_of_a_rank_never_get_what_another_exchange_gave() {
     const EACH: u32 = 500;
-    let ranks = ThreadBootstrap::of(2, LONG);
+    let ranks = ThreadBootstrap::of(2, LONG).unwrap();
     // Two threads pass numbers of their own, of which both get back none but what they passed.
     let exchange = |rank: usize, thread: u32| {
         let mut done = 0;
@@ -141,4 +141,19 @@ fn two_threads_of_a_rank_never_get_what_another_exchange_gave() {
             scope.spawn(move || exchange(rank, thread));
         }
     });
+}
+
+/// It panicked: the capacity of a vector was too large.
+#[test]
+fn ranks_without_number_are_an_error() {
+    for many in [0, 8193, usize::MAX] {
+        let error = ThreadBootstrap::of(many, LONG).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        let text = error.to_string();
+        assert!(
+            text.contains(&format!("of: {many} ranks were asked for")),
+            "{text}"
+        );
+        assert!(text.contains("1 to 8192"), "{text}");
+    }
 }

@@ -204,7 +204,7 @@ fn nccl_alone(world: &Communicator) -> Checked {
     if world.rank() != 0 {
         return Ok(true);
     }
-    let Some(alone) = ThreadBootstrap::of(1, LIMIT).pop() else {
+    let Some(alone) = ThreadBootstrap::of(1, LIMIT)?.pop() else {
         return Ok(false);
     };
     let made = NcclCommunicator::new(&alone, 0, &NcclOptions::new());

@@ -118,7 +118,7 @@ pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Groun
 /// The largest number of in-process ranks. A process that has as many memory mappings as Linux
 /// allows is killed, without an error, as soon as it starts a thread: each thread takes four of the
 /// usual 65 530.
-const MOST_THREADS: usize = 1 << 13;
+pub const MOST_THREADS: usize = 1 << 13;
 
 /// The number of in-process ranks: as the program asks, as `RANKS_NP` says, or one.
 pub(crate) fn ranks(asked: Option<usize>) -> Result<usize> {

@@ -31,7 +31,7 @@ fn a_rank_that_is_gone_before_the_exchange_is_an_error_of_the_bootstrap() {
         "faults::a_rank_that_is_gone_before_the_exchange_is_an_error_of_the_bootstrap",
         &[],
         || {
-            let mut ranks = ThreadBootstrap::of(2, LONG);
+            let mut ranks = ThreadBootstrap::of(2, LONG).unwrap();
             drop(ranks.pop());
             let error = NcclCommunicator::new(&ranks[0], 0, &options()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::PeerFailed, "{error}");

@@ -177,7 +177,7 @@ pub(crate) fn each<T: Sync, R: Send>(all: &[T], body: impl Fn(&T) -> R + Sync) -
 
 /// Does the same on so many ranks, which are threads; what came of it, in the order of ranks.
 pub(crate) fn threads<R: Send>(size: usize, body: impl Fn(&ThreadBootstrap) -> R + Sync) -> Vec<R> {
-    each(&ThreadBootstrap::of(size, LONG), body)
+    each(&ThreadBootstrap::of(size, LONG).unwrap(), body)
 }
 
 /// Does a test in a process of its own, with these variables: what it counts and breaks is its own.

@@ -41,7 +41,7 @@ fn a_bucket_of_gradients_on_gpus() {
 
 fn on_both_devices() {
     let limit = Duration::from_secs(20);
-    let ranks = ThreadBootstrap::of(2, limit);
+    let ranks = ThreadBootstrap::of(2, limit).unwrap();
     std::thread::scope(|scope| {
         let begun = ranks.iter().enumerate().map(|(device, rank)| {
             scope.spawn(move || {

@@ -210,7 +210,7 @@ fn registered_memory_outlives_a_thread_that_has_not_finalized() {
     let test = "memory::registered_memory_outlives_a_thread_that_has_not_finalized";
     bare(test, &[Release::New.plain()], |_| {
         let ends = || {
-            let rank = ThreadBootstrap::of(1, LONG).remove(0);
+            let rank = ThreadBootstrap::of(1, LONG).unwrap().remove(0);
             let pe = Nvshmem::init(&rank, &options()).unwrap();
             let (stream, signal) = (pe.stream().unwrap(), pe.signal().unwrap());
             let memory = pe.context().unwrap().alloc::<u32>(16).unwrap();

@@ -327,7 +327,8 @@ fn defect_3_one_heap_on_one_thread() {
             let pe = Nvshmem::init(bootstrap, &options()).unwrap();
             let elsewhere = std::thread::scope(|scope| {
                 let begun = scope.spawn(|| {
-                    let alone = ranks_bootstrap::ThreadBootstrap::of(1, crate::launched::LONG);
+                    let alone =
+                        ranks_bootstrap::ThreadBootstrap::of(1, crate::launched::LONG).unwrap();
                     (
                         kind(Nvshmem::init(&alone[0], &options())),
                         kind(Nvshmem::resume(&alone[0])),

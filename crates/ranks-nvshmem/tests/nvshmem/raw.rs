@@ -41,7 +41,7 @@ fn passes(heap: &'static Nvshmem<'static>, memory: &dyn Memory) {
 fn on_threads() {
     for size in 1..=4 {
         thread::scope(|scope| {
-            for rank in ThreadBootstrap::of(size, LONG) {
+            for rank in ThreadBootstrap::of(size, LONG).unwrap() {
                 scope.spawn(|| {
                     let rank: &'static ThreadBootstrap = Box::leak(Box::new(rank));
                     let heap = Nvshmem::init(rank, &in_process()).unwrap();

@@ -153,7 +153,7 @@ pub(crate) fn in_process() -> NvshmemOptions {
 
 /// Does the same on so many ranks, which are threads; what came of it, in the order of ranks.
 pub(crate) fn ranks<R: Send>(size: usize, body: impl Fn(&ThreadBootstrap) -> R + Sync) -> Vec<R> {
-    let ranks = ThreadBootstrap::of(size, LONG);
+    let ranks = ThreadBootstrap::of(size, LONG).unwrap();
     let body = &body;
     thread::scope(|scope| {
         let begun: Vec<_> = ranks

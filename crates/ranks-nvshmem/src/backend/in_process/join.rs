@@ -155,7 +155,7 @@ mod tests {
         );
         // Process numbers agree, and yet it is not found: the next one tells 0 of its heap.
         let errors = std::thread::scope(|scope| {
-            let ranks = ThreadBootstrap::of(2, Duration::from_secs(20));
+            let ranks = ThreadBootstrap::of(2, Duration::from_secs(20)).unwrap();
             let join = |rank: ThreadBootstrap| {
                 move || {
                     let lies = Lies(rank);

@@ -42,7 +42,7 @@ fn on_pes<R: Send>(
     let (test, options) = (&test, options(limit, delivery));
     let options = &options;
     std::thread::scope(|scope| {
-        let bootstraps = ThreadBootstrap::of(count, LONG);
+        let bootstraps = ThreadBootstrap::of(count, LONG).unwrap();
         let run = |bootstrap: ThreadBootstrap| {
             scope.spawn(move || {
                 let heap = Heap::join(&bootstrap, options).unwrap();

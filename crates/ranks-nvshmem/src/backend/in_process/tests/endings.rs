@@ -74,7 +74,11 @@ fn a_panic_is_told_of() {
                 catch_unwind(AssertUnwindSafe(run)).unwrap_or_default()
             })
         };
-        let pes: Vec<_> = ThreadBootstrap::of(2, LONG).into_iter().map(run).collect();
+        let pes: Vec<_> = ThreadBootstrap::of(2, LONG)
+            .unwrap()
+            .into_iter()
+            .map(run)
+            .collect();
         pes.into_iter()
             .map(|pe| pe.join().unwrap())
             .collect::<Vec<_>>()
@@ -85,7 +89,7 @@ fn a_panic_is_told_of() {
 /// Even if its handle is never dropped.
 #[test]
 fn a_thread_that_has_ended_is_told_of() {
-    let bootstraps = ThreadBootstrap::of(2, LONG);
+    let bootstraps = ThreadBootstrap::of(2, LONG).unwrap();
     let run = |bootstrap: ThreadBootstrap| {
         thread::spawn(move || {
             let heap = Heap::join(&bootstrap, &NvshmemOptions::new()).unwrap();
