@@ -15,7 +15,7 @@ use std::time::Duration;
 use ranks_launch::Count;
 
 use crate::call::checks::Comparing;
-use crate::call::last_words::last_words;
+use crate::call::last_words::{bounded, last_words};
 use crate::call::record::dump::{self, Reason};
 use crate::call::thread_level::ThreadLevel;
 use crate::communicator::Communicator;
@@ -113,7 +113,7 @@ where
             Err(error)
         }
         Ok(Err(error)) => {
-            let error = chain(&*error.into());
+            let error = bounded(chain(&*error.into()));
             dump::write(Reason::Error, Some(&error), None);
             report(&world, &error);
             world.abort(1)
@@ -123,7 +123,7 @@ where
             resume_unwind(panic)
         }
         Err(panic) => {
-            let message = message_of_panic(&*panic);
+            let message = bounded(message_of_panic(&*panic));
             dump::write(Reason::Panic, Some(&message), None);
             report(&world, message);
             world.abort(PANIC)
@@ -282,12 +282,12 @@ fn rank<T, E: From<Error> + Display>(
         Ok(Err(error)) => {
             // With its sources, if its `Display` has them: the error itself goes back to the caller
             // unchanged.
-            let error = format!("{error:#}");
+            let error = bounded(format!("{error:#}"));
             dump::write(Reason::Error, Some(&error), Some(number));
             world.fail(number, error);
         }
         Err(panic) => {
-            let message = message_of_panic(&**panic.0);
+            let message = bounded(message_of_panic(&**panic.0));
             dump::write(Reason::Panic, Some(&message), Some(number));
             world.fail(number, message);
         }
