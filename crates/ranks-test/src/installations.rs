@@ -59,6 +59,13 @@ fn choose(word: &str, known: &[Installation]) -> Result<Vec<Installation>, Strin
         such(&|_| true)
     } else if word.contains('/') {
         let path = Path::new(word);
+        if path.is_relative() {
+            return Err(format!(
+                "{} names `{word}`, which is relative, and leads elsewhere from the folder of each package, in which cargo runs its tests; \
+                 write it from the root",
+                record::MPIS
+            ));
+        }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Installation::at(path, &name)
     } else {
@@ -132,6 +139,16 @@ mod tests {
             "{text}"
         );
         assert!(choose("/no/such/folder", &known()).is_err());
+    }
+
+    /// The ranks were told that `RANKS_MPI`, which nobody had set, was relative.
+    #[test]
+    fn a_relative_folder_is_refused_by_the_name_of_its_variable() {
+        for word in ["target/mpi/mpich-5.0.2", "./mpich", "../mpich"] {
+            let text = choose(word, &known()).unwrap_err();
+            let said = format!("RANKS_TEST_MPI names `{word}`, which is relative");
+            assert!(text.starts_with(&said), "{text}");
+        }
     }
 
     #[cfg(unix)]
