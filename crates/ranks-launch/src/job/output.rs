@@ -217,18 +217,30 @@ fn distribute(labels: Labels, ranks: usize, stream: &[u8]) -> (BTreeMap<usize, V
     let mut by_rank: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
     let mut launcher = Vec::new();
     for line in stream.split_inclusive(|&byte| byte == b'\n') {
-        pieces(labels, ranks, line, &mut |writer, text| match writer {
-            Some(rank) => by_rank.entry(rank).or_default().extend_from_slice(text),
-            None => launcher.extend_from_slice(text),
-        });
+        pieces(
+            labels,
+            ranks,
+            line,
+            None,
+            &mut |writer, text| match writer {
+                Some(rank) => by_rank.entry(rank).or_default().extend_from_slice(text),
+                None => launcher.extend_from_slice(text),
+            },
+        );
     }
     (by_rank, launcher)
 }
 
-/// Hands on each piece of a line with the rank that wrote it; none for the launcher.
-fn pieces(labels: Labels, ranks: usize, line: &[u8], write: &mut dyn FnMut(Option<usize>, &[u8])) {
+/// Hands on each piece of a line with the rank that wrote it; none for the launcher. Up to the first
+/// label the writer is the one that is given; returns that of the last piece.
+fn pieces(
+    labels: Labels,
+    ranks: usize,
+    line: &[u8],
+    mut writer: Option<usize>,
+    write: &mut dyn FnMut(Option<usize>, &[u8]),
+) -> Option<usize> {
     let mut rest = line;
-    let mut writer = None;
     loop {
         let again = writer.is_none() || !matches!(labels, Labels::Slurm | Labels::Flux);
         let label = labels.find(ranks, rest).filter(|_| again);
@@ -239,19 +251,29 @@ fn pieces(labels: Labels, ranks: usize, line: &[u8], write: &mut dyn FnMut(Optio
         if !before.is_empty() {
             write(writer, before);
         }
-        let Some((next, rank)) = after else { break };
+        let Some((next, rank)) = after else {
+            return writer;
+        };
         rest = next;
         writer = Some(rank);
     }
 }
 
+/// The length, in bytes, from which a line is handed on before its end, in pieces.
+const LONG: usize = 1 << 20;
+
+/// More than a label takes, in bytes: the longest has the name of a host in it.
+const LABEL: usize = 1 << 10;
+
 /// A stream that is told apart while it comes, and handed on in whole lines: launchers label what
-/// ranks write in pieces piece by piece.
+/// ranks write in pieces piece by piece. Of a line that does not end no more than [`LONG`] is kept.
 #[derive(Debug)]
 pub(super) struct Splitter {
     labels: Labels,
     ranks: usize,
     unfinished: Vec<u8>,
+    /// The writer of the unfinished bytes, up to their first label.
+    writer: Option<usize>,
     /// The lines that writers have started.
     begun: BTreeMap<Option<usize>, Vec<u8>>,
 }
@@ -262,6 +284,7 @@ impl Splitter {
             labels,
             ranks,
             unfinished: Vec::new(),
+            writer: None,
             begun: BTreeMap::new(),
         }
     }
@@ -282,19 +305,32 @@ impl Splitter {
         }
         // The unfinished bytes have no end of a line.
         let end = fresh.iter().rposition(|&byte| byte == b'\n');
-        let whole = end.map_or(0, |at| self.unfinished.len() + at + 1);
+        let whole = end.map(|at| self.unfinished.len() + at + 1);
         self.unfinished.extend_from_slice(fresh);
-        let whole = if at_end { self.unfinished.len() } else { whole };
+        let whole = match whole {
+            _ if at_end => self.unfinished.len(),
+            Some(whole) => whole,
+            None if self.unfinished.len() >= LONG => self.end_of_certainty(),
+            None => 0,
+        };
         let lines: Vec<u8> = self.unfinished.drain(..whole).collect();
         for line in lines.split_inclusive(|&byte| byte == b'\n') {
-            pieces(self.labels, self.ranks, line, &mut |writer, text| {
-                let begun = self.begun.entry(writer).or_default();
-                begun.extend_from_slice(text);
-                if begun.ends_with(b"\n") {
-                    write(writer, begun);
-                    begun.clear();
-                }
-            });
+            let begun = &mut self.begun;
+            let last = pieces(
+                self.labels,
+                self.ranks,
+                line,
+                self.writer,
+                &mut |writer, text| {
+                    let begun = begun.entry(writer).or_default();
+                    begun.extend_from_slice(text);
+                    if begun.ends_with(b"\n") || begun.len() >= LONG {
+                        write(writer, begun);
+                        begun.clear();
+                    }
+                },
+            );
+            self.writer = last.filter(|_| !line.ends_with(b"\n"));
         }
         if at_end {
             for (writer, line) in std::mem::take(&mut self.begun) {
@@ -303,6 +339,18 @@ impl Splitter {
                 }
             }
         }
+    }
+}
+
+impl Splitter {
+    /// The end of those of the unfinished bytes of which it is certain who wrote them: behind all
+    /// labels, and before one that may have begun.
+    fn end_of_certainty(&self) -> usize {
+        let mut end = 0;
+        while let Some((_, after, _)) = self.labels.find(self.ranks, &self.unfinished[end..]) {
+            end += after;
+        }
+        end.max(self.unfinished.len().saturating_sub(LABEL))
     }
 }
 
@@ -421,6 +469,47 @@ mod tests {
             in_parts(Labels::Hydra, &parts),
             [(Some(1), "a\n".to_owned()), (Some(0), "b".to_owned())]
         );
+    }
+
+    /// All that ranks wrote was kept until the end of a line, or of the job.
+    #[test]
+    fn of_lines_without_an_end_little_is_kept() {
+        let forms: [(Labels, [&str; 2]); 3] = [
+            (Labels::Hydra, ["<ranks:rank:0>", "<ranks:rank:1>"]),
+            (Labels::Orte, ["[1,0]<stdout>:", "[1,1]<stdout>:"]),
+            (Labels::Slurm, ["0: ", ""]),
+        ];
+        for (labels, [first, second]) in forms {
+            let piece = |number: usize| format!("{number:-<301}");
+            let mut stream = String::new();
+            let mut written = [String::new(), String::new()];
+            for number in 0..20_000 {
+                let by_second = number % 3 == 0 && !second.is_empty();
+                let label = if by_second { second } else { first };
+                if number == 0 || !second.is_empty() {
+                    stream += label;
+                }
+                stream += &piece(number);
+                written[usize::from(by_second)] += &piece(number);
+            }
+            let mut splitter = Splitter::new(labels, 2);
+            let mut arrived = [Vec::new(), Vec::new()];
+            let mut most = 0;
+            let mut take = |fresh: &[u8], at_end| {
+                splitter.take(fresh, at_end, &mut |rank, text| {
+                    arrived[rank.unwrap()].extend_from_slice(text);
+                });
+                let begun = splitter.begun.values().map(Vec::len).sum::<usize>();
+                most = most.max(splitter.unfinished.len() + begun);
+            };
+            stream
+                .as_bytes()
+                .chunks(997)
+                .for_each(|part| take(part, false));
+            take(b"", true);
+            assert!(arrived == written.map(String::into_bytes), "{labels:?}");
+            assert!(most < 4 * LONG, "{labels:?}: {most}");
+        }
     }
 
     #[test]
