@@ -31,8 +31,14 @@ impl Gpus {
         let [cuda, nccl, nvshmem] = thread::scope(|scope| {
             let gone = |_| Err("the thread that asked it ended".to_owned());
             ["cuda", "nccl", "nvshmem"]
-                .map(|which| scope.spawn(move || probe::gpu_library(which)))
-                .map(|asked| asked.join().unwrap_or_else(gone))
+                .map(|which| {
+                    let asking = thread::Builder::new();
+                    asking.spawn_scoped(scope, move || probe::gpu_library(which))
+                })
+                .map(|asked| match asked {
+                    Ok(asked) => asked.join().unwrap_or_else(gone),
+                    Err(error) => Err(format!("no thread could be started to ask it: {error}")),
+                })
         });
         Gpus {
             present,

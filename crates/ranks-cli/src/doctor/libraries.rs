@@ -229,7 +229,11 @@ fn ask_all(files: &[&Path]) -> Vec<Result<Mpi, String>> {
     let distinct: BTreeSet<&Path> = files.iter().copied().collect();
     thread::scope(|scope| {
         for file in distinct {
-            scope.spawn(|| probe::mpi(file));
+            // Where there is no room for threads, they are asked one after the other.
+            let ask = thread::Builder::new().spawn_scoped(scope, || probe::mpi(file));
+            if ask.is_err() {
+                break;
+            }
         }
     });
     files.iter().map(|file| probe::mpi(file)).collect()

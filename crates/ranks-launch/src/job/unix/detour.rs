@@ -38,7 +38,7 @@ impl Detour {
             })?;
             // Opened so, it waits for nobody; nor does the next, since there is a writer.
             held.push(OpenOptions::new().read(true).write(true).open(&path)?);
-            Ok::<_, io::Error>(Stream::read(Some(File::open(&path)?)))
+            Stream::read(Some(File::open(&path)?))
         };
         let [stdout, stderr] = NAMES;
         let streams = [open(stdout)?, open(stderr)?];

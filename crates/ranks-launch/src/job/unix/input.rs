@@ -15,9 +15,10 @@ pub(super) fn is_ours() -> bool {
 }
 
 /// Hands on the standard input until its end, or that of the job.
-pub(super) fn hand_on(mut pipe: ChildStdin) {
-    thread::spawn(move || {
+pub(super) fn hand_on(mut pipe: ChildStdin) -> io::Result<()> {
+    let reading = thread::Builder::new().spawn(move || {
         // An error says that the job reads no more.
         let _ = io::copy(&mut io::stdin().lock(), &mut pipe);
     });
+    reading.map(drop)
 }

@@ -12,6 +12,7 @@ use tree::Mark;
 mod detour;
 mod input;
 mod kernel;
+mod proxies;
 mod session;
 mod stand_in;
 mod supervisor;

@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 
 use super::detour::Detour;
 use super::kernel::{die_with, wait_for_end};
+use super::proxies::Proxies;
 use super::session::Session;
 use super::tree::{self, Mark};
 use crate::job::output::Streams;
@@ -63,15 +64,8 @@ impl Supervised {
         command.process_group(0);
         end_with_parent(&mut command, Signal::SIGTERM);
         let thread = std::thread::Builder::new().name("ranks-job".into());
-        thread.spawn(move || match command.spawn() {
-            Ok(mut child) => {
-                if let Some(pipe) = child.stdin.take() {
-                    super::input::hand_on(pipe);
-                }
-                let streams = (
-                    Stream::read(child.stdout.take()),
-                    Stream::read(child.stderr.take()),
-                );
+        thread.spawn(move || match spawn(&mut command) {
+            Ok((child, streams)) => {
                 if tell_started.send(Ok((child.id(), streams))).is_ok() {
                     reap(child, &shared, &tell_ended, wait_for_end);
                 }
@@ -194,39 +188,22 @@ impl Drop for Supervised {
     }
 }
 
-/// The looks at the proxies of a launcher, which are its children.
-///
-/// Hydra's `mpiexec` waits for ever where its proxy has ended before the ranks that it has started:
-/// that of MPICH 4.0.2 does so in one of some hundred jobs that a rank aborts.
-#[derive(Debug)]
-struct Proxies {
-    next: Instant,
-    /// `true` if there was none at the look before.
-    none: bool,
+/// Starts a process, and the threads that hand on its input and take its output. Where these cannot
+/// be started, the process is ended.
+fn spawn(command: &mut Command) -> io::Result<(Child, (Stream, Stream))> {
+    let mut child = command.spawn()?;
+    let streams = streams_of(&mut child);
+    if streams.is_err() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    Ok((child, streams?))
 }
 
-impl Default for Proxies {
-    fn default() -> Self {
-        Self {
-            next: Instant::now() + Self::PAUSE,
-            none: false,
-        }
-    }
-}
-
-impl Proxies {
-    /// The time between two looks.
-    const PAUSE: Duration = Duration::from_secs(1);
-
-    /// Returns `true` if all of them had ended at two looks, and were not reaped.
-    fn are_lost(&mut self, launcher: u32) -> bool {
-        if Instant::now() < self.next {
-            return false;
-        }
-        self.next = Instant::now() + Self::PAUSE;
-        let before = std::mem::replace(&mut self.none, tree::all_children_are_dead(launcher));
-        before && self.none
-    }
+fn streams_of(child: &mut Child) -> io::Result<(Stream, Stream)> {
+    child.stdin.take().map(super::input::hand_on).transpose()?;
+    let stdout = Stream::read(child.stdout.take())?;
+    Ok((stdout, Stream::read(child.stderr.take())?))
 }
 
 /// Lets the kernel, where it can, send a signal to the process when the thread that started it is
@@ -338,12 +315,12 @@ impl Unread {
 }
 
 impl Stream {
-    pub(super) fn read(pipe: Option<impl Read + Send + 'static>) -> Stream {
+    pub(super) fn read(pipe: Option<impl Read + Send + 'static>) -> io::Result<Stream> {
         let unread = Arc::new(Unread::default());
         let (finish, finished) = channel();
         if let Some(mut pipe) = pipe {
             let into = Arc::clone(&unread);
-            std::thread::spawn(move || {
+            std::thread::Builder::new().spawn(move || {
                 let mut buffer = vec![0; 64 * 1024];
                 loop {
                     match pipe.read(&mut buffer) {
@@ -354,9 +331,9 @@ impl Stream {
                     }
                 }
                 drop(finish);
-            });
+            })?;
         }
-        Stream { unread, finished }
+        Ok(Stream { unread, finished })
     }
 
     /// The bytes that were read and not taken yet, after waiting for the end of the pipe, not
@@ -376,32 +353,6 @@ impl Stream {
 mod tests {
     use super::*;
     use crate::job::system::kernel::elsewhere;
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_launcher_whose_proxies_have_ended_is_ended() {
-        let ends = |script: &str, is_hydra| {
-            let mut command = Command::new("sh");
-            command.args(["-c", script]);
-            let started = Supervised::start(command, Mark::new(), None, None, is_hydra);
-            let mut launcher = started.unwrap();
-            let mut looks = (0..40).map(|_| {
-                let step = Instant::now() + Duration::from_millis(100);
-                launcher.wait(step)
-            });
-            looks.any(|status| status.is_some())
-        };
-        std::thread::scope(|scope| {
-            for (script, is_hydra, expected) in [
-                ("true & exec sleep 60", true, true),
-                ("true & exec sleep 60", false, false),
-                ("true & sleep 60 & exec sleep 60", true, false),
-                ("exec sleep 60", true, false),
-            ] {
-                scope.spawn(move || assert_eq!(ends(script, is_hydra), expected, "{script}"));
-            }
-        });
-    }
 
     #[test]
     fn a_child_can_be_signalled_while_the_system_only_lets_it_be_looked_at() {
