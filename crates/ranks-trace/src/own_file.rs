@@ -21,9 +21,15 @@ mod system;
 pub fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     system::make(folder)?;
     let unfinished = folder.join(format!(".{name}.{}", std::process::id()));
-    create(&unfinished)
-        .and_then(|mut file| file.write_all(content))
-        .and_then(|()| fs::rename(&unfinished, folder.join(name)))
+    let mut file = create(&unfinished)?;
+    let written = file
+        .write_all(content)
+        .and_then(|()| fs::rename(&unfinished, folder.join(name)));
+    if written.is_err() {
+        // What is left of it keeps a full disk full.
+        let _ = fs::remove_file(&unfinished);
+    }
+    written
 }
 
 /// Tests with a temporary file that files can be written to a folder.
@@ -127,6 +133,19 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&file), mode(&folder)), (0o600, 0o700));
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    /// It took the room that there was for other files.
+    #[test]
+    fn what_could_not_be_written_was_left_half_done() {
+        let root = scratch("half");
+        let folder = root.join("rank-0.json");
+        fs::create_dir(&folder).unwrap();
+        write(&root, "rank-0.json", b"new").unwrap_err();
+        let left: Vec<_> = fs::read_dir(&root).unwrap().flatten().collect();
+        let left: Vec<_> = left.iter().map(fs::DirEntry::path).collect();
+        assert_eq!(left, [folder]);
         fs::remove_dir_all(root).unwrap();
     }
 
