@@ -119,6 +119,31 @@ fn loads_are_counted() {
     assert!(Library::loads() > before);
 }
 
+/// Its table was read, and might be as long as memory.
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
+#[test]
+fn a_header_that_no_linker_reads_is_the_linkers_to_refuse() {
+    let mut whole = open(&[Candidate::new("libm.so.6", "the maths")]).unwrap();
+    whole.locate(c"cos");
+    let mut bytes = std::fs::read(whole.path()).unwrap();
+    // The size of what is told of a segment; and there one to map that lies far behind the end.
+    bytes[54..56].copy_from_slice(&u16::MAX.to_le_bytes());
+    bytes.truncate(4096);
+    bytes.resize(8 << 20, 0);
+    let second = 64 + usize::from(u16::MAX);
+    bytes[second..second + 16].copy_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]);
+    let path = std::env::temp_dir().join(format!("ranks-load-header-{}.so", std::process::id()));
+    std::fs::write(&path, &bytes).unwrap();
+    let error = open(&[Candidate::new(&path, "by hand")]).unwrap_err();
+    let reason = &error.attempts()[0].reason;
+    assert!(reason.contains("phentsize"), "{reason}");
+    std::fs::remove_file(path).unwrap();
+}
+
 /// The dynamic linker ends the process where a page of a library is missing.
 #[cfg(target_os = "linux")]
 #[test]

@@ -7,6 +7,9 @@ use std::path::Path;
 /// The type of a segment that is mapped.
 const PT_LOAD: u32 = 1;
 
+/// The size, in bytes, of what a file of 64 bits tells of a segment.
+const PHDR: usize = 56;
+
 /// Returns `true` if a library ends before its header says, as one that was not copied whole does:
 /// the dynamic linker maps what is not there, and the process ends by SIGBUS.
 pub(super) fn is_cut_off(library: &Path) -> bool {
@@ -26,11 +29,15 @@ fn end_of_segments(file: &mut File) -> Option<u64> {
     let of_64_bits = header.starts_with(b"\x7fELF\x02\x01");
     let table = number(&header, 32).filter(|_| of_64_bits)?;
     let [entry, entries] = [54, 56].map(|at| u16::from_le_bytes([header[at], header[at + 1]]));
+    // Any other is for no linker, and its table may be as long as memory.
     let (entry, entries) = (usize::from(entry), usize::from(entries));
+    if entry != PHDR {
+        return None;
+    }
     file.seek(SeekFrom::Start(table)).ok()?;
     let mut segments = vec![0; entry * entries];
     file.read_exact(&mut segments).ok()?;
-    let segments = segments.chunks_exact(entry.max(1));
+    let segments = segments.chunks_exact(entry);
     let mapped = segments.filter(|segment| segment.starts_with(&PT_LOAD.to_le_bytes()));
     let ends = mapped.filter_map(|segment| number(segment, 8)?.checked_add(number(segment, 32)?));
     ends.max()
