@@ -4,6 +4,7 @@
 //! `MPI_Init`. Both are turned into an error here, the former before `MPI_Init` where the launcher
 //! binds to a family.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -68,6 +69,17 @@ pub enum Mismatch {
         /// The change to make.
         advice: &'static str,
     },
+    /// The connection to the launcher is none of this process.
+    #[error(
+        "{started}, but PMI_FD={number}, the connection to it, is no open file of this process; \
+         let what lies between them hand on open files, or, if no launcher has started this process, unset PMI_FD, PMI_RANK and PMI_SIZE"
+    )]
+    Closed {
+        /// The launcher that started the process, and the rank, in words.
+        started: String,
+        /// The value of the variable.
+        number: String,
+    },
     /// The library sees another number of ranks than the launcher started.
     #[error(
         "{started}, but {library} sees {world} of them: the library and the launcher do not understand each other; {advice}"
@@ -91,7 +103,8 @@ pub enum Mismatch {
 /// what a library may understand; [`check_after_init`] tells then.
 ///
 /// # Errors
-/// [`Mismatch::Family`] and [`Mismatch::Protocol`], naming both sides and what to change.
+/// [`Mismatch::Family`] and [`Mismatch::Protocol`], naming both sides and what to change;
+/// [`Mismatch::Closed`] where a library would abort since its launcher cannot be reached.
 pub fn check_before_init(
     environment: &Environment,
     library: &LoadedMpi<'_>,
@@ -103,7 +116,33 @@ pub fn check_before_init(
             library: library.text(),
             word: launcher,
         }),
-        _ => understood(environment, library),
+        _ => understood(environment, library)
+            .and_then(|()| reached(environment, &process_variable, Path::new("/proc/self/fd"))),
+    }
+}
+
+/// Checks that the connection to the launcher of MPICH or Intel MPI is among the open files, which
+/// a container or a shell that was left may not have. The library aborts in `MPI_Init` without it.
+fn reached(
+    environment: &Environment,
+    variable: &dyn Fn(&str) -> Option<String>,
+    open: &Path,
+) -> Result<(), Mismatch> {
+    if !matches!(
+        environment.launcher,
+        Some(Launcher::Hydra | Launcher::IntelHydra | Launcher::Pmi)
+    ) {
+        return Ok(());
+    }
+    let number = variable("PMI_FD").filter(|number| !number.is_empty());
+    match number {
+        Some(number) if open.is_dir() && fs::symlink_metadata(open.join(&number)).is_err() => {
+            Err(Mismatch::Closed {
+                started: environment.to_string(),
+                number,
+            })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -246,6 +285,32 @@ mod tests {
             file: Path::new("/opt/m/lib/libmpi.so.12"),
             pmix: true,
             pmi: true,
+        }
+    }
+
+    /// MPICH aborted with the number of a file, and not with what to do.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_launcher_that_cannot_be_reached_is_told_before_init() {
+        let reached = |launcher, number: &str| {
+            let variable = |name: &str| (name == "PMI_FD").then(|| number.to_owned());
+            super::reached(
+                &environment(launcher),
+                &variable,
+                Path::new("/proc/self/fd"),
+            )
+        };
+        for number in ["99999", "x"] {
+            let error = reached(Launcher::Hydra, number).unwrap_err();
+            let text = format!("as rank 1 of 4, but PMI_FD={number}, the connection to it,");
+            assert!(error.to_string().contains(&text), "{error}");
+        }
+        for (launcher, number) in [
+            (Launcher::Hydra, "2"),
+            (Launcher::Hydra, ""),
+            (Launcher::Prrte, "99999"),
+        ] {
+            assert_eq!(reached(launcher, number), Ok(()), "{launcher}: {number}");
         }
     }
 
