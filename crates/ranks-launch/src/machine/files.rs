@@ -1,11 +1,20 @@
 //! Small files, as the kernel has many, and folders.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The text of a file, if it can be read.
+/// More bytes than any such file has.
+const MOST: u64 = 16 << 20;
+
+/// The text of a file, if it can be read. A variable may name any: a pipe would be waited for, and a
+/// device read without end.
 pub(crate) fn read(path: &Path) -> Option<String> {
-    fs::read_to_string(path).ok()
+    let file = fs::metadata(path).ok().filter(fs::Metadata::is_file);
+    let mut text = String::new();
+    let mut file = file.and_then(|_| File::open(path).ok())?.take(MOST);
+    file.read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// The text of a file without the blanks around it.
@@ -54,4 +63,18 @@ pub(crate) fn device(path: &Path) -> Option<u64> {
 #[cfg(all(not(unix), feature = "hosts"))]
 pub(crate) fn device(_: &Path) -> Option<u64> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A list of nodes at such a place was read until there was no memory.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_has_no_end_is_not_read() {
+        assert_eq!(read(Path::new("/dev/zero")), None);
+        assert_eq!(read(Path::new("/proc")), None);
+        assert!(read(Path::new("/proc/self/status")).is_some());
+    }
 }
