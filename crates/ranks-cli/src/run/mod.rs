@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use clap::builder::RangedU64ValueParser;
+use clap::builder::{NonEmptyStringValueParser, RangedU64ValueParser};
 use ranks_launch::{
     Allocation, Count, Installation, Job, JobError, Outcome, Running, Starter, Written,
 };
 
 use crate::choice::{self, Choice};
 use crate::run::observing::Observing;
-use crate::run::rank::{End, Ends, Silence};
+use crate::run::rank::{End, Ends, Silence, Stuck};
 use crate::tell::say;
 
 mod observing;
@@ -35,14 +35,14 @@ pub(crate) struct Arguments {
     /// The MPI: a name as `ranks doctor` shows it, a family, the prefix or the library of one;
     /// `none`: ranks are threads of one process. [default: RANKS_MPI, or what a program takes that
     /// is started alone, as `ranks doctor` shows it]
-    #[arg(long)]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     mpi: Option<String>,
     /// The launcher to use instead of the one that belongs to the MPI; it names the MPI where
     /// neither --mpi nor RANKS_MPI does.
     #[arg(long)]
     mpiexec: Option<PathBuf>,
     /// The hosts to run on.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     host: Vec<String>,
     /// Lets the job go on without a rank that dies (docs/reliability.md): of launchers those of
     /// Open MPI 5 and later can.
@@ -136,7 +136,8 @@ fn prepare(
         None
     };
     let mut program = arguments.program.iter().cloned();
-    let file = program.next().ok_or("name a program")?;
+    let file = program.next().filter(|file| !file.is_empty());
+    let file = file.ok_or("the name of the program is empty; name a program")?;
     let program: Vec<OsString> = match ends {
         Some(_) => program.map(rank::through_launcher).collect(),
         None => program.collect(),
@@ -175,8 +176,8 @@ struct Ended {
     outcome: Outcome,
     /// The signal that this command got before; 0 for none.
     signal: i32,
-    /// The launcher waited for ranks when another had ended badly.
-    is_stuck: bool,
+    /// The launcher waited for what would not come.
+    stuck: Option<Stuck>,
     /// Some of the output could not be written.
     is_lost: bool,
 }
@@ -186,12 +187,12 @@ struct Ended {
 fn follow(running: Running, ranks: usize, watched: Option<&Ends>, signalled: &AtomicI32) -> Ended {
     let labels = Labels::new(ranks);
     let silence = Silence::new();
-    let mut is_stuck = false;
+    let mut stuck = None;
     let mut is_lost = false;
     let outcome = running.follow(
         || {
-            is_stuck = watched.is_some_and(|ends| silence.is_for_good(ends));
-            is_stuck || signalled.load(Ordering::Relaxed) != 0
+            stuck = watched.and_then(|ends| silence.is_for_good(ends, ranks));
+            stuck.is_some() || signalled.load(Ordering::Relaxed) != 0
         },
         |written| {
             match labels.write(written) {
@@ -214,7 +215,7 @@ fn follow(running: Running, ranks: usize, watched: Option<&Ends>, signalled: &At
     Ended {
         outcome,
         signal: signalled.load(Ordering::Relaxed),
-        is_stuck,
+        stuck,
         is_lost,
     }
 }
@@ -252,15 +253,19 @@ fn tell_of(ended: &Ended, arguments: &Arguments, ends: Option<&Ends>, threads: b
     let has_code = outcome.status.is_some_and(|status| status.code().is_some());
     if bad.is_empty()
         && has_code
+        && ended.stuck.is_none()
         && !arguments.fault_tolerant
         && let Some(told) = ends.and_then(|ends| ends.cut_short(arguments.ranks))
     {
         say(told);
         status = status.max(1);
     }
-    if ended.is_stuck {
-        say("the launcher waited for the other ranks; all processes of the job were killed");
-        return status;
+    if let Some(stuck) = ended.stuck {
+        say(format_args!(
+            "{stuck}; all processes of the job were killed"
+        ));
+        // That of a launcher that was ended says nothing.
+        return bad.first().map_or(0, |_| status);
     }
     let end = outcome.status.and_then(system::signal).map(End::Signal);
     if let Some(end) = end.filter(|end| bad.iter().all(|(_, of_rank)| of_rank != end)) {

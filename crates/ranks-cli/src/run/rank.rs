@@ -205,12 +205,33 @@ impl Ends {
     }
 }
 
-/// The silence of a job, in which its launcher may wait for ranks that wait for one that has ended
-/// badly. Hydra does, where that one has not come to `MPI_Init`.
+/// The thing that a launcher waits for, and that would not come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stuck {
+    /// Ranks that wait for one that has ended badly. Hydra waits for them, where that one has not
+    /// come to `MPI_Init`.
+    Ranks,
+    /// The end of output that a process holds open which a rank has started and left behind.
+    Output,
+}
+
+impl std::fmt::Display for Stuck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Stuck::Ranks => "the launcher waited for the other ranks",
+            Stuck::Output => {
+                "all ranks have ended, and the launcher waited for what they had started and left behind"
+            }
+        })
+    }
+}
+
+/// The silence of a job, in which its launcher may wait for ever.
 #[derive(Debug)]
 pub(crate) struct Silence {
     since: Cell<Instant>,
-    had_bad_end: Cell<bool>,
+    /// The state in which the last whole time of silence ended.
+    was: Cell<Option<Stuck>>,
 }
 
 impl Silence {
@@ -220,7 +241,7 @@ impl Silence {
     pub(crate) fn new() -> Silence {
         Silence {
             since: Cell::new(Instant::now()),
-            had_bad_end: Cell::new(false),
+            was: Cell::new(None),
         }
     }
 
@@ -229,13 +250,21 @@ impl Silence {
         self.since.set(Instant::now());
     }
 
-    /// True if a rank has ended badly before a whole time of silence.
-    pub(crate) fn is_for_good(&self, ends: &Ends) -> bool {
+    /// The reason why it is, if a rank has ended badly, or all have ended, before a whole time of
+    /// silence.
+    pub(crate) fn is_for_good(&self, ends: &Ends, ranks: usize) -> Option<Stuck> {
         if self.since.get().elapsed() < Self::PATIENCE {
-            return false;
+            return None;
         }
         self.begin_again();
-        self.had_bad_end.replace(!ends.bad().is_empty())
+        let ended = ends.read();
+        let is = if ended.len() == ranks {
+            Some(Stuck::Output)
+        } else {
+            let is_bad = ended.iter().any(|&(_, end)| end != End::Status(0));
+            is_bad.then_some(Stuck::Ranks)
+        };
+        self.was.replace(is).filter(|was| Some(*was) == is)
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill, raise};
 use nix::unistd::Pid;
@@ -11,7 +12,8 @@ use ranks::prelude::*;
 use ranks_launch::Environment;
 
 use crate::on_mpi::{named, own_folder, with};
-use crate::{Failure, RANKS, Said, Scratch, bare};
+use crate::run::{is_gone, with_launchers};
+use crate::{Failure, RANKS, Said, Scratch, bare, said};
 
 /// What the job is to do, where this program is the job.
 const JOB: &str = "RANKS_CLI_TEST_ENDS";
@@ -40,7 +42,7 @@ fn act(world: &Communicator, how: &str) -> Result<(), Failure> {
         ("pieces", 1) => {
             for piece in ["0", ": ", "__rustc", "::begin\n"] {
                 std::io::stderr().write_all(piece.as_bytes())?;
-                thread::sleep(std::time::Duration::from_millis(30));
+                thread::sleep(Duration::from_millis(30));
             }
         }
         ("input" | "pieces", _) => {}
@@ -155,6 +157,54 @@ fn the_process_of_a_rank_ends_by_the_signal_of_the_program() {
         let status = rank.args(["sh", "-c", &program]).status().unwrap();
         assert_eq!(status.signal(), Some(signal), "{status}");
     }
+}
+
+/// A shell in the place of a launcher, which starts one rank.
+fn with_a_launcher(scratch: &Scratch, script: &str) -> Command {
+    let mut start = with_launchers(scratch);
+    // `-n 1 -prepend-pattern PATTERN`, and the rank.
+    scratch.script("mpich-9/bin/mpiexec", &format!("shift 4\n{script}"));
+    start.args(["run", "-n", "1", "--mpi", "mpich-9"]);
+    start
+}
+
+/// The job never ended: the launcher waited for the end of output that the process held open.
+#[test]
+fn what_a_rank_leaves_behind_ends_with_the_job() {
+    let scratch = Scratch::new("left-behind");
+    let rank = "PMI_RANK=0 PMI_SIZE=1 MPI_LOCALRANKID=0 \"$@\" | cat";
+    for (status, told) in [(0, ""), (5, "ranks: rank 0: ended with status 5\n")] {
+        let mut start = with_a_launcher(&scratch, rank);
+        start.args(["--time-limit", "60s", "sh", "-c"]);
+        start.arg(format!("sleep 100 & echo $!; exit {status}"));
+        let job = said(&mut start);
+        assert_eq!(job.status, Some(status), "{}{}", job.text, job.errors);
+        job.complains(&[told, "ranks: all ranks have ended, and the launcher waited"]);
+        assert!(is_gone(&job.text), "{}", job.text);
+    }
+}
+
+/// It went on for ever, with the process above it, where Open MPI's launcher ended in its own end.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_rank_ends_with_the_command_and_the_launcher() {
+    let scratch = Scratch::new("launcher-gone");
+    let rank = "PMI_RANK=0 PMI_SIZE=1 MPI_LOCALRANKID=0 \"$@\" & wait";
+    let mut start = with_a_launcher(&scratch, rank);
+    start
+        .current_dir(scratch.path())
+        .env("TMPDIR", scratch.path());
+    let program = "trap '' TERM; setsid sleep 100 & echo $! >new; mv new pid; sleep 100";
+    let mut job = start.args(["sh", "-c", program]).spawn().unwrap();
+    let file = scratch.path().join("pid");
+    let until = Instant::now() + Duration::from_secs(20);
+    while !file.exists() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(5));
+    }
+    job.kill().unwrap();
+    job.wait().unwrap();
+    let pid = std::fs::read_to_string(file).unwrap();
+    assert!(is_gone(&pid), "{pid}");
 }
 
 #[test]

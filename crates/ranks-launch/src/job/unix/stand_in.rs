@@ -10,18 +10,25 @@ use std::thread;
 use std::time::Instant;
 
 use nix::sys::signal::{SigSet, Signal, kill};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getppid};
 
 use super::detour;
+use super::kernel::die_with;
 use super::supervisor::{PATIENCE, end_with_parent};
+use super::tree::{self, Mark};
 use crate::Environment;
+
+/// The signal that says that the launcher is gone: Open MPI's leaves what it has started behind
+/// where it cannot write any more. It says nothing to a program that does not wait for it.
+const ALONE: Signal = Signal::SIGURG;
 
 /// Runs a program with all that this process was given, its open files too, and returns how it
 /// ended. Where the job has [asked for it](crate::Job::stand_ins), its output is handed on through
 /// that folder.
 ///
 /// Signals that end or tell a program something go on to it, and it does not outlive this process.
-/// To be called on the first thread, before there are others.
+/// Where the launcher is gone, on Linux, all of the job that is left is killed. To be called on the
+/// first thread, before there are others.
 ///
 /// # Errors
 /// The reason why it could not be started.
@@ -37,10 +44,13 @@ pub fn stand_in(
         Signal::SIGTERM,
         Signal::SIGUSR1,
         Signal::SIGUSR2,
+        ALONE,
     ]);
     // Until there is somebody whom they can go to; threads that are started from here on inherit
     // it.
     signals.thread_block()?;
+    let launcher = getppid();
+    die_with(launcher, ALONE)?;
     let mut command = Command::new(as_launchers_find(program));
     command.args(args);
     end_with_parent(&mut command, Signal::SIGKILL);
@@ -56,8 +66,17 @@ pub fn stand_in(
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
     thread::Builder::new().spawn(move || {
         while let Ok(signal) = signals.wait() {
-            // It may have ended just now; this process ends with it.
-            let _ = kill(Pid::from_raw(pid), signal);
+            match signal {
+                // A thread of the launcher may have ended alone.
+                ALONE if getppid() == launcher => {}
+                ALONE => {
+                    if let Some(mark) = Mark::of_this_process() {
+                        tree::kill_all(&mark, None, PATIENCE);
+                    }
+                }
+                // It may have ended just now; this process ends with it.
+                signal => drop(kill(Pid::from_raw(pid), signal)),
+            }
         }
     })?;
     let [to_stdout, to_stderr] = pipes;

@@ -40,6 +40,13 @@ impl Mark {
         Mark { own, value }
     }
 
+    /// The mark of the job that this process is one of.
+    pub(super) fn of_this_process() -> Option<Mark> {
+        let value = std::env::var(Self::VARIABLE).ok()?;
+        let own = value.rsplit(':').next().unwrap_or_default().to_owned();
+        (!own.is_empty()).then_some(Mark { own, value })
+    }
+
     /// The value for the variable.
     pub(super) fn value(&self) -> &str {
         &self.value
