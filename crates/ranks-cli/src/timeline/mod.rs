@@ -42,8 +42,17 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         output,
         between,
     } = arguments;
+    let output = output.unwrap_or_else(|| folder.join("timeline.json"));
+    let files = files(&folder)?;
+    let real = fs::canonicalize(&output).ok();
+    if real.is_some() && files.iter().any(|file| fs::canonicalize(file).ok() == real) {
+        let output = output.display();
+        return Err(
+            format!("--output {output} is the timeline of a rank: name another file").into(),
+        );
+    }
     let mut ranks = Vec::new();
-    for path in files(&folder)? {
+    for path in files {
         let read = rank_file::read(&path, LARGEST).and_then(|bytes| RankFile::read(&bytes));
         match read {
             Ok(rank) => ranks.push(rank),
@@ -61,7 +70,6 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     for remark in remarks {
         say(remark);
     }
-    let output = output.unwrap_or_else(|| folder.join("timeline.json"));
     let is_drawing = output.extension() == Some(OsStr::new("svg"));
     if between.is_some() && !is_drawing {
         return Err("--between is for drawings: give an --output that ends in .svg".into());

@@ -186,6 +186,21 @@ fn a_folder_without_timelines_is_an_error_that_says_how_to_make_them() {
     made.complains(&["rank-0.timeline: line 1 is not the head"]);
 }
 
+/// What the rank had written was lost.
+#[test]
+fn a_timeline_is_not_written_over_by_its_trace() {
+    let scratch = Scratch::new("timeline-over");
+    let head = "{\"ranks_timeline\":1,\"rank\":0,\"size\":1,\"job\":\"1\",\"host\":\"h\",\"pid\":1,\"library\":\"x\",\"lost\":0,\
+        \"communicators\":[]}\n";
+    let file = scratch.put("rank-0.timeline", head);
+    let mut timeline = Command::new(RANKS);
+    timeline.arg("timeline").arg(scratch.path());
+    let made = said(timeline.arg("--output").arg(&file));
+    assert_eq!(made.status, Some(1), "{}", made.text);
+    made.complains(&["rank-0.timeline is the timeline of a rank: name another file"]);
+    assert_eq!(fs::read_to_string(file).unwrap(), head);
+}
+
 #[test]
 fn a_pipe_among_timelines_was_waited_for() {
     let scratch = Scratch::new("pipe-timeline");

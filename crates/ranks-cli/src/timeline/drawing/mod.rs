@@ -211,12 +211,17 @@ impl Time {
             };
         }
         let before = self.begin.saturating_sub(self.origin) as f64;
-        let mut at = (before / step).ceil() * step;
-        while at - before <= self.nanoseconds {
-            let x = NAMES + (at - before) / self.nanoseconds * self.width;
+        // From the beginning on: of a time that is far from the origin no float has a step more.
+        let mut since = (before / step).ceil() * step - before;
+        while since <= self.nanoseconds {
+            let x = NAMES + since / self.nanoseconds * self.width;
             svg.line(x, SCALE - 8.0, bottom);
-            svg.text(x + 2.0, SCALE - 12.0, &format!("{} µs", at / 1e3));
-            at += step;
+            svg.text(
+                x + 2.0,
+                SCALE - 12.0,
+                &format!("{} µs", (before + since) / 1e3),
+            );
+            since += step;
         }
     }
 }
@@ -284,6 +289,20 @@ mod tests {
         assert!(left_out.is_empty(), "{left_out:?}");
         for wrong in ["", "5", "5..5", "6..5", "a..b", "NaN..1"] {
             assert!(Between::read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// It drew lines at one place until there was no memory.
+    #[test]
+    fn an_interval_that_is_far_away_is_drawn_too() {
+        for far in [
+            "9000000000000000..9000000000000001",
+            "9223372036854775806..9223372036854775807",
+        ] {
+            let between = Between::read(far).unwrap();
+            let mut out = Vec::new();
+            write(&mut out, &[rank(0, "MPI_Send", 1, "")], Some(between)).unwrap();
+            assert!(out.len() < 1 << 16, "{far}: {}", out.len());
         }
     }
 
