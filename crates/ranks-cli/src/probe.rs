@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
-use std::{io, thread};
+use std::process::{Child, ChildStdout, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use ranks_load::Candidate;
 use serde::de::DeserializeOwned;
@@ -20,6 +21,8 @@ use crate::Outcome;
 const MARK: &str = "ranks-probe:";
 /// The time limit of an answer; a library on a slow file system takes seconds.
 const LIMIT: Duration = Duration::from_secs(20);
+/// The most that is read of what a library writes, in bytes.
+const MOST: u64 = 64 << 20;
 
 /// The question.
 #[derive(clap::Args)]
@@ -140,30 +143,41 @@ fn answer<T: DeserializeOwned>(command: &mut Command) -> Result<T, String> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("no process could be started to ask it: {error}"))?;
-    // A library may write more than a pipe holds.
     let stdout = child.stdout.take();
-    let text = thread::spawn(move || stdout.map_or(Ok(String::new()), io::read_to_string));
-    let until = Instant::now() + LIMIT;
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(3)),
-            Ok(None) => {
-                // It may end just now: either way it is reaped.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("opening it takes longer than {LIMIT:?}"));
-            }
-            Err(error) => return Err(error.to_string()),
+    let (tell, told) = mpsc::channel();
+    let reading = thread::Builder::new().spawn(move || {
+        // The receiver is gone when the answer comes too late.
+        let _ = tell.send(stdout.and_then(read));
+    });
+    let told = match reading {
+        Ok(_) => told.recv_timeout(LIMIT),
+        Err(error) => {
+            end(&mut child);
+            return Err(format!("no thread could be started to ask it: {error}"));
         }
     };
-    let text = text
-        .join()
-        .map_err(|_| "the thread that reads its answer ended")?;
-    let text = text.map_err(|error| error.to_string())?;
-    let answer = text.lines().find_map(|line| line.strip_prefix(MARK));
-    let answer = answer.ok_or_else(|| format!("opening it ends the process ({status})"))?;
-    serde_json::from_str(answer).map_err(|error| error.to_string())?
+    // What it still does comes after the answer, or without an end.
+    let status = end(&mut child);
+    let answer = told.map_err(|_| format!("opening it takes longer than {LIMIT:?}"))?;
+    let answer = answer.ok_or_else(|| match status {
+        Some(status) => format!("opening it ends the process ({status})"),
+        None => "opening it ends the process".to_owned(),
+    })?;
+    serde_json::from_slice(&answer).map_err(|error| error.to_string())?
+}
+
+/// The answer in what a library and the process that is asked write: a line of its own. A library
+/// may write anything, and more than a pipe holds; what it has started may never end it.
+fn read(stdout: ChildStdout) -> Option<Vec<u8>> {
+    let lines = BufReader::new(stdout.take(MOST)).split(b'\n');
+    let answer = |line: Vec<u8>| Some(line.strip_prefix(MARK.as_bytes())?.to_vec());
+    lines.map_while(Result::ok).find_map(answer)
+}
+
+/// Ends a process, unless it has ended itself, and reaps it.
+fn end(child: &mut Child) -> Option<ExitStatus> {
+    let _ = child.kill();
+    child.wait().ok()
 }
 
 /// The process that is asked.
@@ -268,6 +282,8 @@ fn nvshmem() -> Result<GpuLibrary, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[test]
@@ -275,5 +291,22 @@ mod tests {
         let script = format!("yes | head -c 200000; printf '\\n{MARK}{{\"Ok\":7}}\\n'");
         let answer = answer::<u8>(Command::new("sh").args(["-c", &script]));
         assert_eq!(answer, Ok(7));
+    }
+
+    /// The answer was not taken before all output had ended, nor beside bytes that are no text.
+    #[test]
+    fn a_library_that_starts_a_process_or_writes_bytes_was_waited_for_or_refused() {
+        let began = Instant::now();
+        for noise in ["sleep 100 &", "printf '\\377\\n';"] {
+            let script = format!("{noise} printf '\\n{MARK}{{\"Ok\":7}}\\n'");
+            let answer = answer::<u8>(Command::new("sh").args(["-c", &script]));
+            assert_eq!(answer, Ok(7), "{noise}");
+        }
+        assert!(began.elapsed() < LIMIT);
+        let answer = answer::<u8>(Command::new("sh").args(["-c", "exit 3"]));
+        assert_eq!(
+            answer,
+            Err("opening it ends the process (exit status: 3)".to_owned())
+        );
     }
 }
