@@ -1,5 +1,6 @@
 //! `ranks doctor`: what there is, what is wrong with it, and what to do.
 
+use clap::builder::RangedU64ValueParser;
 use ranks_launch::UnknownVariable;
 use serde::Serialize;
 
@@ -25,6 +26,9 @@ use libraries::Libraries;
 use machine::Machine;
 use test_run::TestRun;
 
+/// The most ranks that are started for a report.
+const MOST_RANKS: u64 = 1 << 16;
+
 /// The content of the report, and its form.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -35,8 +39,8 @@ pub(crate) struct Arguments {
     /// reductions, shared memory.
     #[arg(long)]
     run: bool,
-    /// The number of ranks that `--run` starts.
-    #[arg(short = 'n', long, default_value_t = 2)]
+    /// The number of ranks that `--run` starts; what each of them writes is kept.
+    #[arg(short = 'n', long, default_value_t = 2, value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_RANKS))]
     ranks: usize,
 }
 

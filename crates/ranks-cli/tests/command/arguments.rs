@@ -2,7 +2,7 @@
 
 use crate::on_mpi::{named, own_folder, with};
 use crate::run::{in_process, with_launchers};
-use crate::{Scratch, said};
+use crate::{Scratch, bare, said};
 
 /// Of those that were said to do, 0 was refused as well.
 #[test]
@@ -11,6 +11,34 @@ fn a_number_of_ranks_that_cannot_be_is_an_error() {
         let job = said(in_process().args(["-n", number, "echo"]));
         job.complains(&[&format!("{number} is not in 1..2147483648")]);
     }
+}
+
+/// All memory was asked for, for what each rank would write.
+#[test]
+fn a_report_of_too_many_ranks_is_refused() {
+    for number in ["0", "65537", "2000000000"] {
+        let report = said(bare().args(["doctor", "--run", "-n", number]));
+        assert_eq!((report.status, report.text.as_str()), (Some(2), ""));
+        report.complains(&[&format!("{number} is not in 1..=65536")]);
+    }
+}
+
+/// A variable that is not set made them: another MPI was taken, or a launcher told of a host
+/// without a name.
+#[test]
+fn an_option_without_a_value_is_an_error() {
+    for options in [["--mpi", ""], ["--host", ""], ["--host", "a,,b"]] {
+        let job = said(bare().arg("run").args(options).arg("echo"));
+        assert_eq!(
+            (job.status, job.text.as_str()),
+            (Some(2), ""),
+            "{options:?}"
+        );
+        let told = format!("a value is required for '{} <", options[0]);
+        job.complains(&[&told]);
+    }
+    let job = said(in_process().arg(""));
+    job.complains(&["the name of the program is empty"]);
 }
 
 /// It was started as a program.
