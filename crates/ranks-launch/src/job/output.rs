@@ -231,8 +231,8 @@ fn distribute(labels: Labels, ranks: usize, stream: &[u8]) -> (BTreeMap<usize, V
     (by_rank, launcher)
 }
 
-/// Hands on each piece of a line with the rank that wrote it; none for the launcher. Up to the first
-/// label the writer is the one that is given; returns that of the last piece.
+/// Hands on each piece of a line with the rank that wrote it; none for the launcher. Up to the
+/// first label the writer is the one that is given; returns that of the last piece.
 fn pieces(
     labels: Labels,
     ranks: usize,
@@ -340,9 +340,7 @@ impl Splitter {
             }
         }
     }
-}
 
-impl Splitter {
     /// The end of those of the unfinished bytes of which it is certain who wrote them: behind all
     /// labels, and before one that may have begun.
     fn end_of_certainty(&self) -> usize {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// More bytes than any such file has.
 const MOST: u64 = 16 << 20;
 
-/// The text of a file, if it can be read. A variable may name any: a pipe would be waited for, and a
-/// device read without end.
+/// The text of a file, if it can be read. A variable may name any: a pipe would be waited for, and
+/// a device read without end.
 pub(crate) fn read(path: &Path) -> Option<String> {
     let file = fs::metadata(path).ok().filter(fs::Metadata::is_file);
     let mut text = String::new();

@@ -42,7 +42,7 @@ pub(in crate::job) struct Supervised {
     stderr: Stream,
     /// The output of ranks, where stand-ins hand it on.
     detour: Option<Detour>,
-    /// Where the launcher may wait for proxies that have ended.
+    /// The looks at its proxies, if it is one that may wait for them when they have ended.
     proxies: Option<Proxies>,
     /// Dropped after all processes of the job have ended.
     _session: Option<Session>,
