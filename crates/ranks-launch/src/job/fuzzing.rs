@@ -1,6 +1,7 @@
 //! The labels of output, as fuzz targets see them.
 
-use super::output::{Labels, RankOutput, Splitter, split};
+use super::output::{Labels, RankOutput, split};
+use super::splitter::Splitter;
 
 /// The launchers that label output.
 const ALL: [Labels; 5] = [

@@ -14,6 +14,7 @@ use crate::library::Installation;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod output;
+mod splitter;
 mod starter;
 #[cfg(not(unix))]
 #[path = "elsewhere.rs"]
@@ -23,7 +24,8 @@ mod system;
 mod system;
 
 pub use output::RankOutput;
-use output::{Labels, Splitter, Streams};
+use output::{Labels, Streams};
+use splitter::Splitter;
 pub use starter::Starter;
 use system::Supervised;
 pub use system::stand_in;

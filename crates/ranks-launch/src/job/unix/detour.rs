@@ -87,7 +87,8 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::job::output::{Labels, Splitter};
+    use crate::job::output::Labels;
+    use crate::job::splitter::Splitter;
     use crate::job::system::supervisor::PATIENCE;
 
     /// The writes that come, each as one.
