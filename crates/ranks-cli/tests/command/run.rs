@@ -163,6 +163,26 @@ fn hosts_are_given_to_each_launcher_in_its_own_way() {
     }
 }
 
+/// Its ranks were refused, as they were to be threads: also where a job of threads starts one of an
+/// MPI.
+#[test]
+fn an_mpi_that_is_named_goes_before_the_variable_that_asks_for_none() {
+    let scratch = Scratch::new("named-mpi");
+    let mut command = with_launchers(&scratch);
+    scratch.script(
+        "mpich-9/bin/mpiexec",
+        "echo \"backend ${RANKS_BACKEND-none}\"",
+    );
+    command.env("RANKS_BACKEND", "inprocess");
+    let job = said(command.args(["run", "--mpi", "mpich-9", "--host", "a", "program"]));
+    assert_eq!(
+        (job.status, &*job.text),
+        (Some(0), "backend none\n"),
+        "{}",
+        job.errors
+    );
+}
+
 #[test]
 fn a_job_that_is_to_go_on_without_a_rank_has_a_launcher_that_can() {
     let scratch = Scratch::new("tolerant");

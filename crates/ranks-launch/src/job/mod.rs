@@ -220,7 +220,11 @@ impl Job {
                 if self.fault_tolerant && self.starter == Starter::Launcher {
                     command.args(installation.fault_tolerance().unwrap_or_default());
                 }
-                command.args(labels.arguments()).arg(&self.program);
+                command
+                    .args(labels.arguments())
+                    .arg(&self.program)
+                    // Its ranks are processes of this MPI, whatever those of this one are to be.
+                    .env_remove("RANKS_BACKEND");
                 if slurm_step(&Variables::new(&process_variable)).is_some() {
                     command.env(OVERLAP, "1");
                 }
