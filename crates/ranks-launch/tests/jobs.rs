@@ -210,6 +210,15 @@ fn what_cannot_start_is_named() {
 
 /// The words behind it were started as another program.
 #[test]
+fn a_machine_without_room_for_processes_is_told_of() {
+    let source = std::io::Error::from(nix::errno::Errno::EAGAIN);
+    let program = PathBuf::from("mpiexec");
+    let text = JobError::Start { program, source }.to_string();
+    assert!(text.starts_with("mpiexec could not be started: "), "{text}");
+    assert!(text.ends_with("(ulimit -u, pids.max)"), "{text}");
+}
+
+#[test]
 fn an_argument_that_launchers_do_not_hand_on_is_an_error() {
     let root = scratch("separator");
     let installation = with_launcher(&root, "exit 0");

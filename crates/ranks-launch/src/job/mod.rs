@@ -264,13 +264,23 @@ pub enum JobError {
     )]
     Separator,
     /// The launcher, or the program if there is none, did not start.
-    #[error("{} could not be started: {source}", program.display())]
+    #[error("{} could not be started: {source}{}", program.display(), advice(source))]
     Start {
         /// The launcher or program that was to be started.
         program: PathBuf,
         /// The reason why it was not.
         source: io::Error,
     },
+}
+
+/// What to do about it, where the system says only that it should be tried again.
+fn advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::WouldBlock => {
+            "; there is no room for it and the threads that watch it: raise the limit of processes (ulimit -u, pids.max)"
+        }
+        _ => "",
+    }
 }
 
 /// A job that was started. Dropping it ends the job: no process of it remains.

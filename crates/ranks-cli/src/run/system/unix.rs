@@ -65,10 +65,16 @@ pub(crate) fn watch_signals() -> io::Result<Arc<AtomicI32>> {
     signals.thread_block()?;
     let signalled = Arc::new(AtomicI32::new(0));
     let noted = Arc::clone(&signalled);
-    thread::Builder::new().spawn(move || {
+    let watching = thread::Builder::new().spawn(move || {
         while let Ok(signal) = signals.wait() {
             noted.store(signal as i32, Ordering::Relaxed);
         }
+    });
+    watching.map_err(|error| {
+        let text = format!(
+            "no thread to watch signals: {error}; raise the limit of processes (ulimit -u, pids.max)"
+        );
+        io::Error::new(error.kind(), text)
     })?;
     Ok(signalled)
 }
