@@ -109,14 +109,31 @@ impl Dump {
                 dump.rank, dump.size
             ));
         }
-        for part in &mut dump.communicators {
-            part.name = printable(&part.name);
-        }
+        dump.make_printable();
         Ok(dump)
     }
 }
 
 impl Dump {
+    /// Takes commands to a terminal out of all texts: anybody may have written the file.
+    fn make_printable(&mut self) {
+        let error = self.error.take();
+        let lines = error.map(|error| error.lines().map(printable).collect::<Vec<_>>());
+        self.error = lines.map(|lines| lines.join("\n"));
+        let mut texts = vec![&mut self.host, &mut self.library, &mut self.reason];
+        texts.extend(self.under_way.iter_mut().map(|call| &mut call.operation));
+        for part in &mut self.communicators {
+            texts.push(&mut part.name);
+            for call in part.collectives.iter_mut().chain(&mut part.messages) {
+                texts.push(&mut call.operation);
+                texts.extend(call.element.iter_mut().chain(&mut call.reduction));
+            }
+        }
+        for text in texts {
+            *text = printable(text);
+        }
+    }
+
     /// Returns `true` if its rank failed in this call, which has come back with the error.
     pub(super) fn failed_in(&self, call: &RecordedCall) -> bool {
         // An error of another rank of this process is told with a reason that names that rank.
@@ -300,6 +317,20 @@ mod tests {
         let text = r#"{"rank":0,"size":1,"communicators":[{"name":"two\nlines\u001b[2J"}]}"#;
         let dump = Dump::read(text).unwrap();
         assert_eq!(dump.communicators[0].name, r"two\nlines\u{1b}[2J");
+    }
+
+    /// They were written to the terminal of who read the report.
+    #[test]
+    fn commands_to_a_terminal_are_in_no_text() {
+        let text = r#"{"rank":0,"size":1,"host":"E","library":"E","reason":"E","error":"one\nE",
+            "communicators":[{"name":"E","collectives":[{"operation":"E","element":"E"}],
+            "messages":[{"operation":"E","reduction":"E"}]}],"under_way":[{"operation":"E"}]}"#;
+        let dump = Dump::read(&text.replace('E', r"\u001b[2J")).unwrap();
+        assert_eq!(dump.error.as_deref(), Some("one\n\\u{1b}[2J"));
+        let all = format!("{dump:?}");
+        assert_eq!(all.matches("u{1b}[2J").count(), 10, "{all}");
+        let json = serde_json::to_string(&dump).unwrap();
+        assert!(!json.contains(r"\u001b"), "{json}");
     }
 
     #[test]
