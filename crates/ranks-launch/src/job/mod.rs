@@ -273,7 +273,7 @@ pub enum JobError {
     },
 }
 
-/// What to do about it, where the system says only that it should be tried again.
+/// The advice where the system says only that it should be tried again.
 fn advice(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::WouldBlock => {

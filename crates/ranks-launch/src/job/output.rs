@@ -231,8 +231,8 @@ fn distribute(labels: Labels, ranks: usize, stream: &[u8]) -> (BTreeMap<usize, V
     (by_rank, launcher)
 }
 
-/// Hands on each piece of a line with the rank that wrote it; none for the launcher. Up to the first
-/// label the writer is the one that is given; returns that of the last piece.
+/// Hands on each piece of a line with the rank that wrote it; none for the launcher. Up to the
+/// first label the writer is the one that is given; returns that of the last piece.
 pub(super) fn pieces(
     labels: Labels,
     ranks: usize,
