@@ -72,7 +72,9 @@ impl Runtime {
     ///
     /// Errors on it are returned from now on (`MPI_ERRORS_RETURN`), to the other part as well. Both
     /// parts share its context: a message that one sends, the other can receive.
-    /// [`Communicator::dup`] makes a communicator of the same ranks with a context of its own.
+    /// [`Communicator::dup`] makes a communicator of the same ranks with a context of its own. With
+    /// the last [`Communicator`] of one that is [`Ownership::Borrowed`], receives that were dropped
+    /// before their message came are cancelled.
     ///
     /// Local; but [`Ownership::Owned`] means that its ranks free it collectively, so all of its
     /// ranks must pass it, and in the same order among the communicators that they make.

@@ -2,6 +2,7 @@
 //! which is `c/sharing.c`.
 
 mod datatypes;
+mod lent;
 mod requests;
 mod windows;
 
@@ -170,6 +171,8 @@ fn both<H: Handle>(side: &Side<H>) -> Outcome {
     ours(side, &runtime)?;
     owned(side, &runtime)?;
     not_taken(side, &runtime)?;
+    lent::what_is_left_takes_nothing(side, &runtime)?;
+    lent::handles_have_one_order(side, &runtime)?;
     datatypes::ours(side, &runtime)?;
     datatypes::theirs(side, &runtime)?;
     datatypes::not_taken(side, &runtime)?;

@@ -86,6 +86,7 @@ impl Comm {
         let mut comm = Comm::new(raw, Arc::clone(&self.session), children, origin);
         // The other part may take part in the same collectives, and compares nothing.
         comm.compares = false;
+        comm.lent = ownership == Ownership::Borrowed && !predefined;
         let recorder = comm.recorder(ADOPTED, rank, size);
         Ok(Communicator::over_mpi(
             comm, rank, size, size, max_tag, recorder,

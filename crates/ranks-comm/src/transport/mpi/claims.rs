@@ -16,7 +16,8 @@
 //! `progress`.
 //!
 //! Those whose communicator was dropped still wait, as posted ones would, until it is freed.
-//! Nothing can overtake them then, so they do not close the fast path.
+//! Nothing can overtake them then, so they do not close the fast path. What another part of the
+//! program has lent may be freed from then on, so that they end.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -54,6 +55,14 @@ pub(crate) struct Claims {
     queue: Mutex<Queue>,
     /// The number that have no message yet.
     waiting: AtomicUsize,
+}
+
+/// What is left of a communicator when a user has left it.
+pub(crate) struct Left {
+    /// `true` if it was the last one.
+    pub(crate) by_all: bool,
+    /// `true` if a receive is still pending on it.
+    pub(crate) pending: bool,
 }
 
 /// A receive in the queue.
@@ -199,20 +208,31 @@ impl Claims {
             return false;
         }
         queue.users += 1;
-        if queue.users == 1 && self.is_waiting() {
-            THREAD_GUARD.fast_path.hold();
+        if queue.users == 1 {
+            // It may be another one, to which the library has given the same handle.
+            queue.may_probe_any = None;
+            if self.is_waiting() {
+                THREAD_GUARD.fast_path.hold();
+            }
         }
         true
     }
 
-    /// Removes a user of the communicator; returns `true` if a receive is still pending on it.
-    pub(crate) fn leave(&self) -> bool {
-        let mut queue = lock(&self.queue);
-        if queue.users == 1 && self.is_waiting() {
-            THREAD_GUARD.fast_path.release();
-        }
-        queue.users = queue.users.saturating_sub(1);
-        queue.is_under_way()
+    /// Removes a user of the communicator; the last one closes the queue, if `lent`: the
+    /// communicator may be freed from now on.
+    pub(crate) fn leave(&self, lent: bool) -> Left {
+        self.locked(|queue| {
+            if queue.users == 1 && self.is_waiting() {
+                THREAD_GUARD.fast_path.release();
+            }
+            queue.users = queue.users.saturating_sub(1);
+            let by_all = queue.users == 0;
+            if lent && by_all {
+                self.close_queue(queue);
+            }
+            let pending = queue.is_under_way();
+            Left { by_all, pending }
+        })
     }
 
     /// Returns `true` if a receive that is posted now could overtake one that waits here.
@@ -300,11 +320,13 @@ impl Claims {
     /// Closes the queue, since the communicator is about to be freed: receives that have no message
     /// end without one.
     pub(crate) fn close(&self) {
-        self.locked(|queue| {
-            queue.closed = true;
-            let ended = queue.end_waiting();
-            self.less(queue, ended);
-        });
+        self.locked(|queue| self.close_queue(queue));
+    }
+
+    fn close_queue(&self, queue: &mut Queue) {
+        queue.closed = true;
+        let ended = queue.end_waiting();
+        self.less(queue, ended);
     }
 
     /// Returns `true` if any has no message yet, or one that the library still receives.

@@ -21,6 +21,7 @@ use super::topology::{count, ints};
 use super::unreceived;
 use crate::call::callback;
 use crate::call::limit;
+use crate::call::thread_guard::THREAD_GUARD;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::comparison::Comparison;
 
@@ -51,7 +52,10 @@ pub struct Comm {
     pub(crate) compares: bool,
     /// `true` for an intercommunicator: peers are the ranks of the remote group.
     pub(crate) between: bool,
-    /// Its place in the order of creation in this process, and its origin; `None` for the world.
+    /// `true` if another part of the program frees it, once nobody here has a handle of it.
+    pub(crate) lent: bool,
+    /// Its place in the order of creation in this process, and its origin; `None` for the world, and
+    /// for what is lent.
     pub(crate) origin: Option<(u64, Origin)>,
     pub(crate) freed: AtomicBool,
 }
@@ -100,19 +104,7 @@ impl Comm {
         children: Arc<Children>,
         origin: Option<(u64, Origin)>,
     ) -> Self {
-        let claims = Claims::new(canonical);
-        Self::with_claims(canonical, session, children, origin, claims)
-    }
-
-    /// As [`new`](Self::new), for a communicator that may have other users: matching has one order
-    /// for all.
-    pub(crate) fn with_claims(
-        canonical: MPI_Comm,
-        session: Arc<Session>,
-        children: Arc<Children>,
-        origin: Option<(u64, Origin)>,
-        claims: Arc<Claims>,
-    ) -> Self {
+        let claims = session.claims_on(canonical);
         Self {
             canonical,
             // SAFETY: the library is loaded, as there is a session.
@@ -129,6 +121,7 @@ impl Comm {
             members: Members::default(),
             claims,
             between: false,
+            lent: false,
             origin,
             freed: AtomicBool::new(false),
         }
@@ -260,14 +253,21 @@ impl Comm {
 impl Drop for Comm {
     fn drop(&mut self) {
         let (session, claims) = (Arc::clone(&self.session), Arc::clone(&self.claims));
-        let (canonical, origin) = (self.canonical, self.origin.take());
+        let (canonical, origin, lent) = (self.canonical, self.origin.take(), self.lent);
         let is_freed = self.freed.load(Ordering::Relaxed);
         let (children, members) = (
             Arc::clone(&self.children),
             std::mem::take(&mut self.members),
         );
         let leave = move || {
-            if claims.leave() {
+            let left = claims.leave(lent);
+            if lent
+                && left.by_all
+                && let Ok(_entered) = THREAD_GUARD.enter("MPI_Cancel")
+            {
+                session.detached.cancel_posted_on(canonical);
+            }
+            if left.pending {
                 session.detached.remember(claims);
             }
             // All handles of the world have the same children.

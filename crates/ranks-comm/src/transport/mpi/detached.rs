@@ -157,6 +157,11 @@ impl DetachedOps {
         let claims = lock(&self.claims).clone();
         let of_it = claims.iter().filter(|claims| claims.comm == comm);
         of_it.for_each(|claims| claims.close());
+        self.cancel_posted_on(comm);
+    }
+
+    /// Cancels those that the library has. The caller has entered it.
+    pub(crate) fn cancel_posted_on(&self, comm: MPI_Comm) {
         let mut any = false;
         for (native, _, on) in lock(&self.requests).iter_mut() {
             if *on == comm {

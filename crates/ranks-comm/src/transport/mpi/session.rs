@@ -5,10 +5,11 @@ mod end;
 mod last_call;
 mod start;
 
+use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use ranks_mpi_sys as sys;
+use ranks_mpi_sys::MPI_Comm;
 pub(crate) use start::{Wishes, start};
 
 use super::buffered::Attached;
@@ -56,8 +57,9 @@ pub(crate) struct Session {
     pub(crate) max_tag: i32,
     world_children: Arc<Children>,
     pub(crate) free_by_group: FreeByGroup,
-    /// Receives on the world that wait for their message, as long as a handle of it lives.
-    world_claims: Mutex<Weak<Claims>>,
+    /// Receives that wait for their message, of each communicator that has a handle, or was dropped
+    /// while they waited.
+    claims: Mutex<HashMap<MPI_Comm, Weak<Claims>>>,
     /// The recorder of the world, for all its handles.
     pub(crate) world_recorder: Arc<Recorder>,
     /// `true` if its ranks are out of step in its collectives.
@@ -102,12 +104,19 @@ fn ended() -> Error {
 }
 
 impl Session {
-    fn world_claims(&self) -> Arc<Claims> {
-        let mut known = lock(&self.world_claims);
-        let claims = known.upgrade().filter(|claims| claims.join());
-        let claims = claims.unwrap_or_else(|| Claims::new(sys::MPI_COMM_WORLD));
-        *known = Arc::downgrade(&claims);
-        claims
+    /// The receives on a communicator, for another handle of it: those of all its handles have one
+    /// order.
+    pub(crate) fn claims_on(&self, comm: MPI_Comm) -> Arc<Claims> {
+        let mut known = lock(&self.claims);
+        let claims = known.get(&comm).and_then(Weak::upgrade);
+        claims.filter(|claims| claims.join()).unwrap_or_else(|| {
+            if known.len() == known.capacity() {
+                known.retain(|_, claims| claims.strong_count() > 0);
+            }
+            let claims = Claims::new(comm);
+            known.insert(comm, Arc::downgrade(&claims));
+            claims
+        })
     }
 
     /// Defers the free of a dropped object, which all of its ranks know by `number`.

@@ -23,8 +23,8 @@ pub(super) struct Queue {
     pub(super) waiting: Waiting,
     /// Those whose message the library still receives.
     pub(super) receiving: List,
-    /// The number of users of the communicator: the world may have several, and one that was
-    /// dropped has none.
+    /// The number of users of the communicator: the world and what is lent may have several, and
+    /// one that was dropped has none.
     pub(super) users: usize,
     /// The communicator is freed, or about to be: no more messages can be matched.
     pub(super) closed: bool,

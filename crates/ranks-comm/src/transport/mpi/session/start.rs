@@ -49,14 +49,7 @@ pub(crate) struct Wishes {
 /// A handle of the world.
 fn world(session: &Arc<Session>) -> Comm {
     let children = Arc::clone(&session.world_children);
-    let claims = session.world_claims();
-    Comm::with_claims(
-        sys::MPI_COMM_WORLD,
-        Arc::clone(session),
-        children,
-        None,
-        claims,
-    )
+    Comm::new(sys::MPI_COMM_WORLD, Arc::clone(session), children, None)
 }
 
 /// Starts MPI, or joins the runtime that lives; returns the world, and `true` in the latter case.
@@ -299,7 +292,7 @@ fn take_over(
         max_tag,
         world_children: Arc::new(Children::of(Lineage::WORLD)),
         free_by_group: FreeByGroup::default(),
-        world_claims: Mutex::default(),
+        claims: Mutex::default(),
         world_recorder: Recorder::of_world(Home::PROCESS.world, rank, size),
         world_step: Arc::default(),
         deferred: Mutex::default(),
