@@ -1,6 +1,7 @@
 //! Communicators of the part in C, each of which is lent once more, or freed when it has been given
 //! back.
 
+use std::collections::HashSet;
 use std::ffi::c_int;
 use std::thread;
 use std::time::Duration;
@@ -66,6 +67,31 @@ pub(super) fn handles_have_one_order<H: Handle>(side: &Side<H>, runtime: &Runtim
     drop(lent);
     // SAFETY: no handle of it is left here; all ranks do this.
     done("side_free", unsafe { (side.free)(handle) })
+}
+
+/// Duplicates that were dropped stayed until the end of the runtime.
+pub(super) fn duplicates_are_freed<H: Handle>(side: &Side<H>, runtime: &Runtime) -> Outcome {
+    const MANY: usize = 40;
+    let mut handles = HashSet::new();
+    for _ in 0..MANY {
+        // SAFETY: MPI is initialised; all ranks do this.
+        let handle = unsafe { (side.make)() };
+        let own = borrow(handle, runtime)?.dup()?;
+        own.barrier()?;
+        handles.insert(own.as_raw());
+        drop(own);
+        // SAFETY: no handle of it is left here; all ranks do this.
+        done("side_free", unsafe { (side.free)(handle) })?;
+    }
+    // A library gives handles of what was freed again.
+    if handles.len() > MANY / 2 {
+        return Err(format!(
+            "{} of {MANY} duplicates have different handles",
+            handles.len()
+        )
+        .into());
+    }
+    Ok(())
 }
 
 /// The ranks to the left and to the right, in C.

@@ -173,6 +173,7 @@ fn both<H: Handle>(side: &Side<H>) -> Outcome {
     not_taken(side, &runtime)?;
     lent::what_is_left_takes_nothing(side, &runtime)?;
     lent::handles_have_one_order(side, &runtime)?;
+    lent::duplicates_are_freed(side, &runtime)?;
     datatypes::ours(side, &runtime)?;
     datatypes::theirs(side, &runtime)?;
     datatypes::not_taken(side, &runtime)?;

@@ -94,15 +94,23 @@ impl Comm {
         operation: &'static str,
         call: &mut dyn FnMut(*mut MPI_Comm) -> c_int,
     ) -> Result<Option<Communicator>> {
+        let mut made = || {
+            let mut new = sys::MPI_COMM_NULL;
+            let code = call(&raw mut new);
+            check_with(code, operation, || self.session.without_room()).map(|()| new)
+        };
+        if self.children.of.is_unknown() {
+            // Other handles of it have other children, on this rank or another.
+            let new = made()?;
+            let made = (new != sys::MPI_COMM_NULL).then(|| self.adopt_alone(new, parent));
+            return made.transpose();
+        }
         let done = self.children.done(self.session.are_at_rest());
         if !self.between {
             self.free_dropped(self, done)?;
         }
         let number = self.children.number();
-        let mut new = sys::MPI_COMM_NULL;
-        check_with(call(&raw mut new), operation, || {
-            self.session.without_room()
-        })?;
+        let new = made()?;
         if new == sys::MPI_COMM_NULL {
             return Ok(None);
         }

@@ -27,6 +27,10 @@ impl Lineage {
         Self(digest([number]))
     }
 
+    pub(crate) fn is_unknown(self) -> bool {
+        self.0 == 0
+    }
+
     /// That of the child of that number.
     pub(crate) fn child(self, number: u64) -> Self {
         match self.0 {
