@@ -48,6 +48,47 @@ pub(crate) fn opened_by_others() -> Outcome {
 
 /// Another part of the program uses the table of `ranks-mpi-sys` itself.
 pub(crate) fn loaded_by_others() -> Outcome {
+    load_and_init()?;
+    let own = own_handlers()?;
+    adopt(false)?;
+    for (comm, own) in own {
+        let mut handler = sys::MPI_ERRHANDLER_NULL;
+        // SAFETY: the communicator is there from the start, and the handle is ours.
+        let code = unsafe { sys::MPI_Comm_get_errhandler(comm, &raw mut handler) };
+        done("MPI_Comm_get_errhandler", code)?;
+        if handler != own {
+            return Err(format!("an error handler was {own:?} and is {handler:?}").into());
+        }
+    }
+    // SAFETY: this program has initialised, and no handle of a runtime is left.
+    let code = unsafe { sys::MPI_Finalize() };
+    done("MPI_Finalize", code)?;
+    ended()
+}
+
+/// Another part of the program finalizes MPI too early, while handles are left: these end quietly.
+pub(crate) fn finalized_by_others() -> Outcome {
+    load_and_init()?;
+    let runtime = Runtime::builder().init()?;
+    let duplicate = runtime.world().dup()?;
+    duplicate.barrier()?;
+    let world = runtime.world();
+    runtime.finalize()?;
+    let again = Runtime::builder().init().map(drop);
+    match again {
+        Err(error) if error.to_string().contains("has handles still") => {}
+        other => return Err(format!("a start beside handles of another: {other:?}").into()),
+    }
+    // SAFETY: this program has initialised, and nothing is called afterwards.
+    let code = unsafe { sys::MPI_Finalize() };
+    done("MPI_Finalize", code)?;
+    refused("barrier", world.barrier(), ErrorKind::Finalized)?;
+    drop(duplicate);
+    drop(world);
+    ended()
+}
+
+fn load_and_init() -> Outcome {
     // SAFETY: MPI libraries of this machine.
     unsafe { sys::load(&candidates()?) }?;
     let (null, mut level) = (ptr::null_mut(), 0);
@@ -60,13 +101,27 @@ pub(crate) fn loaded_by_others() -> Outcome {
             &raw mut level,
         )
     };
-    done("MPI_Init_thread", code)?;
-    adopt(false)?;
-    // SAFETY: this program has initialised, and no handle of a runtime is left.
-    let code = unsafe { sys::MPI_Finalize() };
-    done("MPI_Finalize", code)?;
-    ended()
+    Ok(done("MPI_Init_thread", code)?)
 }
+
+/// What happens on an error: on the world a function of this program is called, on this process
+/// alone the job ends.
+fn own_handlers() -> Result<[(sys::MPI_Comm, sys::MPI_Errhandler); 2], String> {
+    let function = on_error as *const c_void;
+    // SAFETY: it takes what handlers of errors on communicators take, and reads none of it.
+    let function = unsafe { std::mem::transmute::<*const c_void, _>(function) };
+    let mut handler = sys::MPI_ERRHANDLER_NULL;
+    // SAFETY: the function lives as long as the program, and the handle is ours.
+    let code = unsafe { sys::MPI_Comm_create_errhandler(function, &raw mut handler) };
+    done("MPI_Comm_create_errhandler", code)?;
+    // SAFETY: the communicator is there from the start, and the handler was just made.
+    let code = unsafe { sys::MPI_Comm_set_errhandler(sys::MPI_COMM_WORLD, handler) };
+    done("MPI_Comm_set_errhandler", code)?;
+    let fatal = sys::MPI_ERRORS_ARE_FATAL;
+    Ok([(sys::MPI_COMM_WORLD, handler), (sys::MPI_COMM_SELF, fatal)])
+}
+
+extern "C" fn on_error(_: *mut sys::MPI_Comm, _: *mut c_int) {}
 
 fn done(what: &str, code: c_int) -> Result<(), String> {
     match code {

@@ -62,6 +62,7 @@ fn main() -> Outcome {
         ["allocations", most] => allocations::main(most),
         ["adopting", "opened"] => adopting::opened_by_others(),
         ["adopting", "loaded"] => adopting::loaded_by_others(),
+        ["adopting", "finalized"] => adopting::finalized_by_others(),
         ["sharing", file, handles] => sharing::main(file, handles),
         ["shared-windows", "any-order"] => shared_windows::dropped_in_any_order(),
         ["shared-windows", "after-the-end"] => shared_windows::after_the_end(),

@@ -3,8 +3,11 @@
 //!
 //! Such a part has opened or linked the MPI library itself. If it has initialised MPI,
 //! [`Builder::init`] joins that and leaves it running; if it has not, the runtime initialises it,
-//! and the part must not. Then communicators, datatypes and requests can be shared in both
-//! directions, as handles:
+//! and the part must not. Who has initialised it finalizes it; another part does when no handle of
+//! the runtime is left. Errors on `MPI_COMM_WORLD` and `MPI_COMM_SELF` return as long as there is
+//! one, and go to the handlers of before afterwards.
+//!
+//! Then communicators, datatypes and requests can be shared in both directions, as handles:
 //!
 //! | | to others | from others |
 //! |---|---|---|

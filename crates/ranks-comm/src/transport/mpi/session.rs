@@ -2,6 +2,7 @@
 //! process, shared by all its users.
 
 mod end;
+mod handlers;
 mod last_call;
 mod start;
 
@@ -11,6 +12,8 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use ranks_mpi_sys::MPI_Comm;
 pub(crate) use start::{Wishes, start};
+
+use handlers::Handler;
 
 use super::buffered::Attached;
 use super::children::Children;
@@ -81,6 +84,8 @@ pub(crate) struct Session {
     gathering: Mutex<Option<GatherStatistics>>,
     /// `true` if the library lets a thread of this crate call, which `progress` has.
     pub(crate) polls: bool,
+    /// The error handlers of another part of the program that has initialised MPI, until the end.
+    handlers: Vec<Handler>,
     finished: bool,
 }
 

@@ -21,12 +21,10 @@ functions! {
     #[cfg(feature = "whole")]
     hand "3.1" MPI_Comm_create_errhandler(comm_errhandler_fn: Same<Option<MPI_Comm_errhandler_function>>, errhandler: OutErrhandler) -> Code;
     /// `int MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)` (MPI 3.1 or earlier)
-    #[cfg(feature = "whole")]
     shim "3.1" MPI_Comm_get_errhandler(comm: Comm, errhandler: OutErrhandler) -> Code;
     /// `int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Comm_set_errhandler(comm: Comm, errhandler: Errhandler) -> Code;
     /// `int MPI_Errhandler_free(MPI_Errhandler *errhandler)` (MPI 3.1 or earlier)
-    #[cfg(feature = "whole")]
     shim "3.1" MPI_Errhandler_free(errhandler: OutErrhandler) -> Code;
     /// `int MPI_Error_class(int errorcode, int *errorclass)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Error_class(errorcode: ErrorCode, errorclass: OutErrorClass) -> Code;

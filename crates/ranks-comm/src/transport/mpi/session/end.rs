@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ranks_mpi_sys as sys;
 
+use super::start::finalized;
 use super::{STATE, Session, SessionState, Waiting, lock};
 use crate::call::inflight_calls::Held;
 use crate::call::last_words::last_words;
@@ -43,6 +44,10 @@ impl Session {
             return Ok(());
         }
         progress::stop();
+        if !self.owner && finalized()? {
+            self.is_too_late();
+            return Ok(());
+        }
         if thread::panicking() && self.facts.size > 1 && self.owner {
             let Facts { rank, size, .. } = *self.facts;
             dump::write(Reason::Panic, None, None);
@@ -84,11 +89,19 @@ impl Session {
         } else {
             *state = SessionState::NotStarted;
         }
+        // A failure below sets them back too.
+        let handlers = std::mem::take(&mut self.handlers);
         if !may_call {
             THREAD_GUARD.close();
+            std::mem::forget(handlers);
+            let not_done = if self.owner {
+                "MPI_Finalize was not called"
+            } else {
+                "nothing was freed, and no error handler was set back"
+            };
             eprintln!(
-                "ranks: MPI_Finalize was not called, because the last handle went on another thread than the one \
-                 that initialised, and the thread level is {level}{}",
+                "ranks: {not_done}, because the last handle went on another thread than the one that initialised, and \
+                 the thread level is {level}{}",
                 self.detached.kept_for_ever()
             );
             return Ok(());
@@ -115,6 +128,7 @@ impl Session {
             std::mem::forget(lock(&self.deferred).take_all());
         }
         outcome = outcome.and(self.datatypes.free()).and(self.packed.free());
+        drop(handlers);
         THREAD_GUARD.close();
         if self.owner && nobody_is_lost {
             outcome = outcome.and(over_hosts::quiesce());
@@ -125,6 +139,26 @@ impl Session {
         drop(held);
         limit::stop();
         outcome
+    }
+
+    /// Leaves all that is left, since the library takes no call any more: who has initialised it has
+    /// finalized it.
+    #[cold]
+    fn is_too_late(&mut self) {
+        THREAD_GUARD.close();
+        query_ranks::close();
+        if let Some(gathering) = lock(&self.gathering).take() {
+            gathering.close_alone();
+        }
+        *lock(&STATE) = SessionState::Ended;
+        std::mem::forget(std::mem::take(&mut self.handlers));
+        std::mem::forget(lock(&self.deferred).take_all());
+        eprintln!(
+            "ranks: nothing was freed, because another part of the program has called MPI_Finalize while handles of the \
+             runtime lived{}; drop all of them before",
+            self.detached.kept_for_ever()
+        );
+        limit::stop();
     }
 
     /// The entry of the end of this rank among the calls in flight.

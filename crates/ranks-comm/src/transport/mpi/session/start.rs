@@ -10,6 +10,7 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::Loaded;
 use ranks_trace::Home;
 
+use super::handlers::Handler;
 use super::{OPERATION, STATE, Session, SessionState, WHO, ended, lock};
 use crate::call::checks::Comparing;
 use crate::call::hold::Hold;
@@ -134,7 +135,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Comm, 
 /// Joins the runtime that lives.
 fn join(session: &Arc<Session>, required: Option<ThreadLevel>) -> Result<(Comm, bool)> {
     if THREAD_GUARD.is_closed() {
-        return Err(ended());
+        return Err(session.closed());
     }
     enough(
         required,
@@ -142,6 +143,17 @@ fn join(session: &Arc<Session>, required: Option<ThreadLevel>) -> Result<(Comm, 
         "of the runtime that lives",
     )?;
     Ok((world(session), true))
+}
+
+impl Session {
+    /// The error: the runtime was finalized, and handles of it keep MPI alive.
+    fn closed(&self) -> Error {
+        if self.owner {
+            return ended();
+        }
+        let why = "the runtime that was finalized here has handles still; drop all of them, and start another one";
+        Error::new(ErrorKind::Finalized, OPERATION, why)
+    }
 }
 
 /// Prepares to ask the other ranks at the time limit of the job, or at that of a comparison.
@@ -177,17 +189,22 @@ fn load(environment: &Environment) -> Result<&'static Loaded> {
 
 /// Returns `true` if another part of the program has initialised MPI before.
 fn initialized() -> Result<bool> {
-    let (mut initialized, mut finalized): (c_int, c_int) = (0, 0);
+    let mut initialized: c_int = 0;
     // SAFETY: the library is loaded; this may be asked at any time; the flag is ours.
     let code = unsafe { sys::MPI_Initialized(&raw mut initialized) };
     check(code, "MPI_Initialized")?;
-    // SAFETY: as above.
-    let code = unsafe { sys::MPI_Finalized(&raw mut finalized) };
-    check(code, "MPI_Finalized")?;
-    if finalized != 0 {
+    if finalized()? {
         return Err(ended());
     }
     Ok(initialized != 0)
+}
+
+/// Returns `true` if MPI has ended.
+pub(super) fn finalized() -> Result<bool> {
+    let mut finalized: c_int = 0;
+    // SAFETY: the library is loaded; this may be asked at any time; the flag is ours.
+    let code = unsafe { sys::MPI_Finalized(&raw mut finalized) };
+    check(code, "MPI_Finalized").map(|()| finalized != 0)
 }
 
 fn described(loaded: &Loaded) -> LoadedMpi<'_> {
@@ -257,8 +274,14 @@ fn take_over(
     let (rank, size) = rank_and_size(sys::MPI_COMM_WORLD)?;
     let (found, overruns) = overruns::find_out(loaded, prevented, owner, size)?;
     let mut receives = Receives::on(loaded, overruns, loses, wishes.trusting);
-    return_errors(sys::MPI_COMM_WORLD)?;
-    return_errors(sys::MPI_COMM_SELF)?;
+    let from_the_start = [sys::MPI_COMM_WORLD, sys::MPI_COMM_SELF];
+    let handlers = if owner {
+        from_the_start.into_iter().try_for_each(return_errors)?;
+        Vec::new()
+    } else {
+        let replaced = from_the_start.into_iter().map(Handler::replace);
+        replaced.collect::<Result<_>>()?
+    };
     fault_tolerance::find_out(loaded);
     if fault_tolerance::is_on() {
         receives.claim(Receives::Failing);
@@ -305,6 +328,7 @@ fn take_over(
         hold: wishes.limit.map(|_| Hold::new()),
         gathering: Mutex::default(),
         polls: provided == ThreadLevel::Multiple,
+        handlers,
         finished: false,
     };
     if session.hold.is_none() {
