@@ -107,12 +107,13 @@ fn load_and_init() -> Outcome {
 /// What happens on an error: on the world a function of this program is called, on this process
 /// alone the job ends.
 fn own_handlers() -> Result<[(sys::MPI_Comm, sys::MPI_Errhandler); 2], String> {
-    let function = on_error as *const c_void;
+    type Function = sys::MPI_Comm_errhandler_function;
     // SAFETY: it takes what handlers of errors on communicators take, and reads none of it.
-    let function = unsafe { std::mem::transmute::<*const c_void, _>(function) };
+    let function =
+        unsafe { std::mem::transmute::<*const c_void, Function>(on_error as *const c_void) };
     let mut handler = sys::MPI_ERRHANDLER_NULL;
     // SAFETY: the function lives as long as the program, and the handle is ours.
-    let code = unsafe { sys::MPI_Comm_create_errhandler(function, &raw mut handler) };
+    let code = unsafe { sys::MPI_Comm_create_errhandler(Some(function), &raw mut handler) };
     done("MPI_Comm_create_errhandler", code)?;
     // SAFETY: the communicator is there from the start, and the handler was just made.
     let code = unsafe { sys::MPI_Comm_set_errhandler(sys::MPI_COMM_WORLD, handler) };
