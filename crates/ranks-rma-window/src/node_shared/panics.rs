@@ -21,12 +21,13 @@ impl Panics {
         &self,
         closure: impl FnOnce() -> Result<R, E>,
     ) -> Result<R> {
-        let result = catch_unwind(AssertUnwindSafe(closure)).map_err(|payload| {
+        // Its error is the program's as well, and may panic when it is told.
+        let told = AssertUnwindSafe(|| closure().map_err(|error| failed(&error)));
+        catch_unwind(told).unwrap_or_else(|payload| {
             let error = failed(&message_of_panic(payload.as_ref()));
             self.0.set(Some(payload));
-            error
-        });
-        result?.map_err(|error| failed(&error))
+            Err(error)
+        })
     }
 
     /// As [`caught`](Self::caught), for a closure that fails in no other way.

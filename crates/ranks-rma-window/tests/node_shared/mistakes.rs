@@ -1,7 +1,7 @@
 //! Calls that ranks do not agree on, or that one cannot make, are the same error on all of them.
 
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{fmt, io};
 
 use ranks_collectives::{Collectives, Hierarchy};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
@@ -164,6 +164,18 @@ fn a_closure_that_panics_left_the_others_waiting(world: Communicator) {
             }
         })
     });
+    ends("too long", &|| {
+        NodeShared::builder(&world).try_from_root(last, 10, |_| Err(Untellable))
+    });
     let array = NodeShared::from_root(&world, 0, 2, |out| out.fill(3)).unwrap();
     assert_eq!(array[..], [3, 3]);
+}
+
+/// An error that panics when it is told.
+struct Untellable;
+
+impl fmt::Display for Untellable {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("too long");
+    }
 }
