@@ -32,7 +32,9 @@ const HELPERS: [Helpers; 3] = [
         &[
             "MPI_Allreduce",
             "MPI_Barrier",
+            "MPI_Comm_get_errhandler",
             "MPI_Comm_set_errhandler",
+            "MPI_Errhandler_free",
             "MPI_Error_string",
             "MPI_Finalized",
             "MPI_Get_elements_x",

@@ -69,8 +69,8 @@ impl Comm {
         self.adopt_freeing(new, of_both(&mine, &theirs), true, parent.max_tag())
     }
 
-    /// Wraps a communicator that was made from one whose descent is unknown, as that of another part
-    /// of the program is, and frees old ones of the same ranks.
+    /// Wraps a communicator that was made from one whose descent is unknown, as that of another
+    /// part of the program is, and frees old ones of the same ranks.
     pub(super) fn adopt_alone(&self, new: MPI_Comm, parent: &Communicator) -> Result<Communicator> {
         let members = if rank_and_size(new)?.1 <= Recorder::MOST {
             // Ranks of another world are unknown.

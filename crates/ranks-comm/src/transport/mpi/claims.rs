@@ -57,7 +57,7 @@ pub(crate) struct Claims {
     waiting: AtomicUsize,
 }
 
-/// What is left of a communicator when a user has left it.
+/// The state of a communicator when a user has left it.
 pub(crate) struct Left {
     /// `true` if it was the last one.
     pub(crate) by_all: bool,

@@ -54,8 +54,8 @@ pub struct Comm {
     pub(crate) between: bool,
     /// `true` if another part of the program frees it, once nobody here has a handle of it.
     pub(crate) lent: bool,
-    /// Its place in the order of creation in this process, and its origin; `None` for the world, and
-    /// for what is lent.
+    /// Its place in the order of creation in this process, and its origin; `None` for the world,
+    /// and for what is lent.
     pub(crate) origin: Option<(u64, Origin)>,
     pub(crate) freed: AtomicBool,
 }

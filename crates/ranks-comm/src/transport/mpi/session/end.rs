@@ -141,8 +141,8 @@ impl Session {
         outcome
     }
 
-    /// Leaves all that is left, since the library takes no call any more: who has initialised it has
-    /// finalized it.
+    /// Leaves all that is left, since the library takes no call any more: who has initialised it
+    /// has finalized it.
     #[cold]
     fn is_too_late(&mut self) {
         THREAD_GUARD.close();
