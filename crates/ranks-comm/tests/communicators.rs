@@ -171,7 +171,7 @@ fn thousands_of_dropped_communicators_are_freed(world: Communicator) -> Result<(
 }
 
 /// They were kept until MPI ended: Intel MPI has room for 450 of them, MPICH for 2000.
-#[ranks_test::ranks(1, 2, 3, timeout = 120)]
+#[ranks_test::ranks(1, 2, 3, timeout = 300)]
 fn communicators_whose_parent_was_dropped_are_freed(world: Communicator) -> Result<()> {
     let rounds = if cfg!(miri) { 50 } else { 800 };
     let mut last = world.dup()?;
