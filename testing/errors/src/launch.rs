@@ -148,6 +148,13 @@ fn mismatched() -> Vec<Text> {
             before(Launcher::Slurm(Pmi::Pmix)),
         ),
         (
+            "ranks_launch::Mismatch::Closed",
+            text(Err(Mismatch::Closed {
+                started: started(Launcher::Hydra).to_string(),
+                number: "7".to_owned(),
+            })),
+        ),
+        (
             "ranks_launch::Mismatch::Size",
             text(check_after_init(&started(Launcher::Hydra), &library, 1)),
         ),
