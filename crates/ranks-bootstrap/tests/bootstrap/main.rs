@@ -5,3 +5,4 @@
 mod communicator;
 mod tcp;
 mod threads;
+mod world_size;

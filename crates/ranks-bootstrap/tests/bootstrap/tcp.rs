@@ -13,18 +13,18 @@ use ranks_comm::{Error, ErrorKind, Result};
 const HOST: &str = "127.0.0.1";
 
 /// Longer than any test takes.
-const LONG: Duration = Duration::from_secs(60);
+pub(super) const LONG: Duration = Duration::from_secs(60);
 
 /// Long enough for ranks that are there, and short for one that never comes.
 const SHORT: Duration = Duration::from_millis(300);
 
 /// Rank 0, which serves at a port that is free.
-fn first(size: usize, limit: Duration) -> TcpStore {
+pub(super) fn first(size: usize, limit: Duration) -> TcpStore {
     let options = TcpStoreOptions::new(HOST, 0, 0, size).time_limit(limit);
     options.connect().unwrap()
 }
 
-fn other(port: u16, rank: usize, size: usize, limit: Duration) -> Result<TcpStore> {
+pub(super) fn other(port: u16, rank: usize, size: usize, limit: Duration) -> Result<TcpStore> {
     TcpStoreOptions::new(HOST, port, rank, size)
         .time_limit(limit)
         .connect()
@@ -472,34 +472,4 @@ fn too_much_of_one_rank_is_an_error_of_all() {
         }
         exchanged(&store);
     });
-}
-
-/// They were told of ranks that did not come, or that a table was none.
-#[test]
-fn ranks_that_were_told_of_different_numbers_of_ranks_say_so() {
-    for [first_size, other_size] in [[2, 3], [3, 2]] {
-        let store = first(first_size, LONG);
-        let port = store.port();
-        let told = thread::scope(|scope| {
-            let other = scope.spawn(move || {
-                let store = other(port, 1, other_size, LONG).unwrap();
-                store.exchange(b"one").unwrap_err()
-            });
-            [store.exchange(b"first").unwrap_err(), other.join().unwrap()]
-        });
-        let text = format!("rank 1 was told of {other_size} ranks, and rank 0 of {first_size}");
-        for error in told {
-            assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
-            assert!(error.to_string().contains(&text), "{error}");
-        }
-    }
-    // Of one rank that is done before the other comes.
-    let store = first(1, LONG);
-    store.exchange(b"alone").unwrap();
-    let late = other(store.port(), 1, 2, LONG).unwrap();
-    let text = late.exchange(b"").unwrap_err().to_string();
-    assert!(
-        text.contains("rank 1 was told of 2 ranks, and rank 0 of 1"),
-        "{text}"
-    );
 }
