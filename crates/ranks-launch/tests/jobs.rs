@@ -208,7 +208,6 @@ fn what_cannot_start_is_named() {
     ));
 }
 
-/// The words behind it were started as another program.
 #[test]
 fn a_machine_without_room_for_processes_is_told_of() {
     let source = std::io::Error::from(nix::errno::Errno::EAGAIN);
@@ -218,6 +217,7 @@ fn a_machine_without_room_for_processes_is_told_of() {
     assert!(text.ends_with("(ulimit -u, pids.max)"), "{text}");
 }
 
+/// The words behind it were started as another program.
 #[test]
 fn an_argument_that_launchers_do_not_hand_on_is_an_error() {
     let root = scratch("separator");

@@ -104,8 +104,8 @@ fn load_and_init() -> Outcome {
     Ok(done("MPI_Init_thread", code)?)
 }
 
-/// What happens on an error: on the world a function of this program is called, on this process
-/// alone the job ends.
+/// Sets handlers of errors, and returns them: on the world a function of this program is called, on
+/// this process alone the job ends.
 fn own_handlers() -> Result<[(sys::MPI_Comm, sys::MPI_Errhandler); 2], String> {
     type Function = sys::MPI_Comm_errhandler_function;
     // SAFETY: it takes what handlers of errors on communicators take, and reads none of it.

@@ -186,7 +186,7 @@ fn a_folder_without_timelines_is_an_error_that_says_how_to_make_them() {
     made.complains(&["rank-0.timeline: line 1 is not the head"]);
 }
 
-/// What the rank had written was lost.
+/// The timeline of the rank was lost.
 #[test]
 fn a_timeline_is_not_written_over_by_its_trace() {
     let scratch = Scratch::new("timeline-over");

@@ -104,9 +104,14 @@ pub(crate) fn parent(proc: &Path, pid: u32) -> Option<u32> {
 
 /// Reads the parent from the bytes of `stat`.
 pub(crate) fn parent_in(stat: &[u8]) -> Option<u32> {
+    field(stat, 1)?.parse().ok()
+}
+
+/// A field after the name, from the bytes of `stat`.
+pub(crate) fn field(stat: &[u8], index: usize) -> Option<String> {
     let stat = String::from_utf8_lossy(stat);
     let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(1)?.parse().ok()
+    fields.split_whitespace().nth(index).map(str::to_owned)
 }
 
 #[cfg(test)]

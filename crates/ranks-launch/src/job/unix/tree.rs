@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::environment::ancestors::{VariablesOf, parent};
+use crate::environment::ancestors::{VariablesOf, field, parent};
 
 /// A mark that every process of a job inherits.
 #[derive(Debug, Clone)]
@@ -103,12 +103,12 @@ fn members(mark: &Mark, root: Option<u32>) -> HashSet<u32> {
 
 /// Returns `true` if this process has children, of which all have ended.
 pub(super) fn all_children_are_dead(pid: u32) -> bool {
-    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let proc = Path::new("/proc");
+    let list = fs::read_to_string(proc.join(format!("{pid}/task/{pid}/children")));
     let list = list.unwrap_or_default();
     let is_dead = |child: &str| {
-        let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-        stat.rsplit_once(')')
-            .is_some_and(|(_, fields)| fields.trim_start().starts_with('Z'))
+        let stat = fs::read(proc.join(child).join("stat"));
+        stat.is_ok_and(|stat| field(&stat, 0).as_deref() == Some("Z"))
     };
     let mut children = list.split_ascii_whitespace().peekable();
     children.peek().is_some() && children.all(is_dead)
